@@ -1,0 +1,109 @@
+/**
+ * The floors of the house, held by `npm run deps` and by test/architecture. Imports only go down; each technology has
+ * one folder. docs/ARCHITECTURE.md says why.
+ */
+
+const tests = '\\.(test|fixture)\\.ts$';
+
+/** A package may import only these others of ours. */
+function packageFloor(name, below) {
+  const allowed = [name, ...below].join('|');
+  return {
+    name: `floor-of-${name}`,
+    comment: `${name} stands on ${below.length > 0 ? below.join(', ') : 'nothing of ours'}`,
+    severity: 'error',
+    from: { path: `^packages/${name}/` },
+    to: { path: `^packages/(?!(${allowed})/)` },
+  };
+}
+
+/** A folder of the server may import only these others, and what stands beside all folders: the caller and the two kinds of error. */
+function serverFloor(name, below) {
+  const allowed = [name, ...below].map((folder) => `${folder}/`).join('|');
+  return {
+    name: `floor-of-server-${name}`,
+    comment: `server/${name} stands on ${below.length > 0 ? below.join(', ') : 'no other folder'}`,
+    severity: 'error',
+    from: { path: `^packages/server/src/${name}/`, pathNot: tests },
+    to: { path: `^packages/server/src/(?!${allowed}|(caller|service-error|start-error|strict-json)\\.ts$)` },
+  };
+}
+
+/** Of the server, only one folder may know a technology. */
+function onlyKnownBy(folder, technology, modules) {
+  return {
+    name: `only-${folder}-knows-${technology}`,
+    severity: 'error',
+    from: { path: '^packages/(server|evidence|protocol)/src/', pathNot: [`^packages/server/src/${folder}/`, tests] },
+    to: { path: modules },
+  };
+}
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'resolvable',
+      comment: 'an import that resolves to nothing would be a floor nobody checked',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'packages-meet-at-their-index',
+      comment: 'a package is imported by its name, through its public face',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/' },
+      to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/[^/]+/src/(index|svc)\\.ts$', '\\.json$'] },
+    },
+    packageFloor('protocol', []),
+    packageFloor('evidence', ['protocol']),
+    packageFloor('server', ['evidence', 'protocol']),
+    packageFloor('client', ['protocol']),
+    packageFloor('verifier', ['evidence', 'protocol']),
+    packageFloor('cli', ['server', 'client', 'evidence', 'protocol']),
+    {
+      name: 'runs-in-a-browser',
+      comment: 'protocol, evidence and client use nothing that only Node has',
+      severity: 'error',
+      from: { path: '^packages/(protocol|evidence|client)/src/', pathNot: [tests, '-native\\.ts$'] },
+      to: { dependencyTypes: ['core'] },
+    },
+    serverFloor('http', ['job', 'access', 'capacity', 'telemetry']),
+    serverFloor('job', ['capacity', 'sandbox', 'store', 'telemetry']),
+    serverFloor('operator', ['access', 'store', 'telemetry']),
+    serverFloor('access', ['store']),
+    serverFloor('capacity', []),
+    serverFloor('sandbox', []),
+    serverFloor('store', []),
+    serverFloor('telemetry', []),
+    onlyKnownBy('http', 'http', '^(node:)?(http|https|http2)$|node_modules/(fastify|@fastify/|ws/)'),
+    onlyKnownBy('store', 'sql', '^(node:)?sqlite$|node_modules/(kysely|pg)/'),
+    onlyKnownBy('sandbox', 'processes', '^(node:)?child_process$'),
+    {
+      name: 'no-tests-in-the-house',
+      comment: 'what runs in production imports no test, and nothing that is installed for development only',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: tests },
+      to: { path: [tests, '^test/'] },
+    },
+    {
+      name: 'no-development-dependency',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: tests },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+  },
+};

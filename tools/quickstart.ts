@@ -1,0 +1,119 @@
+/**
+ * `npm run quickstart`: the service for the first time. It starts one on a store in a temporary directory, submits a real
+ * program with an input and an output file in the strongest isolation that this host has, shows its output as it runs,
+ * and then its result with the posture that was observed. With `--once`, or where CI is set, it ends there; otherwise it
+ * keeps serving until Ctrl-C.
+ */
+import { once } from 'node:events';
+import { styleText } from 'node:util';
+import type { EmbeddedService } from '@svc/cli/embedded-service';
+import { openEmbeddedService } from '@svc/cli/embedded-service';
+import { type FoldedResult, type JobDetail, type JobSubmission, LIMIT_NAMES, type OutputRecord } from '@svc/protocol';
+import { StartError } from '@svc/server';
+
+const PROGRAM = `import csv, statistics, time
+
+with open('input/temperatures.csv') as file:
+    rows = [(city, float(degrees)) for city, degrees in csv.reader(file)]
+
+for city, degrees in rows:
+    print(f'{city:<12}{degrees:6.1f} °C')
+    time.sleep(0.2)
+
+mean = statistics.mean(degrees for _, degrees in rows)
+with open('output/summary.txt', 'w') as file:
+    file.write(f'{len(rows)} cities, {mean:.2f} °C on average\\n')
+`;
+
+const TEMPERATURES = 'Oslo,-3.5\nCairo,21.0\nQuito,14.5\nPerth,24.0\n';
+
+const submission: JobSubmission = {
+  language: 'python',
+  code: PROGRAM,
+  files: [{ path: 'input/temperatures.csv', content_base64: Buffer.from(TEMPERATURES).toString('base64') }],
+  outputs: ['output/summary.txt'],
+};
+
+function say(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function title(text: string): void {
+  say(`\n${styleText('bold', text)}`);
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, '    ');
+}
+
+/** Runs the program and shows its output as it comes. */
+async function runProgram({ client }: EmbeddedService): Promise<{ detail: JobDetail; result: FoldedResult }> {
+  const { job_id } = await client.submit(submission);
+  title(`Its output, as it runs (${job_id})`);
+  for await (const { kind, data } of client.follow(job_id)) {
+    if (kind === 'stdout' || kind === 'stderr') say(`    ${(data as OutputRecord).text}`);
+  }
+  return { detail: await client.detail(job_id), result: await client.result(job_id) };
+}
+
+function showResult({ detail, result }: { detail: JobDetail; result: FoldedResult }): void {
+  title('The result');
+  say(`    status       ${result.status}, exit code ${result.exit_code}, ${result.duration_ms} ms`);
+  for (const { path, size_bytes, sha256, content_base64 } of result.artifacts) {
+    say(`    ${path}, ${size_bytes} bytes, SHA-256 ${sha256}:`);
+    say(indented(indented(Buffer.from(content_base64, 'base64').toString())).trimEnd());
+  }
+  for (const { type, message } of result.violations) say(`    violation    ${type}: ${message}`);
+  showPosture(detail);
+}
+
+/** What was observed while the program ran; nothing here is read from the configuration. */
+function showPosture(detail: JobDetail): void {
+  const { receipt } = detail;
+  const limits = detail.effective_spec?.limits;
+  title('What held it, as observed');
+  say(`    isolation    ${detail.effective_spec?.isolation_class ?? 'none observed'} (${runtimeOf(detail)})`);
+  say(`    network      ${detail.networking ?? 'not observed'}`);
+  say(`    seccomp      ${detail.seccomp ?? 'not observed'}, capabilities ${receipt?.capabilities ?? 'not observed'}`);
+  say(`    private root ${detail.private_rootfs ?? 'not observed'}`);
+  for (const name of LIMIT_NAMES) say(`    ${name.padEnd(13)}${limits?.[name] ?? 'not held'}`);
+  say(`    receipt      ${detail.receipt_sha256 ?? 'none'}`);
+}
+
+function runtimeOf({ backend, receipt }: JobDetail): string {
+  const identity = receipt?.runtime_identity;
+  return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
+}
+
+/** Three commands to copy; each works by itself, whether this service goes on or not. */
+function showNext(): void {
+  title('Try next');
+  say("    echo 'print(6 * 7)' > answer.py && npx svc run answer.py");
+  say('    SERVICE_LEGACY_KEYS=me=change-this-key npm start');
+  say('    npx svc doctor');
+}
+
+async function main(): Promise<void> {
+  const isOnce = process.argv.includes('--once') || process.env['CI'] === 'true';
+  say('Starting the service: every language is tried in a sandbox of this host first.');
+  await using service = await openEmbeddedService();
+  const { isolation_class, languages } = await service.client.capabilities();
+  say(`Listening on ${service.url}. Isolation: ${isolation_class}. Languages: ${languages.join(', ')}.`);
+  title('The program (Python)');
+  say(indented(PROGRAM).trimEnd());
+  const outcome = await runProgram(service);
+  showResult(outcome);
+  showNext();
+  if (outcome.result.status !== 'succeeded') process.exitCode = 1;
+  if (isOnce) return;
+  say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  process.stderr.write(`quickstart: ${error.message}${error.hint === null ? '' : `; ${error.hint}`}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,137 @@
+/**
+ * Makes a fresh clone able to run: installs the packages that package-lock.json names, the pinned Node among them, and
+ * the sandbox runtimes where this process may. It runs on any Node from 18 on, changes nothing where nothing is
+ * missing, and then says nothing. npm starts it with the Node that npm itself runs on: the pinned one may not work yet.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const pinnedNode = join(root, 'node_modules', '.bin', 'node');
+const oldestNode = [26, 4];
+
+/** Where packages of the system put their commands; a version manager's shims in PATH are of no use in a sandbox. */
+const COMMAND_DIRECTORIES = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+const LIBRARY_DIRECTORIES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
+const MODULE_DIRECTORIES = ['/usr/lib/python3/dist-packages'];
+
+/** Debian and Ubuntu packages, each with a file that shows it is there; the last three are for tests alone. */
+const SYSTEM_PACKAGES = [
+  { name: 'libatomic1', file: 'libatomic.so.1', directories: LIBRARY_DIRECTORIES },
+  { name: 'crun', file: 'crun', directories: COMMAND_DIRECTORIES },
+  { name: 'runsc', file: 'runsc', directories: COMMAND_DIRECTORIES },
+  { name: 'python3', file: 'python3', directories: COMMAND_DIRECTORIES },
+  { name: 'perl-base', file: 'perl', directories: COMMAND_DIRECTORIES },
+  { name: 'mmdebstrap', file: 'mmdebstrap', directories: COMMAND_DIRECTORIES },
+  { name: 'strace', file: 'strace', directories: COMMAND_DIRECTORIES },
+  { name: 'openssl', file: 'openssl', directories: COMMAND_DIRECTORIES },
+  { name: 'python3-cryptography', file: 'cryptography/__init__.py', directories: MODULE_DIRECTORIES },
+];
+
+function say(line) {
+  process.stderr.write(`setup: ${line}\n`);
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/** Why node_modules is not what package-lock.json asks for, or null where it is. */
+function staleness() {
+  const installedFile = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installedFile)) return 'no packages are installed';
+  const installed = readJson(installedFile).packages;
+  const wanted = readJson(join(root, 'package-lock.json')).packages;
+  for (const [path, entry] of Object.entries(wanted)) {
+    if (path === '') continue;
+    const there = installed[path];
+    if (there === undefined && !entry.optional) return `${path} is missing`;
+    if (there !== undefined && there.version !== entry.version) return `${path} is not at ${entry.version}`;
+  }
+  const surplus = Object.keys(installed).find((path) => wanted[path] === undefined);
+  return surplus === undefined ? null : `${surplus} is no longer wanted`;
+}
+
+function installPackages() {
+  const reason = staleness();
+  if (reason === null) return;
+  say(`${reason}: running npm ci`);
+  // Under `npm run` this is the npm that the user started; alone, the one in PATH.
+  const npm = process.env.npm_execpath;
+  const [command, first] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
+  execFileSync(command, [...first, 'ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2] });
+}
+
+/** Fails where neither the pinned Node nor the one running this can run the sources. */
+function checkNode() {
+  if (existsSync(pinnedNode)) return;
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1])) return;
+  throw new Error(
+    `there is no pinned Node for ${process.platform}-${process.arch}, and this one is ${process.version}: ` +
+      `install Node ${oldestNode.join('.')} or newer`,
+  );
+}
+
+function isDebianLike() {
+  if (!existsSync('/etc/os-release') || !existsSync('/usr/bin/apt-get')) return false;
+  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync('/etc/os-release', 'utf8'));
+}
+
+function missingSystemPackages() {
+  return SYSTEM_PACKAGES.filter(
+    ({ file, directories }) => !directories.some((directory) => existsSync(join(directory, file))),
+  ).map(({ name }) => name);
+}
+
+function aptGet(...words) {
+  execFileSync('/usr/bin/apt-get', ['-qq', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120', ...words], {
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    // apt's chatter belongs to nobody's output; what goes wrong comes on its stderr.
+    stdio: ['ignore', 'ignore', 2],
+  });
+}
+
+function installSystemPackages() {
+  if (process.platform !== 'linux') {
+    say('programs are isolated on Linux only; here the service can run with SERVICE_PROVIDER=subprocess alone');
+    return;
+  }
+  const missing = missingSystemPackages();
+  if (missing.length === 0) return;
+  const words = missing.join(' ');
+  if (process.getuid() !== 0 || !isDebianLike()) {
+    say(
+      `install ${words} for isolation, all languages and every test (Debian, Ubuntu: apt-get install --no-install-recommends ${words})`,
+    );
+    return;
+  }
+  say(`installing ${words} with apt-get`);
+  attempt('refresh its package lists', () => aptGet('update'));
+  // One at a time: a release that lacks one of them still gets the others.
+  for (const name of missing) {
+    attempt(`install ${name}`, () => aptGet('install', '-y', '--no-install-recommends', name));
+  }
+}
+
+/** The service offers what it finds, so a runtime that cannot be installed is told and not fatal. */
+function attempt(deed, work) {
+  try {
+    work();
+  } catch (error) {
+    say(`apt-get could not ${deed} (${error.message}); what needs it will not be offered`);
+  }
+}
+
+try {
+  // Scripts of packages may run the pinned Node, which needs its library first.
+  installSystemPackages();
+  installPackages();
+  checkNode();
+} catch (error) {
+  say(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,279 @@
+/**
+ * Writes the stored ledgers of older versions that upgrades are tested with, each as an SQL dump to be read and as the
+ * file that the version would have left. It was run when a schema was new; what is stored then stays as it is.
+ * `node tools/write-older-ledgers.ts v0.3` writes that one alone.
+ */
+import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import {
+  attest,
+  canonicalJson,
+  chainEvents,
+  type EnvelopeSigner,
+  GENESIS_HASH,
+  keyIdOf,
+  outputEvidence,
+  sha256Hex,
+} from '@svc/evidence';
+import type { EventBody, JobEvent, TerminalStatus } from '@svc/protocol';
+import { migrate } from '../packages/server/src/store/migrations/migrate.ts';
+import { openStore } from '../packages/server/src/store/open-store.ts';
+import { openForWriting } from '../packages/server/src/store/sqlite/connection.ts';
+import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/test-ledger.ts';
+
+const target = new URL('../packages/server/src/store/migrations/fixtures/', import.meta.url);
+
+/** A moment of the story that the ledgers tell, in seconds. */
+const at = (second: number) => new Date(Date.UTC(2025, 2, 1, 12) + second * 1000).toISOString();
+
+type Row = Readonly<Record<string, SQLInputValue>>;
+
+function insert(database: DatabaseSync, table: string, row: Row): void {
+  const names = Object.keys(row);
+  const places = names.map(() => '?').join(', ');
+  database.prepare(`insert into ${table} (${names.join(', ')}) values (${places})`).run(...Object.values(row));
+}
+
+/** An event of v0.1: nothing but what happened. */
+function plainEvents(database: DatabaseSync, job_id: string, events: readonly [string, object][], from = 0): void {
+  for (const [index, [kind, data]] of events.entries()) {
+    const row = { job_id, seq: index + 1, timestamp: at(from + index), kind, data: JSON.stringify(data) };
+    insert(database, 'events', row);
+  }
+}
+
+const finished = (status: string, exit_code: number | null) => ['finished', { status, exit_code }] as [string, object];
+
+function firstRelease(database: DatabaseSync): void {
+  const job = { tenant: 'acme', language: 'python', stdin: null, limits: '{}', started_at: null, finished_at: null };
+  const old = (row: Row) => insert(database, 'jobs', { ...job, exit_code: null, ...row });
+  const queued: [string, object] = ['queued', {}];
+  const started: [string, object] = ['started', {}];
+  old({
+    job_id: 'job_09',
+    status: 'succeeded',
+    code: "print('first')",
+    stdin: 'ignored',
+    limits: '{"wall_seconds":5}',
+    created_at: at(0),
+    started_at: at(1),
+    finished_at: at(4),
+    exit_code: 0,
+  });
+  plainEvents(database, 'job_09', [
+    queued,
+    started,
+    ['stdout', { text: 'first' }],
+    ['stderr', { text: 'é' }],
+    finished('succeeded', 0),
+  ]);
+  const code = 'exit 3';
+  const failed = { status: 'failed', language: 'bash', code, exit_code: 3 };
+  old({ job_id: 'job_02', tenant: 'umbrella', ...failed, created_at: at(5), started_at: at(6), finished_at: at(7) });
+  plainEvents(database, 'job_02', [queued, started, finished('failed', 3)], 5);
+  old({ job_id: 'job_01', status: 'cancelled', code: 'while True: pass', created_at: at(8), finished_at: at(9) });
+  plainEvents(database, 'job_01', [queued, ['truncated', { stream: 'stdout' }], finished('cancelled', null)], 8);
+  old({ job_id: 'job_zz', status: 'queued', language: 'bash', code: 'echo after the upgrade', created_at: at(10) });
+  plainEvents(database, 'job_zz', [queued], 10);
+  const limits = '{"mem_mb":128}';
+  old({
+    job_id: 'job_04',
+    status: 'running',
+    language: 'node',
+    code: '1',
+    limits,
+    created_at: at(11),
+    started_at: at(12),
+  });
+  plainEvents(database, 'job_04', [queued, started, ['stdout', { text: 'half' }]], 11);
+}
+
+/** Signs as the service of that time did. The key is of the fixtures alone, and no service has it. */
+function fixtureSigner(): EnvelopeSigner {
+  const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]);
+  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+  const key_id = keyIdOf(createPublicKey(key).export({ format: 'der', type: 'spki' }));
+  return { key_id, sign: (message) => new Uint8Array(sign(null, message, key)) };
+}
+
+interface Story {
+  readonly job_id: string;
+  readonly second: number;
+  readonly tenant?: string;
+  readonly status?: TerminalStatus;
+  readonly exit_code?: number;
+  /** Whether the receipt names the tenant. */
+  readonly withTenant?: boolean;
+  readonly row?: Row;
+}
+
+/** A job that ran and ended under v0.3, with the chain and the receipt of that version. */
+function endedJob(database: DatabaseSync, story: Story) {
+  const { job_id, second, tenant = 'acme', status = 'succeeded', exit_code = 0, withTenant = false, row = {} } = story;
+  const times = { created_at: at(second), started_at: at(second + 1), finished_at: at(second + 3) };
+  const outcome = { status, exit_code, signal: null, terminal_reason: 'exited', duration_ms: 2000 } as const;
+  insert(database, 'jobs', {
+    job_id,
+    tenant,
+    language: 'python',
+    code: `print('${job_id}')`,
+    stdin: null,
+    files: '[]',
+    outputs: '[]',
+    requirements: '{"minimum_isolation":"none"}',
+    limits: '{"wall_seconds":5,"mem_mb":128}',
+    ...outcome,
+    ...times,
+    ...row,
+  });
+  const bodies = [
+    { kind: 'queued', timestamp: times.created_at, data: { language: 'python' } },
+    { kind: 'started', timestamp: times.started_at, data: {} },
+    { kind: 'stdout', timestamp: at(second + 2), data: { text: job_id } },
+    { kind: 'finished', timestamp: times.finished_at, data: outcome },
+  ] as unknown as EventBody[];
+  const events = hashedEvents(database, job_id, bodies);
+  const unsealed = {
+    schema_version: 3,
+    job_id,
+    ...(withTenant && { tenant }),
+    ...outcome,
+    ...times,
+    code_sha256: sha256Hex(`print('${job_id}')`),
+    stdin_sha256: null,
+    truncated: false,
+    output: outputEvidence(events),
+    event_chain: { hash_version: 1, genesis: GENESIS_HASH, head: events.at(-1)?.event_hash, count: 4, complete: true },
+  };
+  const receipt_sha256 = sha256Hex(canonicalJson(unsealed));
+  const receipt = { ...unsealed, receipt_sha256 };
+  insert(database, 'receipts', { job_id, receipt_json: canonicalJson(receipt), receipt_sha256 });
+  const job = { tenant, job_id, ...outcome, ...times, truncated: false, receipt_sha256 };
+  return { job, receipt, events };
+}
+
+function hashedEvents(database: DatabaseSync, job_id: string, bodies: readonly EventBody[]): readonly JobEvent[] {
+  const events = chainEvents({ job_id, seq: 0, head: GENESIS_HASH }, bodies);
+  for (const { data, ...event } of events) {
+    insert(database, 'events', { ...event, data: JSON.stringify(data) });
+  }
+  return events;
+}
+
+function attested(database: DatabaseSync, story: Story, links: Row = {}): void {
+  const record = endedJob(database, story);
+  const made = attest(record, fixtureSigner());
+  if (made.kind !== 'attested') throw new Error(JSON.stringify(made));
+  const { key_id, result, result_sha256, envelope, envelope_sha256 } = made.attestation;
+  const { tenant, job_id, receipt_sha256, finished_at } = record.job;
+  const whole = { tenant, receipt_sha256, result_sha256, envelope_sha256 };
+  const stored = { result_artifact: result, envelope, created_at: finished_at };
+  insert(database, 'attestations', { job_id, key_id, ...whole, ...stored, ...links });
+}
+
+function secondRelease(database: DatabaseSync): void {
+  endedJob(database, { job_id: 'job_f0c1', second: 100 });
+  const content = Buffer.from('kept\n');
+  insert(database, 'artifacts', {
+    job_id: 'job_f0c1',
+    position: 0,
+    path: 'output/kept.txt',
+    size_bytes: content.length,
+    sha256: sha256Hex(content),
+    content,
+  });
+  attested(database, { job_id: 'job_a1b2', second: 110, withTenant: true });
+  attested(
+    database,
+    { job_id: 'job_b2c3', second: 120, tenant: 'umbrella', status: 'failed', exit_code: 1 },
+    { tenant: null },
+  );
+  attested(database, { job_id: 'job_c3d4', second: 130 }, { receipt_sha256: null });
+  attested(database, { job_id: 'job_d4e5', second: 140 }, { result_sha256: null, envelope_sha256: null });
+  attested(database, { job_id: 'job_e5f6', second: 150 }, { receipt_sha256: 'ab'.repeat(32) });
+  const job = {
+    tenant: 'acme',
+    language: 'python',
+    stdin: 'hé',
+    files: '[{"path":"input/a","content_base64":"YQ=="}]',
+    outputs: '["output/b"]',
+    requirements: '{"minimum_isolation":"none"}',
+    limits: '{"cpu_seconds":2}',
+  };
+  const code = "import shutil, sys; shutil.copy('input/a', 'output/b'); print(sys.stdin.read())";
+  insert(database, 'jobs', { ...job, job_id: 'job_07aa', status: 'queued', code, created_at: at(160) });
+  const queued = { kind: 'queued', timestamp: at(160), data: {} } as unknown as EventBody;
+  hashedEvents(database, 'job_07aa', [queued]);
+  const key = { tenant: 'acme', idempotency_key: 'once', job_id: 'job_07aa', spec_sha256: 'cd'.repeat(32) };
+  insert(database, 'idempotency_keys', key);
+  const running = { ...job, job_id: 'job_00bb', status: 'running', code, created_at: at(170), started_at: at(171) };
+  insert(database, 'jobs', { ...running, cancellation_requested: 1 });
+  const started = { kind: 'started', timestamp: at(171), data: {} } as unknown as EventBody;
+  hashedEvents(database, 'job_00bb', [{ ...queued, timestamp: at(170) }, started]);
+}
+
+/** A ledger of this schema as this program writes it. */
+async function present(dataDir: string): Promise<void> {
+  await using store = await openStore({ dataDir });
+  const id = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
+  await admitJob(store, { ...id(1), idempotency: { key: 'once', spec_sha256: 'ef'.repeat(32) } });
+  await store.start(startOf(id(1)));
+  await store.append(id(1), [stdout('hé')]);
+  await store.finish(finishOf(id(1)));
+  await admitJob(store, id(2));
+  await store.start(startOf(id(2)));
+  await admitJob(store, id(3));
+}
+
+/** Everything of a database as SQL, without what SQLite makes by itself. */
+function dump(database: DatabaseSync): string {
+  const objects = database
+    .prepare("select name, type, sql from sqlite_master where sql is not null order by type = 'index', rootpage")
+    .all() as { name: string; type: string; sql: string }[];
+  const lines = objects.map(({ sql }) => `${sql};`);
+  for (const { name } of objects.filter(({ type }) => type === 'table')) {
+    const columns = database.prepare(`select name from pragma_table_info('${name}')`).all();
+    const names = columns.map((column) => `"${String(column['name'])}"`);
+    const values = names.map((column) => `quote(${column})`).join(" || ', ' || ");
+    const rows = database.prepare(`select ${values} as text from "${name}"`).all();
+    for (const { text } of rows) lines.push(`insert into "${name}" values (${String(text)});`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** SQLite takes the time of a migration from the clock; these ledgers are older. */
+function store(name: string, path: string): void {
+  using database = new DatabaseSync(path);
+  database.exec(`update schema_history set timestamp = '${at(0)}'`);
+  database.exec('pragma journal_mode = delete; vacuum');
+  writeFileSync(new URL(`${name}.sql`, target), dump(database));
+  const file = new URL(`${name}.db`, target).pathname;
+  rmSync(file, { force: true });
+  database.exec(`vacuum into '${file}'`);
+}
+
+async function older(path: string, until: string): Promise<void> {
+  using connection = openForWriting(path);
+  await migrate(connection.ledger, { until: '0001-jobs' });
+  firstRelease(connection.database);
+  if (until === '0001-jobs') return;
+  await migrate(connection.ledger, { until });
+  secondRelease(connection.database);
+}
+
+const LEDGERS: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  'v0.1': (directory) => older(join(directory, 'svc.db'), '0001-jobs'),
+  'v0.3': (directory) => older(join(directory, 'svc.db'), '0003-receipts'),
+  v4: present,
+};
+
+for (const [name, write] of Object.entries(LEDGERS)) {
+  if (process.argv.length > 2 && !process.argv.includes(name)) continue;
+  const directory = mkdtempSync(join(tmpdir(), 'svc-older-'));
+  await write(directory);
+  store(name, join(directory, 'svc.db'));
+  rmSync(directory, { recursive: true });
+}

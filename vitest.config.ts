@@ -1,0 +1,33 @@
+import { defineConfig } from 'vitest/config';
+
+const HOSTILE = ['test/hostile/**/*.test.ts'];
+
+export default defineConfig({
+  test: {
+    // Processes and not threads: a thread of Node keeps books of descriptors that it opened and did not close itself, as
+    // pipes handed to a socket are, and closes those numbers when it ends, whoever has them by then.
+    pool: 'forks',
+    isolate: false,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ['default', './tools/test-summary.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'promises',
+          include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: HOSTILE,
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      // Attacks on the machine's time come last and alone: what they measure must be their own doing.
+      {
+        extends: true,
+        test: { name: 'hostile', include: HOSTILE, maxWorkers: 1, sequence: { groupOrder: 1 } },
+      },
+    ],
+    coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'] },
+  },
+});
