@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { ERRORS } from './errors.ts';
+
+/** Status and code of every refusal in the contract. */
+const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
+  [400, ['invalid_request', 'invalid_json', 'unsupported_language', 'network_not_allowed']],
+  [401, ['unauthorized']],
+  [403, ['insufficient_scope']],
+  [404, ['job_not_found', 'route_not_found', 'attestation_unavailable', 'attestation_disabled']],
+  [405, ['method_not_allowed']],
+  [408, ['body_timeout']],
+  [409, ['job_not_terminal']],
+  [413, ['payload_too_large']],
+  [415, ['unsupported_media_type']],
+  [417, ['expectation_failed']],
+  [422, ['runtime_unavailable', 'minimum_isolation_unsatisfied', 'idempotency_key_reused']],
+  [429, ['rate_limited', 'tenant_capacity_exhausted']],
+  [431, ['head_too_large']],
+  [500, ['internal']],
+  [503, ['queue_full', 'capacity_exhausted', 'shutting_down']],
+  [507, ['insufficient_storage']],
+];
+
+describe('the table of errors (Spec § Errors)', () => {
+  test('holds exactly the codes of the contract, each under its status', () => {
+    const table = Object.entries(ERRORS).map(([code, { status }]) => `${status} ${code}`);
+    const contract = CONTRACT.flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`));
+    expect(table.sort()).toEqual(contract.sort());
+  });
+
+  test.each([429, 503, 507])('calls every %i retryable: capacity comes back', (status) => {
+    const rows = Object.values(ERRORS).filter((row) => row.status === status);
+    expect(rows.every((row) => row.retryable)).toBe(true);
+  });
+
+  test.each([400, 401, 403, 413, 415, 422])('calls no %i retryable: the same request fails again', (status) => {
+    const rows = Object.values(ERRORS).filter((row) => row.status === status);
+    expect(rows.some((row) => row.retryable)).toBe(false);
+  });
+});

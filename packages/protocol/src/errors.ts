@@ -1,0 +1,64 @@
+/**
+ * The one table of refusals: code ↔ HTTP status ↔ whether the same request may succeed later. The OpenAPI document and
+ * the server's answers are both made from it. Spec § Errors.
+ */
+import { type Static, Type } from 'typebox';
+
+interface ErrorRow {
+  readonly status: number;
+  /** Whether repeating the very same request later may succeed. */
+  readonly retryable: boolean;
+  /** What a client reads in the contract; the answer's own message says more. */
+  readonly meaning: string;
+}
+
+export const ERRORS = {
+  invalid_request: { status: 400, retryable: false, meaning: 'The request does not fit its schema.' },
+  invalid_json: { status: 400, retryable: false, meaning: 'The body is not one strict JSON value.' },
+  unsupported_language: { status: 400, retryable: false, meaning: 'The language is not one the service knows.' },
+  network_not_allowed: { status: 400, retryable: false, meaning: 'Network egress is never granted.' },
+  unauthorized: { status: 401, retryable: false, meaning: 'The credential is missing or invalid.' },
+  insufficient_scope: { status: 403, retryable: false, meaning: 'The credential lacks the scope of the route.' },
+  job_not_found: { status: 404, retryable: false, meaning: 'No such job belongs to the tenant.' },
+  route_not_found: { status: 404, retryable: false, meaning: 'No such route.' },
+  attestation_unavailable: { status: 404, retryable: true, meaning: 'The job ended and is not signed yet.' },
+  attestation_disabled: { status: 404, retryable: false, meaning: 'The operator has turned signing off.' },
+  method_not_allowed: { status: 405, retryable: false, meaning: 'The route does not take this method.' },
+  body_timeout: { status: 408, retryable: true, meaning: 'The body did not arrive in time.' },
+  job_not_terminal: { status: 409, retryable: true, meaning: 'The job has not ended yet.' },
+  payload_too_large: { status: 413, retryable: false, meaning: 'The body or a part of it is over its bound.' },
+  unsupported_media_type: { status: 415, retryable: false, meaning: 'The body is not plain application/json.' },
+  expectation_failed: { status: 417, retryable: false, meaning: 'The Expect header asks for something unknown.' },
+  runtime_unavailable: {
+    status: 422,
+    retryable: false,
+    meaning: 'The language or runtime pack is not available here.',
+  },
+  minimum_isolation_unsatisfied: {
+    status: 422,
+    retryable: false,
+    meaning: 'This service isolates less than was demanded.',
+  },
+  idempotency_key_reused: { status: 422, retryable: false, meaning: 'The key was used for another job specification.' },
+  rate_limited: { status: 429, retryable: true, meaning: "The tenant's request budget is spent." },
+  tenant_capacity_exhausted: { status: 429, retryable: true, meaning: 'The tenant holds as many of these as it may.' },
+  head_too_large: { status: 431, retryable: false, meaning: 'The request head is over its bound.' },
+  internal: { status: 500, retryable: true, meaning: 'The service failed; the request id finds it in the log.' },
+  queue_full: { status: 503, retryable: true, meaning: 'The admission queue is full.' },
+  capacity_exhausted: { status: 503, retryable: true, meaning: 'The service holds as many of these as it may.' },
+  shutting_down: { status: 503, retryable: true, meaning: 'The service is stopping.' },
+  insufficient_storage: { status: 507, retryable: true, meaning: 'The free-space reserve forbids another job.' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof ERRORS;
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+export const ErrorEnvelope = Type.Object({
+  error: Type.Object({
+    code: Type.Enum(ERROR_CODES),
+    message: Type.String(),
+    request_id: Type.String(),
+    retryable: Type.Boolean(),
+  }),
+});
+export type ErrorEnvelope = Static<typeof ErrorEnvelope>;

@@ -1,0 +1,128 @@
+/**
+ * A job's history: ordered, hash-chained records, and what each kind carries. Consumers keep kinds they do not know.
+ * Spec § Events.
+ */
+import { type Static, Type } from 'typebox';
+import { ISOLATION_CLASSES } from './isolation.ts';
+import { LIMIT_NAMES } from './limits.ts';
+import { Nullable } from './nullable.ts';
+import { JobId, Sha256, Timestamp } from './spellings.ts';
+import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
+import { LanguageName, RequestedLimitsSchema } from './submission.ts';
+
+export const VIOLATION_TYPES = [
+  'wall_time',
+  'cpu_time',
+  'memory',
+  'pids',
+  'file_size',
+  'syscall',
+  'output_missing',
+  'output_kind',
+  'output_size',
+  'output_path',
+] as const;
+export type ViolationType = (typeof VIOLATION_TYPES)[number];
+
+export const BACKENDS = ['subprocess', 'namespace', 'gvisor'] as const;
+export type Backend = (typeof BACKENDS)[number];
+
+export const STREAM_NAMES = ['stdout', 'stderr'] as const;
+export type StreamName = (typeof STREAM_NAMES)[number];
+
+export const EffectiveLimitsSchema = Type.Object(
+  Object.fromEntries(LIMIT_NAMES.map((name) => [name, Nullable(Type.Number())])) as Record<
+    (typeof LIMIT_NAMES)[number],
+    ReturnType<typeof Nullable<ReturnType<typeof Type.Number>>>
+  >,
+);
+
+/** One breach or refused deed of a program, named so that a client can act on it. */
+export const Violation = Type.Object({
+  type: Type.Enum([...VIOLATION_TYPES]),
+  message: Type.String(),
+  path: Type.Optional(Type.String()),
+  limit: Type.Optional(Type.Number()),
+  observed: Type.Optional(Type.Number()),
+});
+export type Violation = Static<typeof Violation>;
+
+/** Output as recorded: one line without its newline, or a piece of at most 16 KiB of a longer one. */
+export const OutputRecord = Type.Object({
+  text: Type.String(),
+  /** Present where no newline followed this piece. */
+  partial: Type.Optional(Type.Literal(true)),
+});
+export type OutputRecord = Static<typeof OutputRecord>;
+
+export const ArtifactRecord = Type.Object({
+  path: Type.String(),
+  size_bytes: Type.Integer(),
+  sha256: Sha256,
+});
+export type ArtifactRecord = Static<typeof ArtifactRecord>;
+
+export const Truncation = Type.Object({
+  stream: Type.Enum([...STREAM_NAMES]),
+  bytes_seen: Type.Integer(),
+  bytes_stored: Type.Integer(),
+  records_stored: Type.Integer(),
+  limit_bytes: Type.Integer(),
+  limit_records: Type.Integer(),
+});
+export type Truncation = Static<typeof Truncation>;
+
+/** The data of each kind of event. */
+export const EVENT_DATA = {
+  queued: Type.Object({
+    language: LanguageName,
+    runtime: Nullable(Type.String()),
+    requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
+    limits: RequestedLimitsSchema,
+  }),
+  started: Type.Object({
+    backend: Type.Enum([...BACKENDS]),
+    isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+    bootstrap_ready: Type.Boolean(),
+    limits: EffectiveLimitsSchema,
+  }),
+  cancel_requested: Type.Object({ principal: Type.String() }),
+  stdout: OutputRecord,
+  stderr: OutputRecord,
+  artifact: ArtifactRecord,
+  violation: Violation,
+  truncated: Truncation,
+  finished: Type.Object({
+    status: Type.Enum([...TERMINAL_STATUSES]),
+    exit_code: Nullable(Type.Integer()),
+    signal: Nullable(Type.String()),
+    terminal_reason: Type.Enum([...TERMINAL_REASONS]),
+    duration_ms: Nullable(Type.Integer()),
+  }),
+};
+
+export type EventKind = keyof typeof EVENT_DATA;
+export const EVENT_KINDS = Object.keys(EVENT_DATA) as EventKind[];
+export type EventData<K extends EventKind> = Static<(typeof EVENT_DATA)[K]>;
+
+/** An event not yet placed in a chain: what happened and when. */
+export type EventBody = { [K in EventKind]: { kind: K; timestamp: string; data: EventData<K> } }[EventKind];
+
+/** An event as stored, replayed and streamed. A migrated v0.1 row has `hash_version` 0 and null hashes. */
+export const JobEvent = Type.Object({
+  job_id: JobId,
+  seq: Type.Integer({ minimum: 1 }),
+  timestamp: Timestamp,
+  kind: Type.String(),
+  data: Type.Unknown(),
+  hash_version: Type.Integer(),
+  prev_hash: Nullable(Sha256),
+  event_hash: Nullable(Sha256),
+});
+export type JobEvent = Static<typeof JobEvent>;
+
+export const ReplayPage = Type.Object({
+  events: Type.Array(JobEvent),
+  next_cursor: Nullable(Type.Integer()),
+});
+export type ReplayPage = Static<typeof ReplayPage>;

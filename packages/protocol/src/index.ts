@@ -1,0 +1,16 @@
+export * from './errors.ts';
+export * from './events.ts';
+export * from './isolation.ts';
+export * from './job.ts';
+export * from './limits.ts';
+export { CONTRACT_VERSION, openApiDocument } from './openapi.ts';
+export * from './operations.ts';
+export * from './paths.ts';
+export * from './queries.ts';
+export * from './receipt.ts';
+export * from './scopes.ts';
+export * from './service.ts';
+export * from './spellings.ts';
+export * from './status.ts';
+export * from './stream.ts';
+export * from './submission.ts';

@@ -1,0 +1,120 @@
+/** What the owner sees of a job: detail, list item, folded result, attestation member. Spec § Resources. */
+import { type Static, Type } from 'typebox';
+import { BACKENDS, EffectiveLimitsSchema, Violation } from './events.ts';
+import { ISOLATION_CLASSES } from './isolation.ts';
+import { Nullable } from './nullable.ts';
+import { AnyReceipt, LimitEnforcementSchema, NETWORKING, SECCOMP_MODES } from './receipt.ts';
+import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
+import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
+import { LanguageName, StoredSpec } from './submission.ts';
+
+export const EffectiveSpec = Type.Object({
+  isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+  limits: EffectiveLimitsSchema,
+});
+export type EffectiveSpec = Static<typeof EffectiveSpec>;
+
+export const RESULT_MEDIA_TYPE = 'application/vnd.svc.execution-result.v1+json';
+/** Of the DSSE envelope as a file; the `payloadType` inside it is another one. */
+export const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
+
+/** Whether and where the signed evidence of a job can be fetched. All but `available` is null until it can. */
+export const AttestationMember = Type.Object({
+  available: Type.Boolean({ description: 'May be false just after the end: signing is asynchronous.' }),
+  tenant: Nullable(Type.String({ description: 'The tenant bound into the signed evidence.' })),
+  key_id: Nullable(Type.String({ description: '`sha256:` and the SHA-256 of the key as SPKI DER.' })),
+  receipt_sha256: Nullable(Sha256),
+  result_media_type: Nullable(Type.String()),
+  result_sha256: Nullable(Sha256),
+  result_size_bytes: Nullable(Type.Integer()),
+  envelope_sha256: Nullable(Sha256),
+  envelope_size_bytes: Nullable(Type.Integer()),
+  envelope_url: Nullable(RelativeUrl),
+  result_artifact_url: Nullable(RelativeUrl),
+});
+export type AttestationMember = Static<typeof AttestationMember>;
+
+/** Lifecycle members that detail and list item share. */
+const lifecycle = {
+  job_id: JobId,
+  status: Type.Enum([...JOB_STATUSES]),
+  language: LanguageName,
+  runtime: Nullable(Type.String()),
+  created_at: Timestamp,
+  started_at: Nullable(Timestamp),
+  finished_at: Nullable(Timestamp),
+  duration_ms: Nullable(Type.Integer()),
+  exit_code: Nullable(Type.Integer()),
+  terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
+};
+
+const jobDetailMembers = {
+  ...lifecycle,
+  tenant: Type.String(),
+  signal: Nullable(Type.String()),
+  cancellation_requested: Type.Boolean(),
+  requested_spec: StoredSpec,
+  effective_spec: Nullable(EffectiveSpec),
+  backend: Nullable(Type.Enum([...BACKENDS])),
+  bootstrap_ready: Nullable(Type.Boolean()),
+  networking: Nullable(Type.Enum([...NETWORKING])),
+  network_allowed: Nullable(Type.Boolean()),
+  private_rootfs: Nullable(Type.Boolean()),
+  dedicated_bootstrap: Nullable(Type.Boolean()),
+  seccomp: Nullable(Type.Enum([...SECCOMP_MODES])),
+  limit_enforcement: Nullable(LimitEnforcementSchema),
+  attestation: AttestationMember,
+  receipt: Type.Optional(AnyReceipt),
+  receipt_sha256: Type.Optional(Sha256),
+};
+
+/** `effective_spec` and the execution-policy members are null wherever no executor observed them. */
+export const JobDetail = Type.Object(jobDetailMembers);
+export type JobDetail = Static<typeof JobDetail>;
+
+/** Answer of DELETE: the job as it now is, and whether there was anything left to cancel. */
+export const CancellationAnswer = Type.Object({ ...jobDetailMembers, already_terminal: Type.Boolean() });
+export type CancellationAnswer = Static<typeof CancellationAnswer>;
+
+export const JobListItem = Type.Object({
+  ...lifecycle,
+  truncated: Type.Boolean(),
+  attestation_available: Type.Boolean(),
+});
+export type JobListItem = Static<typeof JobListItem>;
+
+export const JobList = Type.Object({
+  items: Type.Array(JobListItem),
+  next_cursor: Nullable(Type.String({ description: 'Null on the last page.' })),
+});
+export type JobList = Static<typeof JobList>;
+
+export const Artifact = Type.Object({
+  path: Type.String(),
+  content_base64: Type.String(),
+  size_bytes: Type.Integer(),
+  sha256: Sha256,
+});
+export type Artifact = Static<typeof Artifact>;
+
+/** The folded result: the exact text the program wrote, up to the recording caps. */
+export const FoldedResult = Type.Object({
+  job_id: JobId,
+  status: Type.Enum([...JOB_STATUSES]),
+  exit_code: Nullable(Type.Integer()),
+  duration_ms: Nullable(Type.Integer()),
+  stdout: Type.String(),
+  stderr: Type.String(),
+  truncated: Type.Boolean(),
+  violations: Type.Array(Violation),
+  artifacts: Type.Array(Artifact),
+});
+export type FoldedResult = Static<typeof FoldedResult>;
+
+export const StreamTicket = Type.Object({
+  ticket: Type.String(),
+  stream_url: RelativeUrl,
+  expires_at: Timestamp,
+  expires_in: Type.Integer(),
+});
+export type StreamTicket = Static<typeof StreamTicket>;

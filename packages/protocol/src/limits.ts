@@ -1,0 +1,85 @@
+/**
+ * Every number of the contract, with its unit in its name. A bound that is not here is a setting (`config.ts`).
+ * Spec § Limits.
+ */
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** The five resource controls of a job, in the order they are always listed. */
+export const LIMIT_NAMES = ['wall_seconds', 'cpu_seconds', 'mem_mb', 'max_pids', 'max_file_mb'] as const;
+export type LimitName = (typeof LIMIT_NAMES)[number];
+
+/** A complete set of limits after defaults and clamping: what a job asked for, as the service will try to hold it. */
+export type RequestedLimits = Record<LimitName, number>;
+/** What was read back from the kernel or is held by the service itself; null where a control is not held. */
+export type EffectiveLimits = Record<LimitName, number | null>;
+/** Which controls were in force while the program ran. */
+export type LimitEnforcement = Record<LimitName, boolean>;
+
+/** Limits that may be fractional; the others are whole numbers. */
+export const FRACTIONAL_LIMITS: ReadonlySet<LimitName> = new Set<LimitName>(['wall_seconds', 'cpu_seconds']);
+
+/** What an omitted limit becomes. */
+export const LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
+  wall_seconds: 10,
+  cpu_seconds: 5,
+  mem_mb: 256,
+  max_pids: 64,
+  max_file_mb: 16,
+};
+
+/** What a larger limit is clamped to, unless the operator sets other ceilings. */
+export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
+  wall_seconds: 300,
+  cpu_seconds: 120,
+  mem_mb: 1024,
+  max_pids: 256,
+  max_file_mb: 64,
+};
+
+// The submission.
+export const codeBytesMax = MIB;
+export const stdinBytesMax = MIB;
+export const bodyBytesMax = 24 * MIB;
+export const filesMax = 32;
+export const fileBytesMax = 2 * MIB;
+export const filesTotalBytesMax = 4 * MIB;
+/** Below PATH_MAX with room for where a workspace is mounted. */
+export const pathBytesMax = 1024;
+/** Linux NAME_MAX: no file system here holds a longer component. */
+export const pathComponentBytesMax = 255;
+export const runtimeNameCharsMax = 128;
+export const idempotencyKeyBytesMax = 128;
+/** Nesting and size of a JSON body, counted before it is parsed: `JSON.parse` of hostile nesting takes seconds. */
+export const jsonDepthMax = 32;
+export const jsonTokensMax = 2000;
+
+// Recorded output, per stream.
+export const streamBytesMax = MIB;
+export const streamRecordsMax = 10_000;
+export const recordBytesMax = 16 * KIB;
+
+// Pages and waits.
+export const listLimitMax = 200;
+export const listLimitDefault = 50;
+export const replayLimitMax = 1000;
+export const replayLimitDefault = 500;
+export const waitSecondsMax = 300;
+
+// Transport.
+export const connectionsMax = 256;
+export const headMillisecondsMax = 30_000;
+export const headBytesMax = 16 * KIB;
+export const bodyMillisecondsMax = 30_000;
+export const writeProgressMillisecondsMax = 30_000;
+export const connectionMillisecondsMax = 600_000;
+export const responsePumpBytes = 64 * KIB;
+
+// Streams.
+export const streamTicketSeconds = 30;
+export const streamPingMilliseconds = 20_000;
+
+// Evidence.
+export const resultArtifactBytesMax = 16 * MIB;
+export const envelopeBytesMax = 2 * MIB;

@@ -1,0 +1,95 @@
+/** The schemas that the OpenAPI document names, and the replacing of each occurrence of one by a reference to it. */
+import type { TSchema } from 'typebox';
+import { ErrorEnvelope } from './errors.ts';
+import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
+import {
+  Artifact,
+  AttestationMember,
+  CancellationAnswer,
+  EffectiveSpec,
+  FoldedResult,
+  JobDetail,
+  JobList,
+  JobListItem,
+  StreamTicket,
+} from './job.ts';
+import {
+  AnyReceipt,
+  EventChain,
+  ExecutorOutput,
+  LimitEnforcementSchema,
+  OutputEvidence,
+  StreamTelemetry,
+} from './receipt.ts';
+import { Capabilities, Health, PublicKey, Readiness, RuntimePack, ServiceStatus, Whoami } from './service.ts';
+import {
+  InputFile,
+  JobSubmission,
+  LimitsInput,
+  RequestedLimitsSchema,
+  StoredSpec,
+  SubmissionAnswer,
+} from './submission.ts';
+
+export const COMPONENT_SCHEMAS = {
+  JobSubmission,
+  InputFile,
+  LimitsInput,
+  SubmissionAnswer,
+  JobDetail,
+  CancellationAnswer,
+  JobListItem,
+  JobList,
+  StoredSpec,
+  RequestedLimits: RequestedLimitsSchema,
+  EffectiveSpec,
+  EffectiveLimits: EffectiveLimitsSchema,
+  LimitEnforcement: LimitEnforcementSchema,
+  AttestationMember,
+  Receipt: AnyReceipt,
+  EventChain,
+  OutputEvidence,
+  ExecutorOutput,
+  StreamTelemetry,
+  FoldedResult,
+  Artifact,
+  Violation,
+  JobEvent,
+  ReplayPage,
+  StreamTicket,
+  PublicKey,
+  Capabilities,
+  RuntimePack,
+  Whoami,
+  ServiceStatus,
+  Health,
+  Readiness,
+  ErrorEnvelope,
+} satisfies Record<string, TSchema>;
+
+/** Schemas are recognised by their text: wrapping one as optional copies it, so that identity says nothing. */
+const NAME_BY_TEXT = new Map(Object.entries(COMPONENT_SCHEMAS).map(([name, schema]) => [JSON.stringify(schema), name]));
+
+export function schemaReference(name: string): { $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/**
+ * A schema as plain JSON, with named schemas inside it as references. `definitionOf` is the name whose own definition is
+ * being written, which must not refer to itself.
+ */
+export function withReferences(schema: TSchema, definitionOf?: string): unknown {
+  const plain: unknown = JSON.parse(JSON.stringify(schema));
+  return definitionOf === undefined ? referenced(plain) : referencedInside(plain);
+}
+
+function referenced(node: unknown): unknown {
+  const name = NAME_BY_TEXT.get(JSON.stringify(node));
+  return name === undefined ? referencedInside(node) : schemaReference(name);
+}
+
+function referencedInside(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(referenced);
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, referenced(value)]));
+}

@@ -1,0 +1,272 @@
+/**
+ * The OpenAPI 3.1 document, made from the table of operations and the table of errors and from nothing else. It is
+ * checked in as `openapi.json` and served at /openapi.json. Spec § Versioning 1.
+ */
+import { type TSchema, Type } from 'typebox';
+import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
+import { COMPONENT_SCHEMAS, schemaReference, withReferences } from './openapi-schemas.ts';
+import {
+  type Answer,
+  type AnswerHeader,
+  OPERATION_IDS,
+  type Operation,
+  type OperationId,
+  operationOf,
+} from './operations.ts';
+
+/** The contract's own version: it moves when an operation, a body or an error does. */
+export const CONTRACT_VERSION = '1.0.0';
+
+/** A node of the document. */
+type Node = Record<string, unknown>;
+
+const DESCRIPTION = `Runs short, untrusted programs and reports what happened, with evidence of it.
+
+Every answer carries \`X-Request-Id\`; every refusal is the error envelope, whose \`code\` and the HTTP status are
+authoritative. \`Retry-After\` is whole seconds and is to be honoured wherever it is present. A request that no operation
+matches is answered \`route_not_found\`, a known path with another method \`method_not_allowed\`. An answer that is shorter
+than its \`Content-Length\` is incomplete and must not be parsed.`;
+
+const HEADERS: Record<AnswerHeader, { description: string; schema: TSchema; required: boolean }> = {
+  'X-Request-Id': {
+    description: 'Names the request in the log; an error envelope repeats it as `request_id`.',
+    schema: Type.String(),
+    required: true,
+  },
+  Location: { description: '`/v1/jobs/{id}` of the job.', schema: Type.String(), required: true },
+  'Idempotency-Replayed': {
+    description: 'Whether the job is that of an earlier request with the same key.',
+    schema: Type.Enum(['true', 'false']),
+    required: true,
+  },
+  'Retry-After': {
+    description: 'Whole seconds to wait before the next try.',
+    schema: Type.Integer({ minimum: 0 }),
+    required: false,
+  },
+  'RateLimit-Limit': {
+    description: "The burst of the tenant's request budget.",
+    schema: Type.Integer({ minimum: 1 }),
+    required: true,
+  },
+  'RateLimit-Remaining': {
+    description: 'Requests that the budget has left.',
+    schema: Type.Integer({ minimum: 0 }),
+    required: true,
+  },
+  'RateLimit-Reset': {
+    description: 'Whole seconds until the budget is full again.',
+    schema: Type.Integer({ minimum: 0 }),
+    required: true,
+  },
+  'WWW-Authenticate': {
+    description: 'An RFC 6750 challenge; with `error` only where a credential was sent.',
+    schema: Type.String(),
+    required: true,
+  },
+  'X-Content-Sha256': {
+    description: 'SHA-256 of the body as lower-case hex. Refuse a body that does not match it.',
+    schema: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    required: true,
+  },
+  'Content-Length': {
+    description: 'Exact length of the body in bytes.',
+    schema: Type.Integer({ minimum: 0 }),
+    required: true,
+  },
+  Allow: { description: 'The methods that the path takes.', schema: Type.String(), required: true },
+};
+
+/** What every answer says of the tenant's request budget once it is known whose request it is. */
+const BUDGET_HEADERS: readonly AnswerHeader[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+
+/** Headers of a refusal beyond `X-Request-Id`, by status. */
+const ERROR_HEADERS: Readonly<Record<number, readonly AnswerHeader[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  404: ['Retry-After'],
+  405: ['Allow'],
+  429: ['Retry-After', ...BUDGET_HEADERS],
+  503: ['Retry-After'],
+  507: ['Retry-After'],
+};
+
+/** The whole document, as a fresh JSON value with its members always in the same order. */
+export function openApiDocument(): Node {
+  return JSON.parse(
+    JSON.stringify({
+      openapi: '3.1.1',
+      info: {
+        title: 'svc: sandboxed code execution',
+        version: CONTRACT_VERSION,
+        description: DESCRIPTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: '/' }],
+      tags: [
+        { name: 'jobs', description: 'Submit programs, follow them, read their results.' },
+        { name: 'evidence', description: 'Signed, exact bytes that anyone can check.' },
+        { name: 'service', description: 'The service and the caller.' },
+        { name: 'public', description: 'Open to everyone, or to a token of its own.' },
+      ],
+      paths: paths(),
+      components: {
+        securitySchemes: SECURITY_SCHEMES,
+        parameters: { JobId: JOB_ID_PARAMETER },
+        headers: Object.fromEntries(Object.entries(HEADERS)),
+        responses: Object.fromEntries(
+          errorStatuses(ERROR_CODES).map((status) => [`Error${status}`, errorResponse(status)]),
+        ),
+        schemas: Object.fromEntries(
+          Object.entries(COMPONENT_SCHEMAS).map(([name, schema]) => [name, withReferences(schema, name)]),
+        ),
+      },
+    }),
+  ) as Node;
+}
+
+const SECURITY_SCHEMES = {
+  credential: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An indexed key, an RFC 9068 JWT or a legacy key. The names listed with it are the scopes it needs.',
+  },
+  streamTicket: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'ticket',
+    description: 'A one-use, job-bound ticket for a WebSocket stream.',
+  },
+  metricsToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: "The operator's metrics token; never a tenant credential.",
+  },
+};
+
+const JOB_ID_PARAMETER = { name: 'id', in: 'path', required: true, description: 'A job id.', schema: Type.String() };
+
+function paths(): Node {
+  const items: Record<string, Node> = {};
+  for (const id of OPERATION_IDS) {
+    const operation = operationOf(id);
+    items[operation.path] ??= operation.path.includes('{id}')
+      ? { parameters: [{ $ref: '#/components/parameters/JobId' }] }
+      : {};
+    Object.assign(items[operation.path] as Node, { [operation.method.toLowerCase()]: operationNode(id, operation) });
+  }
+  return items;
+}
+
+function operationNode(id: OperationId, operation: Operation): Node {
+  const parameters = [...parametersIn('query', operation), ...parametersIn('header', operation)];
+  return {
+    operationId: id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: operation.description,
+    security: security(operation),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: operation.body && {
+      required: true,
+      description: `At most ${operation.body.bytesMax} bytes, encoded.`,
+      content: { 'application/json': { schema: withReferences(operation.body.schema) } },
+    },
+    responses: responses(operation),
+    'x-error-codes': [...operation.errors].sort(),
+    'x-capacity': operation.capacity,
+  };
+}
+
+/** A stream's ticket is a security scheme and so is not listed as a parameter again. */
+function parametersIn(place: 'query' | 'header', operation: Operation): Node[] {
+  const schemas = place === 'query' ? operation.query : operation.headers;
+  return Object.entries(schemas?.properties ?? {})
+    .filter(([name]) => !(operation.ticket && name === 'ticket'))
+    .map(([name, property]) => {
+      const { description, ...schema } = withReferences(property) as Node;
+      const required = schemas?.required?.includes(name) ?? false;
+      const list = schema['type'] === 'array' ? { style: 'form', explode: false } : {};
+      return { name, in: place, required, description, ...list, schema };
+    });
+}
+
+function security({ access, ticket }: Operation): Node[] {
+  if (access === 'public') return [];
+  if (access === 'metrics_token') return [{ metricsToken: [] }];
+  const credential = { credential: access === 'credential' ? [] : [access] };
+  return ticket ? [credential, { streamTicket: [] }] : [credential];
+}
+
+function responses(operation: Operation): Node {
+  const answers = Object.entries(operation.answers).map(([status, answer]) => [Number(status), answer] as const);
+  const errors = errorStatuses(operation.errors);
+  const nodes: Node = {};
+  for (const [status, answer] of answers) {
+    const codes = errors.includes(status) ? codesOf(operation.errors, status) : [];
+    nodes[status] = answerResponse(isBudgeted(operation, status) ? withBudget(answer) : answer, codes);
+  }
+  for (const status of errors) {
+    nodes[status] ??= {
+      $ref: `#/components/responses/Error${status}`,
+      description: meanings(codesOf(operation.errors, status)),
+    };
+  }
+  return nodes;
+}
+
+/** An upgrade is answered by the WebSocket server, which knows of no budget. */
+function isBudgeted({ access }: Operation, status: number): boolean {
+  return access !== 'public' && access !== 'metrics_token' && status !== 101;
+}
+
+function withBudget(answer: Answer): Answer {
+  return { ...answer, headers: [...answer.headers, ...BUDGET_HEADERS] };
+}
+
+/** A success; where refusals share its status, its JSON body is either of the two. */
+function answerResponse(answer: Answer, sharedCodes: readonly ErrorCode[]): Node {
+  const content = Object.entries(answer.content).map(([mediaType, body]) => {
+    const schema = withReferences(body);
+    return [mediaType, { schema: sharedCodes.length > 0 ? { anyOf: [schema, errorSchema(sharedCodes)] } : schema }];
+  });
+  const shared = sharedCodes.length > 0 ? ` Or refused: ${meanings(sharedCodes)}` : '';
+  const headers: AnswerHeader[] = ['X-Request-Id', ...answer.headers];
+  if (sharedCodes.length > 0) headers.push('Retry-After');
+  return {
+    description: answer.description + shared,
+    headers: headerNodes(headers),
+    content: content.length > 0 ? Object.fromEntries(content) : undefined,
+  };
+}
+
+function errorResponse(status: number): Node {
+  const codes = codesOf(ERROR_CODES, status);
+  return {
+    description: meanings(codes),
+    headers: headerNodes(['X-Request-Id', ...(ERROR_HEADERS[status] ?? [])]),
+    content: { 'application/json': { schema: errorSchema(codes) } },
+  };
+}
+
+/** The error envelope, narrowed to the codes that may stand in it. */
+function errorSchema(codes: readonly ErrorCode[]): Node {
+  const code = { enum: [...codes] };
+  return { allOf: [schemaReference('ErrorEnvelope'), { properties: { error: { properties: { code } } } }] };
+}
+
+function headerNodes(names: readonly AnswerHeader[]): Node {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function errorStatuses(codes: readonly ErrorCode[]): number[] {
+  return [...new Set(codes.map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+}
+
+function codesOf(codes: readonly ErrorCode[], status: number): ErrorCode[] {
+  return codes.filter((code) => ERRORS[code].status === status);
+}
+
+function meanings(codes: readonly ErrorCode[]): string {
+  return codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join(' ');
+}

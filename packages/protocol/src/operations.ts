@@ -1,0 +1,392 @@
+/**
+ * Every operation of the service as data: who may call it, what it takes, what it answers and which refusals it knows.
+ * Routes, clients and the OpenAPI document are made from this table, so that none of them can drift from the others.
+ * Spec § Endpoints.
+ */
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { ErrorCode } from './errors.ts';
+import { ReplayPage } from './events.ts';
+import {
+  CancellationAnswer,
+  ENVELOPE_MEDIA_TYPE,
+  FoldedResult,
+  JobDetail,
+  JobList,
+  RESULT_MEDIA_TYPE,
+  StreamTicket,
+} from './job.ts';
+import { bodyBytesMax } from './limits.ts';
+import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
+import type { Scope } from './scopes.ts';
+import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
+import { JobSubmission, SubmissionAnswer } from './submission.ts';
+
+/** Who may call: anyone, any valid credential, one with this scope, or only the bearer of the metrics token. */
+export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
+
+/** What a request holds while it is in flight; each is bounded for the service and, save `connection`, per tenant. */
+export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
+
+/** Headers of answers beyond those that every HTTP answer has. `X-Request-Id` is on all of them. */
+export type AnswerHeader =
+  | 'X-Request-Id'
+  | 'Location'
+  | 'Idempotency-Replayed'
+  | 'Retry-After'
+  | 'RateLimit-Limit'
+  | 'RateLimit-Remaining'
+  | 'RateLimit-Reset'
+  | 'WWW-Authenticate'
+  | 'X-Content-Sha256'
+  | 'Content-Length'
+  | 'Allow';
+
+/** One success of an operation. `content` maps each media type to its schema; an empty one says that no body follows. */
+export interface Answer {
+  readonly description: string;
+  readonly content: Readonly<Record<string, TSchema>>;
+  readonly headers: readonly AnswerHeader[];
+}
+
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Path parameters in braces. The only one there is, `{id}`, is a job id. */
+  readonly path: `/${string}`;
+  readonly tag: 'jobs' | 'evidence' | 'service' | 'public';
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  /** Whether a stream ticket in the query may stand in for the credential. */
+  readonly ticket?: true;
+  /** Values as they are after decoding. A list is one comma-separated parameter. */
+  readonly query?: TObject;
+  readonly headers?: TObject;
+  readonly body?: { readonly schema: TSchema; readonly bytesMax: number };
+  readonly answers: Readonly<Record<number, Answer>>;
+  readonly errors: readonly ErrorCode[];
+  readonly capacity: readonly Capacity[];
+}
+
+const JSON_TYPE = 'application/json';
+export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** What the door may answer before an operation is even looked at. */
+const DOOR_ERRORS = [
+  'invalid_request',
+  'expectation_failed',
+  'head_too_large',
+  'internal',
+  'capacity_exhausted',
+  'shutting_down',
+] as const satisfies readonly ErrorCode[];
+
+/** Of every operation that asks for a credential. */
+const CALLER_ERRORS = [...DOOR_ERRORS, 'unauthorized', 'rate_limited'] as const satisfies readonly ErrorCode[];
+const SCOPED_ERRORS = [...CALLER_ERRORS, 'insufficient_scope'] as const satisfies readonly ErrorCode[];
+const JOB_ERRORS = [...SCOPED_ERRORS, 'job_not_found'] as const satisfies readonly ErrorCode[];
+
+/** Of every operation whose method may carry a body. */
+const BODY_ERRORS = [
+  'invalid_json',
+  'body_timeout',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies readonly ErrorCode[];
+
+const STORED_BYTES_ERRORS = [
+  ...JOB_ERRORS,
+  'tenant_capacity_exhausted',
+  'job_not_terminal',
+  'attestation_unavailable',
+  'attestation_disabled',
+] as const satisfies readonly ErrorCode[];
+
+const Bytes = Type.String({ format: 'binary' });
+
+/** Exact bytes with the headers that a client checks them by. */
+function storedBytes(description: string, mediaType: string): Answer {
+  return { description, content: { [mediaType]: Bytes }, headers: ['Content-Length', 'X-Content-Sha256'] };
+}
+
+function json<T extends TSchema>(description: string, schema: T) {
+  return { description, content: { [JSON_TYPE]: schema }, headers: [] as readonly AnswerHeader[] };
+}
+
+/** JSON sent through the response pump with a declared length. Spec § Response transfer rules. */
+function pumpedJson<T extends TSchema>(description: string, schema: T) {
+  return { ...json(description, schema), headers: ['Content-Length'] as readonly AnswerHeader[] };
+}
+
+function metrics(description: string): Answer {
+  return {
+    description,
+    content: { [PROMETHEUS_MEDIA_TYPE]: Type.String(), [OPENMETRICS_MEDIA_TYPE]: Type.String() },
+    headers: [],
+  };
+}
+
+export const OPERATIONS = {
+  getHealth: {
+    method: 'GET',
+    path: '/healthz',
+    tag: 'public',
+    summary: 'Say that the process is alive.',
+    access: 'public',
+    answers: { 200: json('The process answers.', Health) },
+    errors: DOOR_ERRORS,
+    capacity: ['connection'],
+  },
+  getReadiness: {
+    method: 'GET',
+    path: '/readyz',
+    tag: 'public',
+    summary: 'Say whether jobs would be taken now.',
+    description: 'The answer is cached: asking often costs nothing and changes nothing.',
+    access: 'public',
+    answers: { 200: json('Process, store and provider are ready.', Readiness), 503: json('Not ready.', Readiness) },
+    errors: DOOR_ERRORS,
+    capacity: ['connection'],
+  },
+  getContract: {
+    method: 'GET',
+    path: '/openapi.json',
+    tag: 'public',
+    summary: 'Read this contract.',
+    access: 'public',
+    answers: { 200: json('An OpenAPI 3.1 document.', Type.Object({ openapi: Type.String() })) },
+    errors: DOOR_ERRORS,
+    capacity: ['connection'],
+  },
+  getDashboard: {
+    method: 'GET',
+    path: '/dashboard',
+    tag: 'public',
+    summary: 'Open the dashboard.',
+    description: 'A public shell without any secret; it asks for a key and calls this contract with it.',
+    access: 'public',
+    answers: {
+      200: { description: 'The page.', content: { 'text/html; charset=utf-8': Type.String() }, headers: [] },
+    },
+    errors: [...DOOR_ERRORS, 'route_not_found'],
+    capacity: ['connection'],
+  },
+  submitJob: {
+    method: 'POST',
+    path: '/v1/jobs',
+    tag: 'jobs',
+    summary: 'Submit a job.',
+    description:
+      'The job is on disk before the answer. With an `Idempotency-Key`, the same specification answers the first job ' +
+      'again; after an ambiguous transport failure only such a request may be repeated.',
+    access: 'jobs:submit',
+    headers: SubmissionHeaders,
+    body: { schema: JobSubmission, bytesMax: bodyBytesMax },
+    answers: {
+      201: {
+        ...json('The job is stored, or was stored by the first use of the key.', SubmissionAnswer),
+        headers: ['Location', 'Idempotency-Replayed'],
+      },
+    },
+    errors: [
+      ...SCOPED_ERRORS,
+      ...BODY_ERRORS,
+      'unsupported_language',
+      'network_not_allowed',
+      'runtime_unavailable',
+      'minimum_isolation_unsatisfied',
+      'idempotency_key_reused',
+      'tenant_capacity_exhausted',
+      'queue_full',
+      'insufficient_storage',
+    ],
+    capacity: ['connection', 'body', 'queue'],
+  },
+  listJobs: {
+    method: 'GET',
+    path: '/v1/jobs',
+    tag: 'jobs',
+    summary: "List the tenant's jobs, newest first.",
+    access: 'jobs:read',
+    query: ListQuery,
+    answers: { 200: json('A page of jobs.', JobList) },
+    errors: SCOPED_ERRORS,
+    capacity: ['connection'],
+  },
+  getJob: {
+    method: 'GET',
+    path: '/v1/jobs/{id}',
+    tag: 'jobs',
+    summary: 'Read a job in full, with its receipt once it ended.',
+    description: 'To wait for the end use the result or the stream: polling spends the same budget as submitting.',
+    access: 'jobs:read',
+    answers: { 200: pumpedJson('The job as it stands.', JobDetail) },
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
+    capacity: ['connection', 'response'],
+  },
+  cancelJob: {
+    method: 'DELETE',
+    path: '/v1/jobs/{id}',
+    tag: 'jobs',
+    summary: 'Ask for the end of a job.',
+    description:
+      'Idempotent; a job that already ended stays as it ended, and `already_terminal` says so. It waits for no permit, ' +
+      'so that a full service can still be relieved.',
+    access: 'jobs:cancel',
+    answers: { 200: json('The job as it stands now.', CancellationAnswer) },
+    errors: [...JOB_ERRORS, ...BODY_ERRORS],
+    capacity: ['connection'],
+  },
+  getResult: {
+    method: 'GET',
+    path: '/v1/jobs/{id}/result',
+    tag: 'jobs',
+    summary: 'Read the folded result, waiting for it if asked to.',
+    description:
+      'An expired wait answers the present status with what is stored so far. A wait that shutdown interrupts is ' +
+      'answered `shutting_down` and never with a partial result.',
+    access: 'jobs:read',
+    query: ResultQuery,
+    answers: { 200: pumpedJson('The result, or what there is of it.', FoldedResult) },
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
+    capacity: ['connection', 'wait', 'response'],
+  },
+  replayEvents: {
+    method: 'GET',
+    path: '/v1/jobs/{id}/replay',
+    tag: 'jobs',
+    summary: 'Read a page of stored events, in sequence order.',
+    description:
+      'Nothing runs again. `next_cursor` is the last `seq` of the page, or `after` if the page is empty, and null once ' +
+      'the terminal event was delivered. Advance only after a complete page was decoded.',
+    access: 'jobs:read',
+    query: ReplayQuery,
+    answers: { 200: pumpedJson('A page of events.', ReplayPage) },
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
+    capacity: ['connection', 'response'],
+  },
+  mintStreamTicket: {
+    method: 'POST',
+    path: '/v1/jobs/{id}/stream-ticket',
+    tag: 'jobs',
+    summary: 'Mint a ticket that opens one stream of this job.',
+    description: 'It keeps the credential out of WebSocket addresses. It is spent before the stream is admitted.',
+    access: 'jobs:read',
+    answers: { 201: json('A one-use ticket.', StreamTicket) },
+    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'tenant_capacity_exhausted'],
+    capacity: ['connection'],
+  },
+  streamEvents: {
+    method: 'GET',
+    path: '/v1/jobs/{id}/stream',
+    tag: 'jobs',
+    summary: 'Follow the events of a job over a WebSocket.',
+    description:
+      'One text frame is one event, the same object as in replay: stored history first, then live, closed with 1000 ' +
+      'after `finished`. Other close codes: 1001 lifetime reached, 1012 restarting, 4401 credential ended, 4408 the ' +
+      'reader lags. A refused upgrade is answered as HTTP; its ticket is spent.',
+    access: 'jobs:read',
+    ticket: true,
+    query: StreamQuery,
+    answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
+    capacity: ['connection', 'stream'],
+  },
+  getAttestation: {
+    method: 'GET',
+    path: '/v1/jobs/{id}/attestation',
+    tag: 'evidence',
+    summary: 'Fetch the exact bytes of the signed DSSE envelope.',
+    access: 'jobs:read',
+    answers: { 200: storedBytes('The envelope, byte for byte as it was stored.', ENVELOPE_MEDIA_TYPE) },
+    errors: STORED_BYTES_ERRORS,
+    capacity: ['connection', 'response'],
+  },
+  getResultArtifact: {
+    method: 'GET',
+    path: '/v1/jobs/{id}/result-artifact',
+    tag: 'evidence',
+    summary: 'Fetch the exact bytes that the attestation is about.',
+    access: 'jobs:read',
+    answers: { 200: storedBytes('The result artifact, byte for byte as it was stored.', RESULT_MEDIA_TYPE) },
+    errors: STORED_BYTES_ERRORS,
+    capacity: ['connection', 'response'],
+  },
+  getPublicKey: {
+    method: 'GET',
+    path: '/v1/attestation/public-key',
+    tag: 'evidence',
+    summary: 'Read the current signing key.',
+    description: 'Pin it or get it out of band: a key fetched from the signer is no independent trust anchor.',
+    access: 'service:read',
+    answers: { 200: json('The key as canonical SPKI PEM.', PublicKey) },
+    errors: [...SCOPED_ERRORS, 'attestation_disabled'],
+    capacity: ['connection'],
+  },
+  getCapabilities: {
+    method: 'GET',
+    path: '/v1/capabilities',
+    tag: 'service',
+    summary: 'Read what this service can run, and within which bounds.',
+    access: 'service:read',
+    answers: { 200: json('Languages, isolation, limits, packs and features.', Capabilities) },
+    errors: SCOPED_ERRORS,
+    capacity: ['connection'],
+  },
+  getWhoami: {
+    method: 'GET',
+    path: '/v1/whoami',
+    tag: 'service',
+    summary: 'Read who the credential stands for.',
+    access: 'credential',
+    answers: { 200: json('Tenant, principal, scopes and expiry.', Whoami) },
+    errors: CALLER_ERRORS,
+    capacity: ['connection'],
+  },
+  getStatus: {
+    method: 'GET',
+    path: '/v1/status',
+    tag: 'service',
+    summary: 'Read how the service is doing.',
+    access: 'service:read',
+    answers: { 200: json('Queue, signer and provider.', ServiceStatus) },
+    errors: SCOPED_ERRORS,
+    capacity: ['connection'],
+  },
+  getTenantMetrics: {
+    method: 'GET',
+    path: '/v1/metrics',
+    tag: 'service',
+    summary: "Read metrics of the tenant's current jobs.",
+    description: 'Not a billing ledger.',
+    access: 'metrics:read',
+    answers: { 200: metrics('Gauges over the current jobs of the tenant.') },
+    errors: SCOPED_ERRORS,
+    capacity: ['connection'],
+  },
+  getMetrics: {
+    method: 'GET',
+    path: '/metrics',
+    tag: 'public',
+    summary: 'Read metrics of the whole service.',
+    description: 'There only where the operator set a metrics token, and only with it. Not a billing ledger.',
+    access: 'metrics_token',
+    answers: { 200: metrics('Metrics with a fixed set of labels.') },
+    errors: [...DOOR_ERRORS, 'unauthorized', 'route_not_found'],
+    capacity: ['connection'],
+  },
+} as const satisfies Record<string, Operation>;
+
+export type OperationId = keyof typeof OPERATIONS;
+export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
+
+/** The operation of this name, with the members that only some operations have. */
+export function operationOf(id: OperationId): Operation {
+  return OPERATIONS[id];
+}
+
+type JsonContent<A> = A extends { content: { 'application/json': infer S extends TSchema } } ? Static<S> : never;
+type Answers<Id extends OperationId> = (typeof OPERATIONS)[Id]['answers'];
+
+/** The JSON body that an operation succeeds with; `never` where it answers something else than JSON. */
+export type AnswerBody<Id extends OperationId> = JsonContent<Answers<Id>[keyof Answers<Id>]>;

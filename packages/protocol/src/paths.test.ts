@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
+import { type PathKind, pathProblem, pathsProblem } from './paths.ts';
+
+/** A path of exactly this many bytes, in components of at most 200. */
+function longPath(bytes: number): string {
+  return `output/${'x'.repeat(200)}/`.padEnd(bytes, `${'y'.repeat(199)}/`).replace(/\/$/, 'z');
+}
+
+const RIGHT: readonly (readonly [string, PathKind])[] = [
+  ['output/a', 'output'],
+  ['input/a', 'input'],
+  ['output/a/b/c.txt', 'output'],
+  ['output/.hidden', 'output'],
+  ['output/..a', 'output'],
+  ['output/a..', 'output'],
+  ['output/...', 'output'],
+  ['output/with space', 'output'],
+  ['output/é/日本.png', 'output'],
+  ['output/output/output', 'output'],
+  ['output/-rf', 'output'],
+  ['output/$(id)', 'output'],
+  [`output/${'c'.repeat(pathComponentBytesMax)}`, 'output'],
+  [`output/${'c'.repeat(pathComponentBytesMax - 1)}`, 'output'],
+  [longPath(pathBytesMax - 1), 'output'],
+  [longPath(pathBytesMax), 'output'],
+];
+
+const WRONG: readonly (readonly [string, PathKind, RegExp])[] = [
+  ['', 'output', /not under/],
+  ['/', 'output', /absolute/],
+  ['/etc/x', 'output', /absolute/],
+  ['/output/x', 'output', /absolute/],
+  ['//output/x', 'output', /absolute/],
+  ['output', 'output', /not under/],
+  ['output/', 'output', /empty component/],
+  ['output//x', 'output', /empty component/],
+  ['output/x/', 'output', /empty component/],
+  ['output/../x', 'output', /component \. or \.\./],
+  ['output/x/..', 'output', /component \. or \.\./],
+  ['output/../../etc/passwd', 'output', /component \. or \.\./],
+  ['../output/x', 'output', /not under/],
+  ['./output/x', 'output', /not under/],
+  ['output/./x', 'output', /component \. or \.\./],
+  ['output/.', 'output', /component \. or \.\./],
+  ['OUTPUT/x', 'output', /not under/],
+  ['Output/x', 'output', /not under/],
+  ['outputs/x', 'output', /not under/],
+  ['input/x', 'output', /not under/],
+  ['output/x', 'input', /not under/],
+  ['x', 'output', /not under/],
+  [' output/x', 'output', /not under/],
+  ['output\\x', 'output', /backslash/],
+  ['output/a\\..\\b', 'output', /backslash/],
+  ['C:\\output\\x', 'output', /backslash/],
+  ['output/a\0b', 'output', /control/],
+  ['output/a\nb', 'output', /control/],
+  ['output/\u001b[31m', 'output', /control/],
+  ['output/a\u007f', 'output', /control/],
+  ['output/a\u0085', 'output', /control/],
+  ['output/\ud800', 'output', /surrogate/],
+  ['output/a\udc00b', 'output', /surrogate/],
+  ['ｏutput/x', 'output', /not under/],
+  ['file:///output/x', 'output', /not under/],
+  ['~/output/x', 'output', /not under/],
+  [longPath(pathBytesMax + 1), 'output', /1024 bytes/],
+  [`output/${'é'.repeat(512)}`, 'output', /1024 bytes/],
+  [`output/${'c'.repeat(pathComponentBytesMax + 1)}`, 'output', /255 bytes/],
+  [`output/${'é'.repeat(128)}`, 'output', /255 bytes/],
+];
+
+const COLLIDING: readonly (readonly [string, readonly string[], number, RegExp])[] = [
+  ['duplicates', ['output/a', 'output/b', 'output/a'], 2, /same file/],
+  ['a file and a path inside it', ['output/a', 'output/a/b'], 1, /inside an earlier/],
+  ['a path and the directory it is in', ['output/a/b', 'output/a'], 1, /directory of an earlier/],
+  ['twins by case', ['output/README', 'output/readme'], 1, /same file/],
+  ['twins by case in a directory', ['output/A/x', 'output/a'], 1, /directory of an earlier/],
+  ['twins by normalization', ['output/\u00e9', 'output/e\u0301'], 1, /same file/],
+  ['twins by both', ['output/\u00c9', 'output/e\u0301'], 1, /same file/],
+  ['twins by a case that changes length', ['output/stra\u00dfe', 'output/STRASSE'], 1, /same file/],
+  ['a wrong path behind right ones', ['output/a', 'output/b', '/c'], 2, /absolute/],
+];
+
+describe('a path of a submission (Spec § Job submission, path rules)', () => {
+  test.each(RIGHT)('%j is a right path for %s', (path, kind) => {
+    expect(pathProblem(path, kind)).toBeNull();
+  });
+
+  test.each(WRONG)('%j is refused for %s', (path, kind, reason) => {
+    expect(pathProblem(path, kind)).toMatch(reason);
+  });
+
+  test('the long paths of these tables are as long as they claim', () => {
+    for (const bytes of [pathBytesMax - 1, pathBytesMax, pathBytesMax + 1]) expect(longPath(bytes)).toHaveLength(bytes);
+  });
+});
+
+describe('a list of paths', () => {
+  test.each(COLLIDING)('%s are refused by the later one', (_name, paths, index, reason) => {
+    expect(pathsProblem(paths, 'output')).toEqual({ index, problem: expect.stringMatching(reason) as string });
+  });
+
+  test('names that only begin alike stand beside one another', () => {
+    expect(pathsProblem(['output/a', 'output/ab', 'output/a.txt', 'output/b/a', 'output/b/ab'], 'output')).toBeNull();
+    expect(pathsProblem([], 'input')).toBeNull();
+  });
+});

@@ -1,0 +1,66 @@
+/**
+ * The rule for paths in a submission: relative, under the one directory of their kind, and spelled in the one way that
+ * cannot mean another file. It is pure: it says nothing of what a program later puts there. Spec § Job submission.
+ */
+import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
+
+/** What a path is for, which is also the directory it must be under. */
+export type PathKind = 'input' | 'output';
+
+/** What is wrong with one path, as words that follow its name in a sentence; null where it is right. */
+export function pathProblem(path: string, kind: PathKind): string | null {
+  if (!path.isWellFormed()) return 'holds a lone surrogate, which has no UTF-8 form';
+  if (/\p{Cc}/u.test(path)) return 'holds a control character';
+  if (path.includes('\\')) return 'holds a backslash';
+  if (path.startsWith('/')) return 'is absolute';
+  if (!path.startsWith(`${kind}/`)) return `is not under ${kind}/`;
+  if (utf8Bytes(path) > pathBytesMax) return `is longer than ${pathBytesMax} bytes`;
+  return componentsProblem(path.split('/'));
+}
+
+/** The first path of a list that is wrong by itself or collides with an earlier one. */
+export interface ListedPathProblem {
+  readonly index: number;
+  readonly problem: string;
+}
+
+/**
+ * Checks a whole list: each path by itself, and that no two name the same file or one the directory of another. Paths
+ * that differ only by case or by Unicode normalization count as the same, since some file systems hold them to be.
+ */
+export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPathProblem | null {
+  const earlier: string[] = [];
+  for (const [index, path] of paths.entries()) {
+    const problem = pathProblem(path, kind) ?? collisionProblem(foldedPath(path), earlier);
+    if (problem !== null) return { index, problem };
+    earlier.push(foldedPath(path));
+  }
+  return null;
+}
+
+function componentsProblem(components: readonly string[]): string | null {
+  if (components.includes('')) return 'has an empty component';
+  if (components.includes('.') || components.includes('..')) return 'has a component . or ..';
+  if (components.some((component) => utf8Bytes(component) > pathComponentBytesMax)) {
+    return `has a component longer than ${pathComponentBytesMax} bytes`;
+  }
+  return null;
+}
+
+function collisionProblem(path: string, earlier: readonly string[]): string | null {
+  for (const other of earlier) {
+    if (path === other) return 'names the same file as an earlier one';
+    if (path.startsWith(`${other}/`)) return 'is inside an earlier one, which is a file';
+    if (other.startsWith(`${path}/`)) return 'is the directory of an earlier one';
+  }
+  return null;
+}
+
+/** Equal for two paths that some file system would take for one. Upper case first, so that `ß` meets `SS`. */
+function foldedPath(path: string): string {
+  return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
+}
+
+function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,71 @@
+/** What operations take in the query and in headers of their own, as values after decoding. Spec § Endpoints. */
+import { type Static, Type } from 'typebox';
+import {
+  idempotencyKeyBytesMax,
+  listLimitDefault,
+  listLimitMax,
+  replayLimitDefault,
+  replayLimitMax,
+  waitSecondsMax,
+} from './limits.ts';
+import { JOB_STATUSES } from './status.ts';
+import { LanguageName } from './submission.ts';
+
+/** `status` is one comma-separated parameter. */
+export const ListQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: listLimitMax, default: listLimitDefault, description: 'Jobs per page.' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, description: 'The `next_cursor` of the page before, unchanged. Bound to the tenant.' }),
+  ),
+  status: Type.Optional(
+    Type.Array(Type.Enum([...JOB_STATUSES]), { minItems: 1, description: 'Only jobs in one of these statuses.' }),
+  ),
+  language: Type.Optional(LanguageName),
+});
+export type ListQuery = Static<typeof ListQuery>;
+
+export const ResultQuery = Type.Object({
+  wait_seconds: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: waitSecondsMax,
+      default: 0,
+      description: 'How long to wait for a terminal status; may be fractional.',
+    }),
+  ),
+});
+export type ResultQuery = Static<typeof ResultQuery>;
+
+const after = Type.Optional(
+  Type.Integer({ minimum: 0, default: 0, description: 'Only events with a greater `seq`: the cursor is exclusive.' }),
+);
+
+export const ReplayQuery = Type.Object({
+  after,
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: replayLimitMax, default: replayLimitDefault, description: 'Events per page.' }),
+  ),
+});
+export type ReplayQuery = Static<typeof ReplayQuery>;
+
+export const StreamQuery = Type.Object({
+  ticket: Type.Optional(
+    Type.String({ minLength: 1, description: 'A one-use ticket of this job, in place of the `Authorization` header.' }),
+  ),
+  after,
+});
+export type StreamQuery = Static<typeof StreamQuery>;
+
+export const SubmissionHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: idempotencyKeyBytesMax,
+      pattern: '^[\\x21-\\x7e]+$',
+      description: 'Visible ASCII, scoped to the tenant; at most one such header.',
+    }),
+  ),
+});
+export type SubmissionHeaders = Static<typeof SubmissionHeaders>;

@@ -1,0 +1,162 @@
+/** The terminal record of a job: what was observed, digested. Spec § Receipt. */
+import { type Static, Type } from 'typebox';
+import { ArtifactRecord, BACKENDS, EffectiveLimitsSchema } from './events.ts';
+import { ISOLATION_CLASSES } from './isolation.ts';
+import { LIMIT_NAMES } from './limits.ts';
+import { Nullable } from './nullable.ts';
+import { JobId, Sha256, Timestamp } from './spellings.ts';
+import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
+import { RequestedLimitsSchema } from './submission.ts';
+
+export const LimitEnforcementSchema = Type.Object(
+  Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Boolean()])) as Record<
+    (typeof LIMIT_NAMES)[number],
+    ReturnType<typeof Type.Boolean>
+  >,
+);
+
+export const NETWORKING = ['disabled', 'host'] as const;
+export type Networking = (typeof NETWORKING)[number];
+
+export const SECCOMP_MODES = ['disabled', 'strict', 'filter'] as const;
+export type SeccompMode = (typeof SECCOMP_MODES)[number];
+
+/** How `output` is encoded for its digests: the specification's own name for it. */
+export const OUTPUT_ENCODING = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
+
+/** Durable evidence of what was recorded, over the retained `text` strings joined by one LF. */
+export const OutputEvidence = Type.Object({
+  encoding: Type.Literal(OUTPUT_ENCODING),
+  stdout_bytes: Type.Integer(),
+  stdout_records: Type.Integer(),
+  stdout_sha256: Sha256,
+  stderr_bytes: Type.Integer(),
+  stderr_records: Type.Integer(),
+  stderr_sha256: Sha256,
+});
+export type OutputEvidence = Static<typeof OutputEvidence>;
+
+/** What the executor saw of one stream before anything was persisted. Never comparable with `output`. */
+export const StreamTelemetry = Type.Object({
+  bytes_seen: Type.Integer(),
+  bytes_offered_to_sink: Type.Integer(),
+  records_offered_to_sink: Type.Integer(),
+  raw_sha256: Sha256,
+  executor_truncated: Type.Boolean(),
+});
+export type StreamTelemetry = Static<typeof StreamTelemetry>;
+
+export const ExecutorOutput = Type.Object({ stdout: StreamTelemetry, stderr: StreamTelemetry });
+export type ExecutorOutput = Static<typeof ExecutorOutput>;
+
+/** Wall, CPU and memory observations only; a member is null where it could not be read. */
+export const ResourceUsage = Type.Object({
+  wall_ms: Nullable(Type.Integer()),
+  cpu_ms: Nullable(Type.Integer()),
+  memory_peak_bytes: Nullable(Type.Integer()),
+});
+export type ResourceUsage = Static<typeof ResourceUsage>;
+
+/** A summary of the chain at the terminal transaction; an auditor recomputes every link. Spec § Events 8. */
+export const EventChain = Type.Object({
+  hash_version: Type.Integer(),
+  genesis: Sha256,
+  head: Sha256,
+  count: Type.Integer(),
+  complete: Type.Boolean({ description: 'No unhashed event was stored. Not a verification: recompute every link.' }),
+});
+export type EventChain = Static<typeof EventChain>;
+
+/** The runtime that held the job, as it names itself. */
+export const RuntimeIdentity = Type.Object({
+  name: Type.String(),
+  version: Nullable(Type.String()),
+  platform: Nullable(Type.String()),
+});
+export type RuntimeIdentity = Static<typeof RuntimeIdentity>;
+
+export const RECEIPT_SCHEMA_VERSION = 4;
+
+/** Members of every receipt, those of a recovery receipt included. */
+const outcomeMembers = {
+  schema_version: Type.Integer(),
+  job_id: JobId,
+  tenant: Type.String(),
+  status: Type.Enum([...TERMINAL_STATUSES]),
+  exit_code: Nullable(Type.Integer()),
+  signal: Nullable(Type.String()),
+  /** Null on the receipt of a job that ended before reasons were recorded. */
+  terminal_reason: Nullable(Type.Enum([...TERMINAL_REASONS])),
+  created_at: Timestamp,
+  started_at: Nullable(Timestamp),
+  finished_at: Timestamp,
+  duration_ms: Nullable(Type.Integer()),
+  event_chain: EventChain,
+  receipt_sha256: Sha256,
+};
+
+/** What was submitted, and what was recorded of it; absent on a recovery receipt. */
+const recordMembers = {
+  language: Type.String(),
+  runtime: Nullable(Type.String()),
+  code_sha256: Sha256,
+  stdin_sha256: Nullable(Sha256),
+  policy_sha256: Sha256,
+  requested_limits: RequestedLimitsSchema,
+  truncated: Type.Boolean(),
+  output: OutputEvidence,
+  input_artifacts: Type.Array(ArtifactRecord),
+  output_artifacts: Type.Array(ArtifactRecord),
+};
+
+/** What an executor observed; omitted entirely when executor provenance is unknown. */
+export const executionMembers = {
+  bootstrap_ready: Type.Boolean(),
+  backend: Type.Enum([...BACKENDS]),
+  runtime_identity: RuntimeIdentity,
+  runtime_pack: Nullable(Type.Object({ name: Type.String(), version: Type.String(), digest: Type.String() })),
+  isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+  private_rootfs: Type.Boolean(),
+  dedicated_bootstrap: Type.Boolean(),
+  seccomp: Nullable(Type.Enum([...SECCOMP_MODES])),
+  no_new_privileges: Nullable(Type.Boolean()),
+  capabilities: Nullable(Type.String({ description: 'The effective set as hex, 0 when empty.' })),
+  network_allowed: Nullable(Type.Boolean()),
+  networking: Nullable(Type.Enum([...NETWORKING])),
+  effective_limits: EffectiveLimitsSchema,
+  limit_enforcement: LimitEnforcementSchema,
+  host_posture_sha256: Nullable(Sha256),
+  resource_usage: Type.Optional(ResourceUsage),
+  executor_output: Type.Optional(ExecutorOutput),
+};
+
+/**
+ * A receipt as stored and served. Which members are absent is part of its meaning: a recovery receipt has only the
+ * outcome; a job that never met an executor has no execution members.
+ */
+export const Receipt = Type.Object({
+  ...outcomeMembers,
+  ...mapOptional(recordMembers),
+  ...mapOptional(executionMembers),
+});
+export type Receipt = Static<typeof Receipt>;
+
+const { tenant, ...otherOutcomeMembers } = outcomeMembers;
+
+/** A receipt as served: this version's, or one that v0.3 wrote, which is kept unchanged and may lack the tenant. */
+export const AnyReceipt = Type.Object({
+  ...otherOutcomeMembers,
+  ...mapOptional({ tenant }),
+  ...mapOptional(recordMembers),
+  ...mapOptional(executionMembers),
+});
+export type AnyReceipt = Static<typeof AnyReceipt>;
+
+type Optionals<T extends Record<string, Parameters<typeof Type.Optional>[0]>> = {
+  [K in keyof T]: ReturnType<typeof Type.Optional<T[K]>>;
+};
+function mapOptional<T extends Record<string, Parameters<typeof Type.Optional>[0]>>(members: T): Optionals<T> {
+  return Object.fromEntries(
+    Object.entries(members).map(([name, schema]) => [name, Type.Optional(schema)]),
+  ) as Optionals<T>;
+}

@@ -1,0 +1,90 @@
+/** Bodies about the service itself: capabilities, whoami, status, public key, health. Spec § Other bodies. */
+import { type Static, Type } from 'typebox';
+import { BACKENDS } from './events.ts';
+import { ISOLATION_CLASSES } from './isolation.ts';
+import { Nullable } from './nullable.ts';
+import { SCOPES } from './scopes.ts';
+import { Timestamp } from './spellings.ts';
+import { LanguageName, RequestedLimitsSchema } from './submission.ts';
+
+export const RuntimePack = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  languages: Type.Array(LanguageName),
+  digest: Type.String(),
+});
+export type RuntimePack = Static<typeof RuntimePack>;
+
+export const Capabilities = Type.Object({
+  version: Type.String(),
+  languages: Type.Array(LanguageName),
+  /** Null where no provider is ready, and then no language is available. */
+  isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+  limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
+  artifacts: Type.Object({
+    max_files: Type.Integer(),
+    max_file_bytes: Type.Integer(),
+    max_total_bytes: Type.Integer(),
+  }),
+  concurrent_mem_mb_max: Type.Integer(),
+  runtime_packs: Type.Array(RuntimePack),
+  features: Type.Array(Type.String()),
+  signer: Nullable(Type.Object({ key_id: Type.String(), algorithm: Type.String() })),
+});
+export type Capabilities = Static<typeof Capabilities>;
+
+export const AUTH_METHODS = ['key', 'jwt', 'legacy'] as const;
+export type AuthMethod = (typeof AUTH_METHODS)[number];
+
+export const Whoami = Type.Object({
+  tenant: Type.String(),
+  principal: Type.String(),
+  auth_method: Type.Enum([...AUTH_METHODS]),
+  credential_id: Type.String(),
+  scopes: Type.Array(Type.Enum([...SCOPES])),
+  expires_at: Nullable(Timestamp),
+});
+export type Whoami = Static<typeof Whoami>;
+
+export const ServiceStatus = Type.Object({
+  status: Type.Enum(['ok', 'draining', 'unavailable']),
+  version: Type.String(),
+  uptime_seconds: Type.Number(),
+  queue: Type.Object({
+    depth: Type.Integer(),
+    capacity: Type.Integer(),
+    oldest_age_ms: Nullable(Type.Integer()),
+  }),
+  running: Type.Integer(),
+  draining: Type.Boolean(),
+  signer: Type.Object({
+    enabled: Type.Boolean(),
+    outbox_depth: Type.Integer(),
+    last_error: Nullable(Type.String()),
+    last_error_at: Nullable(Timestamp),
+  }),
+  provider: Type.Object({
+    backend: Nullable(Type.Enum([...BACKENDS])),
+    isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
+    ready: Type.Boolean(),
+  }),
+});
+export type ServiceStatus = Static<typeof ServiceStatus>;
+
+/** `trust_notice` says that a key fetched from the signer is no independent trust anchor. */
+export const PublicKey = Type.Object({
+  key_id: Type.String(),
+  algorithm: Type.Literal('Ed25519'),
+  public_key_pem: Type.String(),
+  trust_notice: Type.String(),
+});
+export type PublicKey = Static<typeof PublicKey>;
+
+export const Health = Type.Object({ status: Type.Literal('ok') });
+export type Health = Static<typeof Health>;
+
+export const Readiness = Type.Object({
+  status: Type.Enum(['ready', 'unready']),
+  checks: Type.Object({ store: Type.Boolean(), provider: Type.Boolean(), accepting: Type.Boolean() }),
+});
+export type Readiness = Static<typeof Readiness>;

@@ -1,0 +1,14 @@
+/** How ids, times, digests and addresses are spelled wherever they occur in the contract. */
+import { Type } from 'typebox';
+
+/** `job_` and a UUIDv7, lower case, for every job of this version; opaque to clients. */
+export const JobId = Type.String({ description: 'A job id: opaque, and no authorization by itself.' });
+
+/** RFC 3339, UTC, with milliseconds: `2026-11-21T02:13:14.123Z`. */
+export const Timestamp = Type.String({ format: 'date-time', description: 'UTC with milliseconds.' });
+
+/** A SHA-256 digest as 64 lower-case hex digits, without a prefix. */
+export const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+/** An address on this service, from its root: it starts with a slash. */
+export const RelativeUrl = Type.String({ format: 'uri-reference', description: 'Relative to the service.' });

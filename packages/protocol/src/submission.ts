@@ -1,0 +1,135 @@
+/** The body of POST /v1/jobs, and the complete record that is kept of it. Spec § Job submission. */
+import { type Static, Type } from 'typebox';
+import { ISOLATION_CLASSES } from './isolation.ts';
+import {
+  filesMax,
+  LIMIT_CEILINGS,
+  LIMIT_DEFAULTS,
+  LIMIT_NAMES,
+  type LimitName,
+  pathBytesMax,
+  runtimeNameCharsMax,
+} from './limits.ts';
+import { Nullable } from './nullable.ts';
+import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
+import { JOB_STATUSES } from './status.ts';
+
+export const LANGUAGES = ['python', 'node', 'bash'] as const;
+export type Language = (typeof LANGUAGES)[number];
+export const LanguageName = Type.Enum([...LANGUAGES]);
+
+const strict = { additionalProperties: false } as const;
+
+export const InputFile = Type.Object(
+  {
+    path: Type.String({ minLength: 1, maxLength: pathBytesMax, description: 'Relative, under `input/`.' }),
+    content_base64: Type.String({ description: 'Standard base64 with padding; at most 2 MiB decoded.' }),
+  },
+  strict,
+);
+export type InputFile = Static<typeof InputFile>;
+
+export const OutputPath = Type.String({
+  minLength: 1,
+  maxLength: pathBytesMax,
+  description: 'Relative, under `output/`.',
+});
+
+export const Requirements = Type.Object(
+  {
+    minimum_isolation: Type.Optional(
+      Type.Enum([...ISOLATION_CLASSES], {
+        description: 'The weakest isolation that will do; refused where the service has less.',
+      }),
+    ),
+  },
+  strict,
+);
+export type Requirements = Static<typeof Requirements>;
+
+function bounds(name: LimitName): string {
+  return `${LIMIT_DEFAULTS[name]} if omitted; clamped to a ceiling, ${LIMIT_CEILINGS[name]} unless the operator set another.`;
+}
+
+/** A submitted limit: positive, and clamped rather than refused above its ceiling. */
+export const LimitsInput = Type.Object(
+  {
+    wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
+    cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('cpu_seconds') })),
+    mem_mb: Type.Optional(Type.Integer({ minimum: 1, description: bounds('mem_mb') })),
+    max_pids: Type.Optional(Type.Integer({ minimum: 1, description: bounds('max_pids') })),
+    max_file_mb: Type.Optional(Type.Integer({ minimum: 1, description: bounds('max_file_mb') })),
+    allow_network: Type.Optional(
+      Type.Boolean({ description: '`true` is refused with `network_not_allowed`: egress is never granted.' }),
+    ),
+  },
+  strict,
+);
+export type LimitsInput = Static<typeof LimitsInput>;
+
+/**
+ * What a client sends. `language` is a free string here, so that an unknown one is answered `unsupported_language` and
+ * not as a schema error. Sizes are bounded after decoding, in bytes of UTF-8, by the server.
+ */
+export const JobSubmission = Type.Object(
+  {
+    language: Type.String({ description: '`python`, `node` or `bash`.' }),
+    code: Type.String({ minLength: 1, description: 'Source; at most 1 MiB as UTF-8.' }),
+    stdin: Type.Optional(Type.String({ description: 'At most 1 MiB as UTF-8; without it stdin is at its end.' })),
+    files: Type.Optional(Type.Array(InputFile, { maxItems: filesMax, description: 'At most 4 MiB decoded in total.' })),
+    outputs: Type.Optional(
+      Type.Array(OutputPath, {
+        maxItems: filesMax,
+        description: 'Files to bring back; regular files of at most 2 MiB each, 4 MiB in total.',
+      }),
+    ),
+    runtime: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: runtimeNameCharsMax,
+        description: 'Name of a runtime pack, from capabilities.',
+      }),
+    ),
+    requirements: Type.Optional(Requirements),
+    limits: Type.Optional(LimitsInput),
+  },
+  strict,
+);
+export type JobSubmission = Static<typeof JobSubmission>;
+
+export const RequestedLimitsSchema = Type.Object(
+  Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Number()])) as Record<
+    (typeof LIMIT_NAMES)[number],
+    ReturnType<typeof Type.Number>
+  >,
+);
+
+/** The complete clamped input, as stored and shown. `requirements.minimum_isolation` is `none` where none was asked. */
+export const RequestedSpec = Type.Object({
+  language: LanguageName,
+  code: Type.String(),
+  stdin: Nullable(Type.String()),
+  files: Type.Array(InputFile),
+  outputs: Type.Array(OutputPath),
+  runtime: Nullable(Type.String()),
+  requirements: Type.Object({ minimum_isolation: Type.Enum([...ISOLATION_CLASSES]) }),
+  limits: RequestedLimitsSchema,
+});
+export type RequestedSpec = Static<typeof RequestedSpec>;
+
+/** The same record as an older version may have left it: on migrated rows members and limits may be missing. */
+export const StoredSpec = Type.Partial(
+  Type.Object({ ...RequestedSpec.properties, limits: Type.Partial(RequestedLimitsSchema) }),
+);
+export type StoredSpec = Static<typeof StoredSpec>;
+
+/** Answer of POST /v1/jobs: where the new (or the replayed) job is. URLs are relative. */
+export const SubmissionAnswer = Type.Object({
+  job_id: JobId,
+  status: Type.Enum([...JOB_STATUSES]),
+  created_at: Timestamp,
+  stream_url: RelativeUrl,
+  history_url: RelativeUrl,
+  result_url: RelativeUrl,
+});
+export type SubmissionAnswer = Static<typeof SubmissionAnswer>;
