@@ -1,0 +1,130 @@
+/**
+ * From a terminal job to its attestation, in one deterministic step: the result artifact, the statement about it and the
+ * signed envelope around that. Everything is checked again before it is signed, so that a record which rotted on disk is
+ * never vouched for.
+ */
+
+import {
+  envelopeBytesMax,
+  type JobEvent,
+  RECEIPT_SCHEMA_VERSION,
+  RESULT_MEDIA_TYPE,
+  resultArtifactBytesMax,
+} from '@svc/protocol';
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from './canonical-json.ts';
+import { encodeEnvelope, preAuthEncoding } from './dsse.ts';
+import { executionPredicate, PREDICATE_TYPE, type StoredReceipt } from './predicate.ts';
+import { verifyReceipt } from './receipt.ts';
+import { resultArtifactBytes, resultSubjectName, type TerminalJob } from './result-artifact.ts';
+import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE } from './statement.ts';
+import { isJsonObject } from './strict-json.ts';
+import { verifyChain } from './verify-chain.ts';
+
+/** Signs with pure Ed25519; deterministic, so that an attestation made twice is the same twice. */
+export interface EnvelopeSigner {
+  readonly key_id: string;
+  sign(message: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+}
+
+/** The exact bytes to store, and their digests. */
+export interface Attestation {
+  readonly key_id: string;
+  readonly result: Uint8Array<ArrayBuffer>;
+  readonly result_sha256: string;
+  readonly envelope: Uint8Array<ArrayBuffer>;
+  readonly envelope_sha256: string;
+}
+
+export type AttestResult =
+  | { readonly kind: 'attested'; readonly attestation: Attestation }
+  /** The stored record contradicts itself; signing it again later comes to the same. */
+  | { readonly kind: 'inconsistent'; readonly reason: string }
+  /** A bound of the contract would be passed. */
+  | {
+      readonly kind: 'too_large';
+      readonly what: 'result' | 'envelope';
+      readonly bytes: number;
+      readonly bytesMax: number;
+    };
+
+/** A terminal job with the receipt and the complete history that were stored of it. */
+export interface TerminalRecord {
+  readonly job: TerminalJob;
+  readonly receipt: StoredReceipt;
+  readonly events: readonly JobEvent[];
+}
+
+/** Builds and signs the attestation of a job. */
+export function attest(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {
+  const reason = inconsistency(record);
+  if (reason !== null) return { kind: 'inconsistent', reason };
+  const result = resultArtifactBytes(record.job, record.events);
+  if (result.length > resultArtifactBytesMax) return tooLarge('result', result.length, resultArtifactBytesMax);
+  const result_sha256 = sha256Hex(result);
+  const envelope = signedEnvelope(statementBytes(record, result.length, result_sha256), signer);
+  if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);
+  const attestation = { key_id: signer.key_id, result, result_sha256, envelope, envelope_sha256: sha256Hex(envelope) };
+  return { kind: 'attested', attestation };
+}
+
+function inconsistency(record: TerminalRecord): string | null {
+  const { job, receipt, events } = record;
+  const digest = verifyReceipt(receipt);
+  if (digest.kind === 'broken' || digest.receipt_sha256 !== job.receipt_sha256)
+    return 'the receipt does not have its digest';
+  const { head, count } = isJsonObject(receipt['event_chain']) ? receipt['event_chain'] : {};
+  const chain = verifyChain(events, {
+    job_id: job.job_id,
+    ...(typeof head === 'string' && { head }),
+    ...(typeof count === 'number' && { count }),
+  });
+  if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.fault}`;
+  const contradicted = contradictedMember(record);
+  return contradicted === null ? null : `the job's ${contradicted} is not that of its receipt`;
+}
+
+/** Of a receipt of any version: what the predicate repeats. */
+const STATED_BY_EVERY_RECEIPT = ['tenant', 'job_id', 'status', 'exit_code', 'finished_at'] as const;
+const STATED_BY_OURS = [
+  ...STATED_BY_EVERY_RECEIPT,
+  'signal',
+  'terminal_reason',
+  'created_at',
+  'started_at',
+  'duration_ms',
+] as const;
+
+/** A member of the job that its receipt or its history says otherwise: no digest covers the job's own record. */
+function contradictedMember({ job, receipt, events }: TerminalRecord): string | null {
+  const isOurs = receipt['schema_version'] === RECEIPT_SCHEMA_VERSION;
+  for (const name of isOurs ? STATED_BY_OURS : STATED_BY_EVERY_RECEIPT) {
+    if (Object.hasOwn(receipt, name) && receipt[name] !== job[name]) return name;
+  }
+  const wasTruncated = receipt['truncated'] ?? (isOurs ? events.some(({ kind }) => kind === 'truncated') : undefined);
+  return wasTruncated !== undefined && wasTruncated !== job.truncated ? 'truncated' : null;
+}
+
+function statementBytes({ job, receipt }: TerminalRecord, resultSize: number, sha256: string): Uint8Array<ArrayBuffer> {
+  // In canonical order, as everything here that is written down often.
+  const statement = {
+    _type: STATEMENT_TYPE,
+    predicate: executionPredicate(job, receipt, resultSize),
+    predicateType: PREDICATE_TYPE,
+    subject: [{ digest: { sha256 }, mediaType: RESULT_MEDIA_TYPE, name: resultSubjectName(job.job_id) }],
+  };
+  return new TextEncoder().encode(canonicalJson(statement));
+}
+
+function signedEnvelope(payload: Uint8Array<ArrayBuffer>, signer: EnvelopeSigner): Uint8Array<ArrayBuffer> {
+  const sig = signer.sign(preAuthEncoding(STATEMENT_MEDIA_TYPE, payload));
+  return encodeEnvelope({
+    payloadType: STATEMENT_MEDIA_TYPE,
+    payload,
+    signatures: [{ keyid: signer.key_id, sig }],
+  });
+}
+
+function tooLarge(what: 'result' | 'envelope', bytes: number, bytesMax: number): AttestResult {
+  return { kind: 'too_large', what, bytes, bytesMax };
+}

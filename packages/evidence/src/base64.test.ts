@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { decodeBase64, encodeBase64 } from './base64.ts';
+
+describe('base64 (RFC 4648)', () => {
+  test('reads what it writes, for every length up to 66', () => {
+    for (let length = 0; length <= 66; length++) {
+      const bytes = Uint8Array.from({ length }, (_, index) => (index * 89 + length * 7) & 255);
+      expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
+    }
+  });
+
+  test('reads both alphabets', () => {
+    expect(decodeBase64('+/+/')).toEqual(decodeBase64('-_-_'));
+  });
+
+  test.each([
+    ['mixed alphabets', '+/-_'],
+    ['missing padding', 'YQ'],
+    ['half the padding', 'YQ='],
+    ['too much padding', 'YQ==='],
+    ['padding in the middle', 'YQ==YQ=='],
+    ['non-zero pad bits', 'YR=='],
+    ['a line feed', 'YWJj\nYWJj'],
+    ['a trailing space', 'YWJj '],
+    ['garbage at the end', 'YWJj$$'],
+    ['a lone character', 'A'],
+    ['other letters', 'Yé=='],
+  ])('refuses %s', (_name, text) => {
+    expect(decodeBase64(text)).toBeNull();
+  });
+});

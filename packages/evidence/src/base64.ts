@@ -1,0 +1,20 @@
+/** Base64 with exactly one spelling for any bytes: RFC 4648, padded, zero pad bits, no white space. */
+
+/**
+ * The bytes of a canonical base64 text in the standard or the URL-safe alphabet, but not a mixture: DSSE demands that
+ * both be read. Null for any other text.
+ */
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  const alphabet = /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? 'base64' : 'base64url';
+  if (alphabet === 'base64url' && !/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return null;
+  try {
+    return Uint8Array.fromBase64(text, { alphabet, lastChunkHandling: 'strict' });
+  } catch {
+    return null;
+  }
+}
+
+/** Standard alphabet, padded. */
+export function encodeBase64(bytes: Uint8Array): string {
+  return bytes.toBase64();
+}

@@ -1,0 +1,60 @@
+/**
+ * The one spelling of a JSON value that everything digested or signed here is made from: RFC 8785 (JCS). Two parties
+ * that hold the same value hold the same bytes.
+ */
+import canonicalize from 'canonicalize';
+
+/**
+ * RFC 8785 text of a JSON value. Members that are `undefined` are left out, as in JSON.
+ *
+ * @throws Error on what has no canonical form: lone surrogates, NaN, infinities, BigInt, cycles, and `undefined` itself.
+ */
+export function canonicalJson(value: unknown): string {
+  if (standsInOrder(value, quickDepthMax)) return JSON.stringify(value);
+  const text = canonicalize(value);
+  if (text === undefined) throw new Error('a value without a JSON form cannot be canonicalized');
+  return text;
+}
+
+/** Deeper values, and cycles with them, are left to the general way. */
+const quickDepthMax = 32;
+
+/**
+ * Whether `JSON.stringify` writes this value in its canonical form already, which RFC 8785 § 3.2 defines by it save for the
+ * order of members. It holds for whatever was parsed from canonical text, and costs a tenth of sorting again.
+ */
+function standsInOrder(value: unknown, depth: number): boolean {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed();
+    case 'number':
+      return Number.isFinite(value);
+    case 'boolean':
+      return true;
+    case 'object':
+      return value === null || (depth > 0 && !('toJSON' in value) && membersStandInOrder(value, depth - 1));
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+    case 'undefined':
+      return false;
+  }
+}
+
+function membersStandInOrder(value: object, depth: number): boolean {
+  if (Array.isArray(value)) return value.every((element) => standsInOrder(element, depth)) && isDense(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  let previous: string | null = null;
+  for (const name of Object.keys(value)) {
+    if (previous !== null && name <= previous) return false;
+    if (!name.isWellFormed() || !standsInOrder((value as Record<string, unknown>)[name], depth)) return false;
+    previous = name;
+  }
+  return true;
+}
+
+/** `every` passes over holes. */
+function isDense(values: readonly unknown[]): boolean {
+  return !values.includes(undefined);
+}

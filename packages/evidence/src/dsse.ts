@@ -1,0 +1,82 @@
+/**
+ * The Dead Simple Signing Envelope: a payload, its type, and signatures over both. Written in one canonical form, read
+ * strictly. DSSE v1.0.2, protocol and envelope.
+ */
+import { decodeBase64, encodeBase64 } from './base64.ts';
+import { canonicalJson } from './canonical-json.ts';
+import { isJsonObject, parseStrictJson } from './strict-json.ts';
+
+/** One signature as stated. `keyid` is an unauthenticated hint and decides nothing. */
+export interface EnvelopeSignature {
+  readonly keyid: string;
+  readonly sig: Uint8Array<ArrayBuffer>;
+}
+
+/** An envelope after decoding: the very bytes that were signed. */
+export interface Envelope {
+  readonly payloadType: string;
+  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly signatures: readonly EnvelopeSignature[];
+}
+
+export type EnvelopeResult =
+  | { readonly kind: 'envelope'; readonly envelope: Envelope }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Ours carry one; more than this are not worth trying. */
+const SIGNATURES_MAX = 16;
+
+/** The bytes that a signature covers: type and payload with their lengths in bytes, so that neither can pass for the other. */
+export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  const type = encoder.encode(payloadType);
+  const head = encoder.encode(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `);
+  const bytes = new Uint8Array(head.length + payload.length);
+  bytes.set(head);
+  bytes.set(payload, head.length);
+  return bytes;
+}
+
+/** The envelope's bytes as they are stored and served: RFC 8785, standard base64. */
+export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): Uint8Array<ArrayBuffer> {
+  const text = canonicalJson({
+    payload: encodeBase64(payload),
+    payloadType,
+    signatures: signatures.map(({ keyid, sig }) => ({ keyid, sig: encodeBase64(sig) })),
+  });
+  return new TextEncoder().encode(text);
+}
+
+/** Reads an envelope. Members it does not know are ignored, as DSSE asks; what it knows must be exactly right. */
+export function decodeEnvelope(bytes: Uint8Array): EnvelopeResult {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused') return json;
+  if (!isJsonObject(json.value)) return refused('it is not a JSON object');
+  const { payload, payloadType, signatures } = json.value;
+  if (typeof payloadType !== 'string') return refused('it has no payloadType');
+  const payloadBytes = typeof payload === 'string' ? decodeBase64(payload) : null;
+  if (payloadBytes === null) return refused('its payload is not canonical base64');
+  const decoded = decodeSignatures(signatures);
+  if (typeof decoded === 'string') return refused(decoded);
+  return { kind: 'envelope', envelope: { payloadType, payload: payloadBytes, signatures: decoded } };
+}
+
+/** The signatures, or what is wrong with them. */
+function decodeSignatures(signatures: unknown): EnvelopeSignature[] | string {
+  if (!Array.isArray(signatures) || signatures.length === 0) return 'it has no signatures';
+  if (signatures.length > SIGNATURES_MAX) return `it has more than ${SIGNATURES_MAX} signatures`;
+  const decoded: EnvelopeSignature[] = [];
+  for (const signature of signatures as unknown[]) {
+    if (!isJsonObject(signature)) return 'a signature is not an object';
+    const { keyid = '', sig } = signature;
+    if (typeof keyid !== 'string') return 'the keyid of a signature is not a string';
+    const bytes = typeof sig === 'string' && sig !== '' ? decodeBase64(sig) : null;
+    if (bytes === null) return 'a signature is not canonical base64';
+    decoded.push({ keyid, sig: bytes });
+  }
+  return decoded;
+}
+
+function refused(reason: string): EnvelopeResult {
+  return { kind: 'refused', reason };
+}

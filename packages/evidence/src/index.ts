@@ -1,0 +1,16 @@
+export { sha256Hex } from '#sha256';
+export * from './attest.ts';
+export * from './base64.ts';
+export * from './canonical-json.ts';
+export * from './chain.ts';
+export * from './dsse.ts';
+export * from './job-export.ts';
+export * from './output.ts';
+export * from './predicate.ts';
+export * from './public-key.ts';
+export * from './receipt.ts';
+export * from './result-artifact.ts';
+export * from './statement.ts';
+export * from './strict-json.ts';
+export * from './verify-chain.ts';
+export * from './verify-envelope.ts';

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { canonicalJson } from './canonical-json.ts';
+import {
+  EXPORT_FILES,
+  EXPORT_MANIFEST,
+  exportedFileBytesMax,
+  exportManifest,
+  JOB_EXPORT_TYPE,
+  readExportManifest,
+} from './job-export.ts';
+
+const job = { tenant: 'acme', job_id: 'job_1' };
+const files = new Map(Object.values(EXPORT_FILES).map((path) => [path as string, new Uint8Array([1, 2])]));
+const sha256 = 'a12871fee210fb8619291eaea194581cbd2531e4b23759d225f6806923f63222';
+const good = { _type: JOB_EXPORT_TYPE, ...job, files: entriesOf(Object.values(EXPORT_FILES)) };
+
+function entriesOf(paths: readonly string[]) {
+  return paths.map((path) => ({ path, size_bytes: 2, sha256 }));
+}
+
+function read(value: unknown) {
+  return readExportManifest(new TextEncoder().encode(canonicalJson(value)));
+}
+
+describe('the manifest of an exported job', () => {
+  test('lists every file with its size and digest, and is read as it was written', () => {
+    expect(readExportManifest(exportManifest(job, files))).toEqual({ kind: 'manifest', manifest: good });
+  });
+
+  test('may list the submission and files under their own paths', () => {
+    const more = [...good.files, ...entriesOf(['code', 'stdin', 'input/a.csv', 'output/b/c.png'])];
+    expect(read({ ...good, files: more })).toMatchObject({ kind: 'manifest' });
+  });
+
+  test.each([
+    '../x',
+    '/etc/passwd',
+    'output/../../x',
+    'input',
+    'output/',
+    'other.txt',
+    'input\\a',
+    EXPORT_MANIFEST,
+    '',
+  ])('lists no file at %j', (path) => {
+    expect(read({ ...good, files: [...good.files, ...entriesOf([path])] })).toMatchObject({ kind: 'refused' });
+  });
+
+  test.each(Object.values(EXPORT_FILES))('must list %s', (path) => {
+    const rest = good.files.filter((file) => file.path !== path);
+    expect(read({ ...good, files: rest })).toEqual({ kind: 'refused', reason: `it does not list ${path}` });
+  });
+
+  test.each([
+    ['another type', { ...good, _type: 'urn:other' }],
+    ['no tenant', { ...good, tenant: null }],
+    ['no job', { ...good, job_id: 1 }],
+    ['no files', { ...good, files: {} }],
+    ['a file twice', { ...good, files: [...good.files, good.files[0]] }],
+    ['a digest in capitals', { ...good, files: [{ ...good.files[0], sha256: sha256.toUpperCase() }] }],
+    ['a size that is none', { ...good, files: [{ ...good.files[0], size_bytes: 1.5 }] }],
+    ['a file that is no object', { ...good, files: [null] }],
+    ['an array', [good]],
+  ])('is refused with %s', (_what, value) => {
+    expect(read(value)).toMatchObject({ kind: 'refused' });
+  });
+
+  test('is refused where it is no JSON', () => {
+    expect(readExportManifest(new Uint8Array([0x7b]))).toEqual({ kind: 'refused', reason: 'it is not JSON' });
+  });
+});
+
+describe('the files of an exported job', () => {
+  test('are bounded as the contract bounds them (Spec § Limits)', () => {
+    expect(exportedFileBytesMax(EXPORT_FILES.envelope)).toBe(2 * 1024 * 1024);
+    expect(exportedFileBytesMax(EXPORT_FILES.result)).toBe(16 * 1024 * 1024);
+    expect(exportedFileBytesMax('output/a.png')).toBe(2 * 1024 * 1024);
+    expect(exportedFileBytesMax('elsewhere/a.png')).toBeNull();
+  });
+});

@@ -1,0 +1,124 @@
+/**
+ * The directory that holds everything of one job an auditor needs, as `svc export` writes it and `service-verify directory`
+ * accepts it: which files it has, and the manifest that lists them. The manifest is not signed: it shows what was lost or
+ * spoiled on the way, and the attestation shows what was forged. docs/VERIFYING.md, the export directory.
+ */
+import {
+  codeBytesMax,
+  envelopeBytesMax,
+  fileBytesMax,
+  filesMax,
+  pathProblem,
+  resultArtifactBytesMax,
+  stdinBytesMax,
+} from '@svc/protocol';
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from './canonical-json.ts';
+import { isJsonObject, parseStrictJson } from './strict-json.ts';
+
+export const JOB_EXPORT_TYPE = 'urn:svc:job-export:v1';
+
+/** The manifest, which lists every other file. */
+export const EXPORT_MANIFEST = 'manifest.json';
+
+/** The files that an export always has, by what they hold. */
+export const EXPORT_FILES = {
+  /** The stored bytes of the DSSE envelope. */
+  envelope: 'attestation.dsse.json',
+  /** The stored bytes of the result artifact. */
+  result: 'result.json',
+  /** The receipt as stored: canonical JSON. */
+  receipt: 'receipt.json',
+  /** Every event, one JSON object a line, in order of `seq`. */
+  events: 'events.ndjson',
+  /** The key that signed the envelope. For comparison only: a key that comes with what it signed is no trust anchor. */
+  publicKey: 'public-key.pem',
+} as const;
+
+/** What an export may have besides: the submission's own bytes. Input and output files keep their paths. */
+export const EXPORT_OPTIONAL_FILES = { code: 'code', stdin: 'stdin' } as const;
+
+/** Far above what the recording caps leave room for. */
+export const historyBytesMax = 64 * 1024 * 1024;
+const manifestBytesMax = 256 * 1024;
+const receiptBytesMax = envelopeBytesMax;
+const publicKeyBytesMax = 4096;
+
+/** The manifest itself, the files by name, and as many input and output files as a job may have. */
+export const exportFilesMax = 1 + 5 + 2 + 2 * filesMax;
+
+export interface ExportedFile {
+  readonly path: string;
+  readonly size_bytes: number;
+  readonly sha256: string;
+}
+
+export interface ExportManifest {
+  readonly _type: typeof JOB_EXPORT_TYPE;
+  readonly tenant: string;
+  readonly job_id: string;
+  readonly files: readonly ExportedFile[];
+}
+
+/** The bytes of the manifest of these files, by path. */
+export function exportManifest(
+  job: Pick<ExportManifest, 'tenant' | 'job_id'>,
+  files: ReadonlyMap<string, Uint8Array>,
+): Uint8Array<ArrayBuffer> {
+  const manifest: ExportManifest = {
+    _type: JOB_EXPORT_TYPE,
+    tenant: job.tenant,
+    job_id: job.job_id,
+    files: Array.from(files, ([path, bytes]) => ({ path, size_bytes: bytes.length, sha256: sha256Hex(bytes) })),
+  };
+  return new TextEncoder().encode(canonicalJson(manifest));
+}
+
+/** How many bytes a file of an export may have at most; null where an export has no file of that path. */
+export function exportedFileBytesMax(path: string): number | null {
+  const fixed = FIXED_BYTES_MAX.get(path);
+  if (fixed !== undefined) return fixed;
+  return pathProblem(path, 'input') === null || pathProblem(path, 'output') === null ? fileBytesMax : null;
+}
+
+export type ManifestResult =
+  | { readonly kind: 'manifest'; readonly manifest: ExportManifest }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Reads a manifest: every path one that an export may have, none twice, and the files that it must have among them. */
+export function readExportManifest(bytes: Uint8Array): ManifestResult {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused') return json;
+  if (!isJsonObject(json.value)) return refused('it is not a JSON object');
+  const { _type, tenant, job_id, files } = json.value;
+  if (_type !== JOB_EXPORT_TYPE) return refused(`its _type is not ${JOB_EXPORT_TYPE}`);
+  if (typeof tenant !== 'string' || typeof job_id !== 'string') return refused('it names no tenant or no job');
+  if (!Array.isArray(files) || !files.every(isExportedFile)) return refused('an entry of its files is malformed');
+  const paths = new Set(files.map(({ path }) => path));
+  if (paths.size !== files.length) return refused('it lists a file twice');
+  const missing = Object.values(EXPORT_FILES).find((path) => !paths.has(path));
+  if (missing !== undefined) return refused(`it does not list ${missing}`);
+  return { kind: 'manifest', manifest: { _type, tenant, job_id, files } };
+}
+
+const FIXED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
+  [EXPORT_MANIFEST, manifestBytesMax],
+  [EXPORT_FILES.envelope, envelopeBytesMax],
+  [EXPORT_FILES.result, resultArtifactBytesMax],
+  [EXPORT_FILES.receipt, receiptBytesMax],
+  [EXPORT_FILES.events, historyBytesMax],
+  [EXPORT_FILES.publicKey, publicKeyBytesMax],
+  [EXPORT_OPTIONAL_FILES.code, codeBytesMax],
+  [EXPORT_OPTIONAL_FILES.stdin, stdinBytesMax],
+]);
+
+function isExportedFile(value: unknown): value is ExportedFile {
+  if (!isJsonObject(value)) return false;
+  const { path, size_bytes, sha256 } = value;
+  if (typeof path !== 'string' || path === EXPORT_MANIFEST || exportedFileBytesMax(path) === null) return false;
+  return Number.isSafeInteger(size_bytes) && typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256);
+}
+
+function refused(reason: string): ManifestResult {
+  return { kind: 'refused', reason };
+}

@@ -1,0 +1,45 @@
+/**
+ * What a program wrote, told from its recorded `stdout` and `stderr` events: as the text it wrote, and as the durable
+ * evidence of a receipt. The two differ on purpose: evidence joins records by one LF whether or not a newline followed
+ * them. Spec § Receipt, `output`.
+ */
+
+import { type JobEvent, OUTPUT_ENCODING, type OutputEvidence, type OutputRecord, type StreamName } from '@svc/protocol';
+import { sha256Hex } from '#sha256';
+
+/** The two members of an event that say what happened. */
+export type EventContent = Pick<JobEvent, 'kind' | 'data'>;
+
+/** The exact text of one stream: every record's `text`, and a newline after each one that is not `partial`. */
+export function foldOutput(records: Iterable<OutputRecord>): string {
+  let text = '';
+  for (const record of records) text += record.partial ? record.text : `${record.text}\n`;
+  return text;
+}
+
+/** The records of one stream, in order, out of a job's events. */
+export function outputRecords(events: Iterable<EventContent>, stream: StreamName): OutputRecord[] {
+  const records: OutputRecord[] = [];
+  for (const event of events) if (event.kind === stream) records.push(event.data as OutputRecord);
+  return records;
+}
+
+/** Byte counts, record counts and digests of the retained output among a job's events; other kinds are passed over. */
+export function outputEvidence(events: readonly EventContent[]): OutputEvidence {
+  const stdout = streamEvidence(outputRecords(events, 'stdout'));
+  const stderr = streamEvidence(outputRecords(events, 'stderr'));
+  return {
+    encoding: OUTPUT_ENCODING,
+    stdout_bytes: stdout.bytes,
+    stdout_records: stdout.records,
+    stdout_sha256: stdout.sha256,
+    stderr_bytes: stderr.bytes,
+    stderr_records: stderr.records,
+    stderr_sha256: stderr.sha256,
+  };
+}
+
+function streamEvidence(records: readonly OutputRecord[]): { bytes: number; records: number; sha256: string } {
+  const bytes = new TextEncoder().encode(records.map((record) => record.text).join('\n'));
+  return { bytes: bytes.length, records: records.length, sha256: sha256Hex(bytes) };
+}

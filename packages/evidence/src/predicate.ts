@@ -1,0 +1,132 @@
+/**
+ * What an attestation says of a job: its outcome, the posture that was observed, and the whole receipt, unchanged. The
+ * members beside the receipt repeat what a policy asks for most, and are refused where they contradict it.
+ */
+import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES, type TerminalStatus } from '@svc/protocol';
+import { verifyReceipt } from './receipt.ts';
+import type { TerminalJob } from './result-artifact.ts';
+import { isJsonObject } from './strict-json.ts';
+
+export const PREDICATE_TYPE = 'urn:svc:predicate:execution-result:v1';
+
+/** A receipt of any version, as stored. */
+export type StoredReceipt = Readonly<Record<string, unknown>>;
+
+/** Member names are in lowerCamelCase, as in-toto asks; the receipt keeps its own. */
+export interface ExecutionPredicate {
+  readonly tenant: string;
+  readonly jobId: string;
+  readonly status: TerminalStatus;
+  readonly exitCode: number | null;
+  readonly finishedAt: string;
+  /** Null where no executor observed it. */
+  readonly isolationClass: string | null;
+  readonly networking: string | null;
+  readonly resultMediaType: string;
+  readonly resultSizeBytes: number;
+  readonly receiptSha256: string;
+  /** Null where the receipt, being older, has no summary of its chain. */
+  readonly eventChainHead: string | null;
+  readonly eventCount: number | null;
+  readonly receipt: StoredReceipt;
+}
+
+/** The predicate of a job whose result artifact has this many bytes. */
+export function executionPredicate(
+  job: TerminalJob,
+  receipt: StoredReceipt,
+  resultSizeBytes: number,
+): ExecutionPredicate {
+  const { isolationClass, networking, eventChainHead, eventCount } = observedOf(receipt);
+  return {
+    eventChainHead,
+    eventCount,
+    exitCode: job.exit_code,
+    finishedAt: job.finished_at,
+    isolationClass,
+    jobId: job.job_id,
+    networking,
+    receipt,
+    receiptSha256: job.receipt_sha256,
+    resultMediaType: RESULT_MEDIA_TYPE,
+    resultSizeBytes,
+    status: job.status,
+    tenant: job.tenant,
+  };
+}
+
+export type PredicateResult =
+  | { readonly kind: 'predicate'; readonly predicate: ExecutionPredicate }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Reads a signed predicate: every member of the right form, the receipt whole, and nothing that contradicts it. */
+export function readPredicate(value: Readonly<Record<string, unknown>>): PredicateResult {
+  for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {
+    if (!Object.hasOwn(value, name) || !isRight(value[name])) return refused(`its ${name} is missing or malformed`);
+  }
+  const predicate = value as unknown as ExecutionPredicate;
+  const receipt = verifyReceipt(predicate.receipt);
+  if (receipt.kind === 'broken') return refused('its receipt does not have the digest that it states');
+  if (receipt.receipt_sha256 !== predicate.receiptSha256)
+    return refused('its receiptSha256 is not that of its receipt');
+  const contradicted = contradictedMember(predicate);
+  return contradicted === null
+    ? { kind: 'predicate', predicate }
+    : refused(`its ${contradicted} contradicts its receipt`);
+}
+
+/** What the receipt says of posture and chain, under the predicate's names. */
+function observedOf(receipt: StoredReceipt) {
+  const chain = isJsonObject(receipt['event_chain']) ? receipt['event_chain'] : {};
+  return {
+    isolationClass: stringOrNull(receipt['isolation_class']),
+    networking: stringOrNull(receipt['networking']),
+    eventChainHead: stringOrNull(chain['head']),
+    eventCount: typeof chain['count'] === 'number' ? chain['count'] : null,
+  };
+}
+
+/** A member an old receipt lacks cannot be contradicted by it. */
+function contradictedMember(predicate: ExecutionPredicate): string | null {
+  const { receipt } = predicate;
+  const stated = {
+    tenant: receipt['tenant'],
+    jobId: receipt['job_id'],
+    status: receipt['status'],
+    exitCode: receipt['exit_code'],
+    finishedAt: receipt['finished_at'],
+  };
+  for (const [name, value] of Object.entries({ ...stated, ...observedOf(receipt) })) {
+    if (value !== undefined && value !== predicate[name as keyof ExecutionPredicate]) return name;
+  }
+  return null;
+}
+
+const isString = (value: unknown) => typeof value === 'string' && value !== '';
+const isStringOrNull = (value: unknown) => value === null || isString(value);
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isSha256 = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+
+const MEMBER_FORMS: Readonly<Record<keyof ExecutionPredicate, (value: unknown) => boolean>> = {
+  tenant: isString,
+  jobId: isString,
+  status: (value) => (TERMINAL_STATUSES as readonly unknown[]).includes(value),
+  exitCode: (value) => value === null || Number.isSafeInteger(value),
+  finishedAt: isString,
+  isolationClass: isStringOrNull,
+  networking: isStringOrNull,
+  resultMediaType: isString,
+  resultSizeBytes: isCount,
+  receiptSha256: isSha256,
+  eventChainHead: (value) => value === null || isSha256(value),
+  eventCount: (value) => value === null || isCount(value),
+  receipt: isJsonObject,
+};
+
+function stringOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function refused(reason: string): PredicateResult {
+  return { kind: 'refused', reason };
+}

@@ -1,0 +1,65 @@
+/**
+ * Ed25519 public keys as they are pinned: one PEM block with canonical SubjectPublicKeyInfo (RFC 8410), and nothing else
+ * that a lenient reader would also take for a key.
+ */
+import { sha256Hex } from '#sha256';
+import { decodeBase64, encodeBase64 } from './base64.ts';
+import { publicPointProblem } from './edwards25519.ts';
+
+/** DER up to the 32 bytes of the key: SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. RFC 8410 § 4. */
+const SPKI_PREFIX = Uint8Array.fromHex('302a300506032b6570032100');
+const RAW_KEY_BYTES = 32;
+const SIGNATURE_BYTES = 64;
+
+const PEM = /^-----BEGIN PUBLIC KEY-----\r?\n([A-Za-z0-9+/=\r\n]*?)\r?\n-----END PUBLIC KEY-----(?:\r?\n)?$/;
+
+/** A public key that was checked: canonical, on the curve, not of small order. */
+export interface PinnedKey {
+  /** `sha256:` and the SHA-256 of the SPKI DER. */
+  readonly key_id: string;
+  readonly raw: Uint8Array<ArrayBuffer>;
+}
+
+export type PinnedKeyResult =
+  | { readonly kind: 'key'; readonly key: PinnedKey }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Reads one pinned key. A private key, a second block or trailing bytes are refused, not passed over. */
+export function parsePublicKey(pem: string): PinnedKeyResult {
+  const body = PEM.exec(pem)?.[1];
+  if (body === undefined) return refused('it is not exactly one PEM block of a PUBLIC KEY');
+  const spki = decodeBase64(body.replaceAll(/\r?\n/g, ''));
+  if (spki === null) return refused('its base64 is not canonical');
+  if (spki.length !== SPKI_PREFIX.length + RAW_KEY_BYTES || !SPKI_PREFIX.every((byte, at) => spki[at] === byte)) {
+    return refused('it is not the canonical SPKI of an Ed25519 key');
+  }
+  const raw = spki.slice(SPKI_PREFIX.length);
+  const problem = publicPointProblem(raw);
+  return problem === null ? { kind: 'key', key: { key_id: keyIdOf(spki), raw } } : refused(problem);
+}
+
+/** The key id of a key by its SPKI DER. */
+export function keyIdOf(spki: Uint8Array): string {
+  return `sha256:${sha256Hex(spki)}`;
+}
+
+/** The canonical PEM of a key by its 32 raw bytes: what `parsePublicKey` reads. */
+export function publicKeyPem(raw: Uint8Array): string {
+  const spki = new Uint8Array([...SPKI_PREFIX, ...raw]);
+  return `-----BEGIN PUBLIC KEY-----\n${encodeBase64(spki)}\n-----END PUBLIC KEY-----\n`;
+}
+
+/** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7; needs WebCrypto, which a page has only over TLS. */
+export async function verifySignature(
+  key: PinnedKey,
+  message: Uint8Array<ArrayBuffer>,
+  signature: Uint8Array<ArrayBuffer>,
+): Promise<boolean> {
+  if (signature.length !== SIGNATURE_BYTES) return false;
+  const imported = await crypto.subtle.importKey('raw', key.raw, 'Ed25519', false, ['verify']);
+  return crypto.subtle.verify('Ed25519', imported, signature, message);
+}
+
+function refused(reason: string): PinnedKeyResult {
+  return { kind: 'refused', reason };
+}

@@ -1,0 +1,53 @@
+/**
+ * Sealing a receipt and checking one. The seal is a digest and not a signature: it shows that a receipt is whole, not
+ * who wrote it. Spec § Receipt, `receipt_sha256`.
+ */
+
+import type { Receipt } from '@svc/protocol';
+import { sha256Hex } from '#sha256';
+import { canonicalJson } from './canonical-json.ts';
+
+/** A receipt before its own digest is known. */
+export type UnsealedReceipt = Omit<Receipt, 'receipt_sha256'>;
+
+/** A sealed receipt, and the canonical text of it that is stored once and served as stored. */
+export interface SealedReceipt {
+  readonly receipt: Receipt;
+  readonly json: string;
+  readonly receipt_sha256: string;
+}
+
+/** The text a receipt's digest covers: its RFC 8785 form with `receipt_sha256` removed. */
+export function receiptText(receipt: object): string {
+  const { receipt_sha256: _digest, ...covered } = receipt as Readonly<Record<string, unknown>>;
+  return canonicalJson(covered);
+}
+
+/** Completes a receipt with its digest. */
+export function sealReceipt(unsealed: UnsealedReceipt): SealedReceipt {
+  const receipt_sha256 = sha256Hex(receiptText(unsealed));
+  const receipt: Receipt = { ...unsealed, receipt_sha256 };
+  return { receipt, json: canonicalJson(receipt), receipt_sha256 };
+}
+
+export type ReceiptVerification =
+  | { readonly kind: 'intact'; readonly receipt_sha256: string }
+  /** `found` is null where the receipt has no canonical form at all. */
+  | { readonly kind: 'broken'; readonly stated: unknown; readonly found: string | null };
+
+/** Recomputes the digest of a receipt of any version and compares it with the one it states. */
+export function verifyReceipt(receipt: Readonly<Record<string, unknown>>): ReceiptVerification {
+  const stated = receipt['receipt_sha256'];
+  const found = recomputedDigest(receipt);
+  return found !== null && found === stated
+    ? { kind: 'intact', receipt_sha256: found }
+    : { kind: 'broken', stated, found };
+}
+
+function recomputedDigest(receipt: object): string | null {
+  try {
+    return sha256Hex(receiptText(receipt));
+  } catch {
+    return null;
+  }
+}

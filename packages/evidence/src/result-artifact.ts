@@ -1,0 +1,82 @@
+/**
+ * The result artifact: what a job came to and what its program wrote, as one canonical JSON text that is made once,
+ * stored, digested and served byte for byte. It is the subject of the attestation. Spec § Result artifact.
+ */
+import type { JobEvent, TerminalReason, TerminalStatus, Violation } from '@svc/protocol';
+import { canonicalJson } from './canonical-json.ts';
+import { foldOutput, outputRecords } from './output.ts';
+import { isJsonObject, parseStrictJson } from './strict-json.ts';
+
+export const RESULT_ARTIFACT_TYPE = 'urn:svc:execution-result:v1';
+export const RESULT_ARTIFACT_SCHEMA_VERSION = 1;
+
+/** A terminal job as its durable row has it. The tenant is authoritative here, whatever an old receipt says. */
+export interface TerminalJob {
+  readonly tenant: string;
+  readonly job_id: string;
+  readonly status: TerminalStatus;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly terminal_reason: TerminalReason | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string;
+  readonly duration_ms: number | null;
+  readonly truncated: boolean;
+  readonly receipt_sha256: string;
+}
+
+export interface ResultArtifact extends TerminalJob {
+  readonly _type: typeof RESULT_ARTIFACT_TYPE;
+  readonly schema_version: typeof RESULT_ARTIFACT_SCHEMA_VERSION;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly violations: readonly Violation[];
+}
+
+/** The name of a job's result in statements. */
+export function resultSubjectName(job_id: string): string {
+  return `svc://jobs/${job_id}/result`;
+}
+
+/** The exact bytes of the artifact of a job, folded from its events. Members stand in canonical order, which is cheaper. */
+export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[]): Uint8Array<ArrayBuffer> {
+  const artifact: ResultArtifact = {
+    _type: RESULT_ARTIFACT_TYPE,
+    created_at: job.created_at,
+    duration_ms: job.duration_ms,
+    exit_code: job.exit_code,
+    finished_at: job.finished_at,
+    job_id: job.job_id,
+    receipt_sha256: job.receipt_sha256,
+    schema_version: RESULT_ARTIFACT_SCHEMA_VERSION,
+    signal: job.signal,
+    started_at: job.started_at,
+    status: job.status,
+    stderr: foldOutput(outputRecords(events, 'stderr')),
+    stdout: foldOutput(outputRecords(events, 'stdout')),
+    tenant: job.tenant,
+    terminal_reason: job.terminal_reason,
+    truncated: job.truncated,
+    violations: events.filter((event) => event.kind === 'violation').map((event) => event.data as Violation),
+  };
+  return new TextEncoder().encode(canonicalJson(artifact));
+}
+
+export type ResultArtifactResult =
+  | { readonly kind: 'artifact'; readonly artifact: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** Reads the bytes of an artifact as far as a check against its predicate needs: type, version, and the members named. */
+export function decodeResultArtifact(bytes: Uint8Array): ResultArtifactResult {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused') return json;
+  if (!isJsonObject(json.value)) return { kind: 'refused', reason: 'it is not a JSON object' };
+  if (json.value['_type'] !== RESULT_ARTIFACT_TYPE) {
+    return { kind: 'refused', reason: `its _type is not ${RESULT_ARTIFACT_TYPE}` };
+  }
+  if (json.value['schema_version'] !== RESULT_ARTIFACT_SCHEMA_VERSION) {
+    return { kind: 'refused', reason: `its schema_version is not ${RESULT_ARTIFACT_SCHEMA_VERSION}` };
+  }
+  return { kind: 'artifact', artifact: json.value };
+}

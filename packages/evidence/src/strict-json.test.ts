@@ -1,0 +1,87 @@
+import { jsonDepthMax } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { hasPublishedVectors, ownVectors, publishedBytes, publishedFiles } from '../test/vectors.ts';
+import { parseStrictJson } from './strict-json.ts';
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+describe('strict JSON (RFC 8259, RFC 7493)', () => {
+  test.each([
+    '{}',
+    ' [1, -2.5e3, "a\\"b\\\\", true, null] ',
+    '"\\ud83d\\ude00"',
+    '{"a":{"a":1},"b":[{"a":1},{"a":2}]}',
+    '{"a":"b","b":"a"}',
+    '{"\\\\":1,"\\"":2}',
+    '""',
+    '0',
+  ])('reads %s as JSON.parse does', (text) => {
+    expect(parseStrictJson(encode(text))).toEqual({ kind: 'value', value: JSON.parse(text) as unknown });
+  });
+
+  const { cases } = ownVectors<{ cases: { name: string; b64: string }[] }>('jcs/negative.json');
+  test.each(cases.map(({ name, b64 }) => [name, b64] as const))('refuses: %s', (_name, b64) => {
+    expect(parseStrictJson(Uint8Array.fromBase64(b64))).toMatchObject({ kind: 'refused' });
+  });
+
+  test.each([
+    ['a member named twice', '{"a":1,"b":2,"a":3}', /twice: "a"/],
+    ['a member named twice by an escape', '{"a":1,"\\u0061":2}', /twice: "a"/],
+    ['a member named twice inside an array', '[{"a":1,"a":1}]', /twice/],
+    ['a member named twice around a nested object', '{"a":{"x":[1]},"a":1}', /twice/],
+    ['__proto__ named twice', '{"__proto__":1,"__proto__":2}', /twice/],
+    ['a number out of range', '[-1e999]', /out of range/],
+    ['an unfinished string', '{"a', /not JSON/],
+    ['nothing', '', /not JSON/],
+    ['closing brackets alone', ']]]}', /not JSON/],
+    ['a raw control character in a string', '"\n"', /not JSON/],
+    ['one level too many', '['.repeat(jsonDepthMax + 1) + ']'.repeat(jsonDepthMax + 1), /deeper/],
+  ])('refuses %s', (_name, text, reason) => {
+    expect(parseStrictJson(encode(text))).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) as string });
+  });
+
+  test.each([jsonDepthMax - 1, jsonDepthMax])('reads %i levels', (depth) => {
+    expect(parseStrictJson(encode('['.repeat(depth) + ']'.repeat(depth)))).toMatchObject({ kind: 'value' });
+  });
+
+  test('reads a member named __proto__ without giving the value another prototype', () => {
+    const result = parseStrictJson(encode('{"__proto__":{"tenant":"x"}}'));
+    if (result.kind === 'refused') throw new Error(result.reason);
+    expect(Object.getPrototypeOf(result.value)).toBe(Object.prototype);
+    expect((result.value as Record<string, unknown>)['tenant']).toBeUndefined();
+  });
+
+  test('reads a string of many backslashes in one pass', () => {
+    const text = JSON.stringify({ a: '\\'.repeat(100_000), b: '"'.repeat(100_000) });
+    expect(parseStrictJson(encode(text))).toMatchObject({ kind: 'value' });
+  });
+});
+
+describe.skipIf(!hasPublishedVectors('jsontestsuite'))('the published JSONTestSuite', () => {
+  /** Valid JSON that two readers may understand differently, which is refused on purpose. */
+  const AMBIGUOUS = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json'];
+  const files = publishedFiles('jsontestsuite/test_parsing/');
+  const wronglyRead = (prefix: string, kind: 'value' | 'refused') =>
+    files.filter((file) => file.startsWith(prefix) && readFile(file) !== kind);
+  const readFile = (file: string) => parseStrictJson(publishedBytes(`jsontestsuite/test_parsing/${file}`)).kind;
+
+  test('its valid texts are read, save those that name a member twice', () => {
+    expect(files.filter((file) => file.startsWith('y_'))).toHaveLength(95);
+    expect(wronglyRead('y_', 'value')).toEqual(AMBIGUOUS);
+  });
+
+  test('its invalid texts are refused', () => {
+    expect(files.filter((file) => file.startsWith('n_'))).toHaveLength(188);
+    expect(wronglyRead('n_', 'refused')).toEqual([]);
+  });
+
+  test('of the texts that are left to the reader, only numbers that doubles round are read', () => {
+    expect(files.filter((file) => file.startsWith('i_') && readFile(file) === 'value')).toEqual([
+      'i_number_double_huge_neg_exp.json',
+      'i_number_real_underflow.json',
+      'i_number_too_big_neg_int.json',
+      'i_number_too_big_pos_int.json',
+      'i_number_very_big_negative_int.json',
+    ]);
+  });
+});

@@ -1,0 +1,100 @@
+/**
+ * Recomputing a job's chain of events, as an auditor does who trusts no stored digest: the first event that does not
+ * follow from the ones before it is named. Spec § Events 7 and 8.
+ */
+import type { JobEvent } from '@svc/protocol';
+import { eventHash, GENESIS_HASH, HASH_VERSION } from './chain.ts';
+
+/** What else is known of the history, from a receipt's `event_chain` or from the address it was fetched by. */
+export interface ExpectedChain {
+  readonly job_id?: string;
+  /** Digest of the last event. */
+  readonly head?: string;
+  /** Number of hashed events: with it, a cut-off tail shows. */
+  readonly count?: number;
+}
+
+export type ChainFault =
+  /** The event stands at another place than its number says, or its number appears twice. */
+  | 'sequence'
+  /** It belongs to another job. */
+  | 'job'
+  /** Its hash version is unknown, or claims to be older than an event before it. */
+  | 'hash_version'
+  /** Its `prev_hash` is not the digest of the event before it. */
+  | 'link'
+  /** Its own digest does not follow from its members. */
+  | 'digest'
+  /** The history ends before the expected count. */
+  | 'missing'
+  /** The history goes on after the expected count. */
+  | 'surplus'
+  /** The chain is whole and ends in another digest than expected: it was rewritten. */
+  | 'head';
+
+export type ChainVerification =
+  | {
+      readonly kind: 'intact';
+      readonly head: string;
+      /** Events whose digests were recomputed. */
+      readonly count: number;
+      /** Migrated v0.1 events before them, which prove nothing. */
+      readonly unverifiable: number;
+    }
+  | {
+      readonly kind: 'broken';
+      /** The first sequence number that is wrong. */
+      readonly seq: number;
+      readonly fault: ChainFault;
+    };
+
+/** Recomputes every link of a complete history, in the order it was served. */
+export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain = {}): ChainVerification {
+  let job_id = expected.job_id;
+  let head = GENESIS_HASH;
+  let count = 0;
+  let seq = 0;
+  for (const event of events) {
+    seq++;
+    job_id ??= event.job_id;
+    const fault = eventFault(event, { job_id, seq, head, count });
+    if (fault !== null) return { kind: 'broken', seq, fault };
+    if (event.hash_version !== HASH_VERSION) continue;
+    if (++count > (expected.count ?? Number.POSITIVE_INFINITY)) return { kind: 'broken', seq, fault: 'surplus' };
+    head = event.event_hash as string;
+  }
+  if (count < (expected.count ?? 0)) return { kind: 'broken', seq: seq + 1, fault: 'missing' };
+  if (head !== (expected.head ?? head)) return { kind: 'broken', seq, fault: 'head' };
+  return { kind: 'intact', head, count, unverifiable: seq - count };
+}
+
+/** Where the chain stands before an event: what that event must follow from. */
+interface Position {
+  readonly job_id: string;
+  readonly seq: number;
+  readonly head: string;
+  readonly count: number;
+}
+
+function eventFault(event: JobEvent, at: Position): ChainFault | null {
+  if (event.seq !== at.seq) return 'sequence';
+  if (event.job_id !== at.job_id) return 'job';
+  if (event.hash_version === 0) return legacyFault(event, at);
+  if (event.hash_version !== HASH_VERSION) return 'hash_version';
+  if (event.prev_hash !== at.head) return 'link';
+  return event.event_hash === recomputedHash(event, at.head) ? null : 'digest';
+}
+
+/** A migrated event has no digests and stands before every hashed one: anything else was made to look migrated. */
+function legacyFault(event: JobEvent, at: Position): ChainFault | null {
+  return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
+}
+
+/** Null where the event has no canonical form, and so was never chained. */
+function recomputedHash(event: JobEvent, prev_hash: string): string | null {
+  try {
+    return eventHash({ ...event, prev_hash });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { ownVectors } from '../test/vectors.ts';
+import { VERIFICATION_STEPS, type VerificationFailure, verifyEnvelope } from './verify-envelope.ts';
+
+interface Case {
+  id: string;
+  exit: number;
+  why: string;
+  envelope_b64: string;
+  subject_b64: string;
+  public_key_pem: string;
+  tenant: string;
+  subject_name: string;
+  media_type: string;
+}
+const { cases } = ownVectors<{ cases: Case[] }>('dsse/verifier-cases.json');
+const EXIT_CODES: Record<VerificationFailure, number> = { signature: 2, subject: 3, profile: 4 };
+
+function inputOf(row: Case) {
+  return {
+    envelope: Uint8Array.fromBase64(row.envelope_b64),
+    subject: Uint8Array.fromBase64(row.subject_b64),
+    publicKeys: [row.public_key_pem],
+    expected: { tenant: row.tenant, subjectName: row.subject_name, mediaType: row.media_type },
+  };
+}
+
+const good = cases.find(({ id }) => id === 'ok') as Case;
+const otherKey = cases
+  .find(({ id }) => id === 'key-pem-two')
+  ?.public_key_pem.split(/(?<=END PUBLIC KEY-----\n)/)[0] as string;
+
+describe('verifying an attestation (Spec § Authentication 10)', () => {
+  test.each(cases.map((row) => [row.id, row] as const))('vector %s', async (_id, row) => {
+    const result = await verifyEnvelope(inputOf(row));
+    const exit = result.kind === 'verified' ? 0 : EXIT_CODES[result.failure];
+    expect({ exit, result }).toMatchObject({ exit: row.exit });
+  });
+
+  test('passes every check of a good one, in order', async () => {
+    const result = await verifyEnvelope(inputOf(good));
+    expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
+  });
+
+  test('stops at the first check that fails, and tells those before it', async () => {
+    const result = await verifyEnvelope({ ...inputOf(good), subject: new Uint8Array([1]) });
+    expect(result).toMatchObject({ kind: 'refused', step: 'subject_digest', failure: 'subject' });
+    expect(result.passed.map(({ step }) => step)).toEqual([
+      'key',
+      'envelope',
+      'signature',
+      'payload_type',
+      'statement',
+    ]);
+  });
+
+  test('tries every pinned key, wherever it stands', async () => {
+    for (const publicKeys of [
+      [otherKey, good.public_key_pem],
+      [good.public_key_pem, otherKey],
+    ]) {
+      expect(await verifyEnvelope({ ...inputOf(good), publicKeys })).toMatchObject({ kind: 'verified' });
+    }
+    expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
+  });
+
+  test('refuses to go on without a key, or beside a key that is none', async () => {
+    expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [] })).toMatchObject({ step: 'key' });
+    const publicKeys = [good.public_key_pem, 'nonsense'];
+    expect(await verifyEnvelope({ ...inputOf(good), publicKeys })).toMatchObject({ step: 'key' });
+  });
+});

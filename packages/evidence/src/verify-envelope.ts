@@ -1,0 +1,201 @@
+/**
+ * Checking an attestation against a result and pinned keys, offline: first that one of the keys signed these very bytes,
+ * then that they speak of this very result, then that they are a complete statement of our profile about the expected
+ * job and tenant. It proves possession of the key and integrity; it says nothing of whether the program succeeded.
+ * Spec § Authentication 10.
+ */
+import { sha256Hex } from '#sha256';
+import { decodeEnvelope, type Envelope, type EnvelopeSignature, preAuthEncoding } from './dsse.ts';
+import { type ExecutionPredicate, PREDICATE_TYPE, readPredicate } from './predicate.ts';
+import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts';
+import { decodeResultArtifact, resultSubjectName } from './result-artifact.ts';
+import { decodeStatement, STATEMENT_MEDIA_TYPE, type Statement, type StatementSubject } from './statement.ts';
+
+/** What went wrong, coarsely: a verifier's exit code follows from it. */
+export type VerificationFailure = 'signature' | 'subject' | 'profile';
+
+/** The checks in the order they are made, each with what its failure means. */
+export const VERIFICATION_STEPS = {
+  key: 'signature',
+  envelope: 'signature',
+  signature: 'signature',
+  payload_type: 'profile',
+  statement: 'profile',
+  subject_digest: 'subject',
+  subject_name: 'profile',
+  media_type: 'profile',
+  predicate: 'profile',
+  tenant: 'profile',
+  result: 'profile',
+} as const satisfies Record<string, VerificationFailure>;
+export type VerificationStep = keyof typeof VERIFICATION_STEPS;
+
+export interface EnvelopeVerificationInput {
+  /** The bytes of the envelope, read once. */
+  readonly envelope: Uint8Array;
+  /** The bytes of the result artifact, read once. */
+  readonly subject: Uint8Array;
+  /** PEM of every pinned key: one that signed suffices, one that is no key at all is refused. */
+  readonly publicKeys: readonly string[];
+  readonly expected: { readonly tenant: string; readonly subjectName: string; readonly mediaType: string };
+}
+
+/** A check that was passed, and what it found, for a reader. */
+export interface PassedStep {
+  readonly step: VerificationStep;
+  readonly detail: string;
+}
+
+export type EnvelopeVerification =
+  | {
+      readonly kind: 'verified';
+      readonly key_id: string;
+      readonly predicate: ExecutionPredicate;
+      readonly passed: readonly PassedStep[];
+    }
+  | {
+      readonly kind: 'refused';
+      readonly failure: VerificationFailure;
+      readonly step: VerificationStep;
+      readonly reason: string;
+      readonly passed: readonly PassedStep[];
+    };
+
+/** Makes every check in order and stops at the first that fails. */
+export async function verifyEnvelope(input: EnvelopeVerificationInput): Promise<EnvelopeVerification> {
+  const passed: PassedStep[] = [];
+  try {
+    const pass = (step: VerificationStep, detail: string) => passed.push({ step, detail });
+    const keys = pinnedKeys(input.publicKeys);
+    pass('key', `${keys.length} pinned`);
+    const envelope = readEnvelope(input.envelope);
+    pass('envelope', `${input.envelope.length} bytes`);
+    const signer = await signerOf(envelope, keys);
+    pass('signature', `by ${signer.key_id}`);
+    const statement = readSignedStatement(envelope);
+    pass('payload_type', envelope.payloadType);
+    pass('statement', statement.predicateType);
+    const subject = matchSubject(statement, input);
+    pass('subject_digest', `sha256:${subject.digest['sha256']}`);
+    pass('subject_name', input.expected.subjectName);
+    pass('media_type', input.expected.mediaType);
+    const predicate = readSignedPredicate(statement, input);
+    pass('predicate', `receipt sha256:${predicate.receiptSha256}`);
+    pass('tenant', predicate.tenant);
+    checkResult(input.subject, predicate);
+    pass('result', `job ${predicate.jobId}, ${input.subject.length} bytes`);
+    return { kind: 'verified', key_id: signer.key_id, predicate, passed };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return {
+      kind: 'refused',
+      failure: VERIFICATION_STEPS[error.step],
+      step: error.step,
+      reason: error.message,
+      passed,
+    };
+  }
+}
+
+/**
+ * The first signature that holds under any of the keys, and that key; null where none does. `keyid` is a hint that anyone
+ * can write, and is not read. It says nothing of the payload yet.
+ */
+export async function findSignature(
+  envelope: Envelope,
+  keys: readonly PinnedKey[],
+): Promise<{ readonly key: PinnedKey; readonly signature: EnvelopeSignature } | null> {
+  const message = preAuthEncoding(envelope.payloadType, envelope.payload);
+  for (const signature of envelope.signatures) {
+    for (const key of keys) if (await verifySignature(key, message, signature.sig)) return { key, signature };
+  }
+  return null;
+}
+
+/** Ends the checks from within one of them; it never leaves this file. */
+class Refusal extends Error {
+  readonly step: VerificationStep;
+  constructor(step: VerificationStep, reason: string) {
+    super(reason);
+    this.step = step;
+  }
+}
+
+function pinnedKeys(pems: readonly string[]): PinnedKey[] {
+  if (pems.length === 0) throw new Refusal('key', 'no public key is pinned');
+  return pems.map((pem) => {
+    const result = parsePublicKey(pem);
+    if (result.kind === 'refused') throw new Refusal('key', `a public key is refused: ${result.reason}`);
+    return result.key;
+  });
+}
+
+function readEnvelope(bytes: Uint8Array): Envelope {
+  const result = decodeEnvelope(bytes);
+  if (result.kind === 'refused') throw new Refusal('envelope', `the envelope is refused: ${result.reason}`);
+  return result.envelope;
+}
+
+async function signerOf(envelope: Envelope, keys: readonly PinnedKey[]): Promise<PinnedKey> {
+  const found = await findSignature(envelope, keys);
+  if (found === null) throw new Refusal('signature', 'no signature is right under a pinned key');
+  return found.key;
+}
+
+function readSignedStatement(envelope: Envelope): Statement {
+  if (envelope.payloadType !== STATEMENT_MEDIA_TYPE) {
+    throw new Refusal('payload_type', `the payload type is not ${STATEMENT_MEDIA_TYPE}`);
+  }
+  const result = decodeStatement(envelope.payload);
+  if (result.kind === 'refused') throw new Refusal('statement', `the statement is refused: ${result.reason}`);
+  if (result.statement.predicateType !== PREDICATE_TYPE) {
+    throw new Refusal('statement', `the predicate type is not ${PREDICATE_TYPE}`);
+  }
+  return result.statement;
+}
+
+/** Digest, name and media type must be those of one and the same subject. */
+function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput): StatementSubject {
+  const sha256 = sha256Hex(subject);
+  const sameBytes = statement.subject.filter(({ digest }) => digest['sha256'] === sha256);
+  if (sameBytes.length === 0) throw new Refusal('subject_digest', `no subject has the digest of the file, ${sha256}`);
+  const sameName = sameBytes.filter(({ name }) => name === expected.subjectName);
+  if (sameName.length === 0) throw new Refusal('subject_name', `the subject is not named ${expected.subjectName}`);
+  const matching = sameName.find(({ mediaType }) => mediaType === expected.mediaType);
+  if (matching === undefined) throw new Refusal('media_type', `the media type is not ${expected.mediaType}`);
+  return matching;
+}
+
+function readSignedPredicate(
+  statement: Statement,
+  { subject, expected }: EnvelopeVerificationInput,
+): ExecutionPredicate {
+  const result = readPredicate(statement.predicate);
+  if (result.kind === 'refused') throw new Refusal('predicate', `the predicate is refused: ${result.reason}`);
+  const { predicate } = result;
+  if (predicate.tenant !== expected.tenant) throw new Refusal('tenant', `the tenant is not ${expected.tenant}`);
+  const mismatch = [
+    resultSubjectName(predicate.jobId) !== expected.subjectName && 'jobId',
+    predicate.resultMediaType !== expected.mediaType && 'resultMediaType',
+    predicate.resultSizeBytes !== subject.length && 'resultSizeBytes',
+  ].find((name) => name !== false);
+  if (mismatch !== undefined) throw new Refusal('predicate', `the predicate's ${mismatch} is not that of the subject`);
+  return predicate;
+}
+
+/** The result's own members say the same as the predicate about it. */
+function checkResult(bytes: Uint8Array, predicate: ExecutionPredicate): void {
+  const result = decodeResultArtifact(bytes);
+  if (result.kind === 'refused') throw new Refusal('result', `the result artifact is refused: ${result.reason}`);
+  const expected = {
+    tenant: predicate.tenant,
+    job_id: predicate.jobId,
+    status: predicate.status,
+    exit_code: predicate.exitCode,
+    finished_at: predicate.finishedAt,
+    receipt_sha256: predicate.receiptSha256,
+  };
+  for (const [name, value] of Object.entries(expected)) {
+    if (result.artifact[name] !== value) throw new Refusal('result', `the result artifact has another ${name}`);
+  }
+}
