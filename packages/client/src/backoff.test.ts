@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_RETRY, delayMilliseconds, isWorthRetrying, retrying, sleepFor } from './backoff.ts';
+import { ServiceFailure, TransportFailure } from './failure.ts';
+
+function failure(fields: Partial<ServiceFailure>): ServiceFailure {
+  const defaults = {
+    code: 'capacity_exhausted',
+    status: 503,
+    retryable: true,
+    requestId: null,
+    retryAfterSeconds: null,
+  };
+  return new ServiceFailure('refused', { ...defaults, ...fields });
+}
+
+describe('the delay before a further try', () => {
+  test('doubles its upper bound with every failed try, up to the cap', () => {
+    const bounds = [1, 2, 3, 6, 7, 50].map((tries) => delayMilliseconds(DEFAULT_RETRY, tries, 1, null));
+    expect(bounds).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
+  });
+
+  test('is anything between nothing and its bound, so that clients do not come in step', () => {
+    expect(delayMilliseconds(DEFAULT_RETRY, 3, 0, null)).toBe(0);
+    expect(delayMilliseconds(DEFAULT_RETRY, 3, 0.5, null)).toBe(400);
+  });
+
+  test('is never shorter than Retry-After', () => {
+    expect(delayMilliseconds(DEFAULT_RETRY, 1, 0, failure({ retryAfterSeconds: 7 }))).toBe(7000);
+  });
+});
+
+describe('a failure', () => {
+  test.each([
+    ['a retryable refusal', failure({}), true],
+    ['a refusal that repeating does not change', failure({ retryable: false, status: 400 }), false],
+    ['a fact about the job', failure({ code: 'job_not_terminal', status: 409 }), false],
+    ['an attestation that is not there yet', failure({ code: 'attestation_unavailable', status: 404 }), false],
+    ['a Retry-After at the bound', failure({ retryAfterSeconds: 60 }), true],
+    ['a Retry-After past the bound', failure({ retryAfterSeconds: 61 }), false],
+    ['no answer', new TransportFailure('network', ''), true],
+    ['no answer in time', new TransportFailure('timeout', ''), true],
+    ['a truncated answer', new TransportFailure('truncated', ''), true],
+    ['a gateway without its service', new TransportFailure('unstructured', '', { status: 502 }), true],
+    ['a route that is not there', new TransportFailure('unstructured', '', { status: 404 }), false],
+    ['bytes of another digest', new TransportFailure('digest', ''), false],
+    ['a bug', new TypeError('x is undefined'), false],
+  ])('that is %s: worth another try is %s', (_name, error, worth) => {
+    expect(isWorthRetrying(DEFAULT_RETRY, error)).toBe(worth);
+  });
+});
+
+describe('trying again', () => {
+  const run = async (failures: number) => {
+    const delays: number[] = [];
+    let tries = 0;
+    const sleep = async (milliseconds: number) => void delays.push(milliseconds);
+    const operation = async () => {
+      tries++;
+      if (tries <= failures) throw failure({ retryAfterSeconds: tries });
+      return 'done';
+    };
+    const outcome = await retrying(operation, { policy: DEFAULT_RETRY, sleep, signal: undefined }).catch(
+      (error: unknown) => error,
+    );
+    return { outcome, tries, delays };
+  };
+
+  test('ends with the first success', async () => {
+    const { outcome, tries, delays } = await run(3);
+    expect(outcome).toBe('done');
+    expect(tries).toBe(4);
+    expect(delays.map((delay) => Math.floor(delay / 1000))).toEqual([1, 2, 3]);
+  });
+
+  test('succeeds on the last of its tries, and not after it', async () => {
+    expect((await run(4)).outcome).toBe('done');
+    const spent = await run(5);
+    expect(spent.tries).toBe(5);
+    expect(spent.outcome).toBeInstanceOf(ServiceFailure);
+  });
+});
+
+test('a pause ends with the reason of the signal that aborts it', async () => {
+  const abort = new AbortController();
+  const pause = sleepFor(3_600_000, abort.signal);
+  abort.abort(new Error('enough'));
+  await expect(pause).rejects.toThrow('enough');
+  await expect(sleepFor(3_600_000, abort.signal)).rejects.toThrow('enough');
+});

@@ -1,0 +1,87 @@
+/**
+ * When to try again: bounded exponential backoff with full jitter, never sooner than the service asked for.
+ * Spec § Errors, rules.
+ */
+import { ServiceFailure, TransportFailure } from './failure.ts';
+
+export interface RetryPolicy {
+  /** Tries in all, the first included. 1 never retries. */
+  readonly attemptsMax: number;
+  /** The first delay's upper bound; each further one doubles it. */
+  readonly baseMilliseconds: number;
+  readonly capMilliseconds: number;
+  /** A `Retry-After` beyond this ends the tries: the caller is told instead of being held. */
+  readonly retryAfterSecondsMax: number;
+}
+
+export const DEFAULT_RETRY: RetryPolicy = {
+  attemptsMax: 5,
+  baseMilliseconds: 200,
+  capMilliseconds: 10_000,
+  retryAfterSecondsMax: 60,
+};
+
+/** Waits, ending early with the signal's reason when it aborts. */
+export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
+
+/**
+ * Milliseconds to wait before the next try.
+ * @param tries how many tries have failed, from 1
+ * @param random a number from 0 to below 1
+ */
+export function delayMilliseconds(policy: RetryPolicy, tries: number, random: number, error: unknown): number {
+  const ceiling = Math.min(policy.capMilliseconds, policy.baseMilliseconds * 2 ** (tries - 1));
+  const asked = error instanceof ServiceFailure ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+  return asked + random * ceiling;
+}
+
+/**
+ * Whether trying the same operation again is both safe and sensible. `job_not_terminal` and `attestation_unavailable`
+ * are facts about a job, not faults: waiting for them is the caller's own decision.
+ */
+export function isWorthRetrying(policy: RetryPolicy, error: unknown): boolean {
+  if (error instanceof ServiceFailure) {
+    if (error.status === 404 || error.status === 409) return false;
+    return error.retryable && (error.retryAfterSeconds ?? 0) <= policy.retryAfterSecondsMax;
+  }
+  if (!(error instanceof TransportFailure)) return false;
+  if (error.reason === 'unstructured') return [429, 502, 503, 504].includes(error.status ?? 0);
+  return error.reason === 'network' || error.reason === 'timeout' || error.reason === 'truncated';
+}
+
+export interface Retrying {
+  readonly policy: RetryPolicy;
+  readonly sleep: Sleep;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Runs an operation that may be repeated, until it succeeds, its failure is final or the tries are spent. */
+export async function retrying<T>(operation: () => Promise<T>, { policy, sleep, signal }: Retrying): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (tries >= policy.attemptsMax || !isWorthRetrying(policy, error)) throw error;
+      await sleep(delayMilliseconds(policy, tries, Math.random(), error), signal);
+    }
+  }
+}
+
+/** The real clock's sleep. */
+export function sleepFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  if (signal?.aborted) {
+    reject(signal.reason);
+    return promise;
+  }
+  const onAbort = () => {
+    clearTimeout(timer);
+    reject(signal?.reason);
+  };
+  const timer = setTimeout(() => {
+    signal?.removeEventListener('abort', onAbort);
+    resolve();
+  }, milliseconds);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return promise;
+}

@@ -1,0 +1,71 @@
+/** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
+import type { JobEvent } from '@svc/protocol';
+import { TransportFailure } from './failure.ts';
+
+export interface StreamOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Yields each frame's event as it comes; returns the close code once the connection has ended. */
+export async function* openEventStream(
+  url: string,
+  { signal }: StreamOptions,
+): AsyncGenerator<JobEvent, number, undefined> {
+  signal?.throwIfAborted();
+  const socket = new WebSocket(url);
+  const arrived: JobEvent[] = [];
+  let closed: number | null = null;
+  let failure: unknown = null;
+  let wake = Promise.withResolvers<void>();
+  const rouse = () => {
+    wake.resolve();
+    wake = Promise.withResolvers<void>();
+  };
+  const onAbort = () => {
+    failure = signal?.reason;
+    rouse();
+  };
+
+  signal?.addEventListener('abort', onAbort, { once: true });
+  socket.addEventListener('message', ({ data }) => {
+    try {
+      arrived.push(decodeFrame(data));
+    } catch (error) {
+      failure = error;
+    }
+    rouse();
+  });
+  socket.addEventListener('close', ({ code }) => {
+    closed = code;
+    rouse();
+  });
+  try {
+    for (;;) {
+      const next = wake.promise;
+      if (failure !== null) throw failure;
+      if (arrived.length > 0) yield* arrived.splice(0);
+      else if (closed !== null) return closed;
+      else await next;
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    socket.close();
+  }
+}
+
+function decodeFrame(data: unknown): JobEvent {
+  if (typeof data !== 'string') throw new TransportFailure('undecodable', 'a frame of the stream is not text');
+  const value = parse(data);
+  if (typeof value === 'object' && value !== null && 'seq' in value && Number.isInteger(value.seq)) {
+    return value as JobEvent;
+  }
+  throw new TransportFailure('undecodable', 'a frame of the stream is not an event');
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

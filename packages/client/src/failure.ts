@@ -1,0 +1,60 @@
+/**
+ * The two ways a call to the service can fail: the service answered with its error envelope, or no usable answer came.
+ * Callers tell them apart by class and act on `code` and `reason`, never on message text.
+ */
+import type { ErrorCode } from '@svc/protocol';
+
+export interface ServiceFailureFields {
+  readonly code: ErrorCode | (string & {});
+  readonly status: number;
+  readonly retryable: boolean;
+  readonly requestId: string | null;
+  readonly retryAfterSeconds: number | null;
+}
+
+/** A structured refusal by the service. Spec § Errors: status and code are authoritative. */
+export class ServiceFailure extends Error {
+  override readonly name = 'ServiceFailure';
+  /** One of the contract's codes, or one that a newer service added. */
+  readonly code: ErrorCode | (string & {});
+  readonly status: number;
+  /** Whether the very same request may succeed later. */
+  readonly retryable: boolean;
+  /** What an operator finds the request by. */
+  readonly requestId: string | null;
+  /** Seconds of `Retry-After`, null where the service named none. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(message: string, fields: ServiceFailureFields) {
+    super(message);
+    this.code = fields.code;
+    this.status = fields.status;
+    this.retryable = fields.retryable;
+    this.requestId = fields.requestId;
+    this.retryAfterSeconds = fields.retryAfterSeconds;
+  }
+}
+
+/**
+ * - `network`: no answer, or the connection ended inside it
+ * - `timeout`: no answer within the request's deadline
+ * - `truncated`: fewer or more bytes than the declared `Content-Length`
+ * - `undecodable`: a body that is not the JSON it should be
+ * - `unstructured`: an HTTP error without the service's envelope, as a proxy or an older server gives
+ * - `digest`: exact bytes whose `X-Content-Sha256` is missing, malformed or another
+ */
+export type TransportFailureReason = 'network' | 'timeout' | 'truncated' | 'undecodable' | 'unstructured' | 'digest';
+
+/** No usable answer came: whether the service acted on the request is unknown. */
+export class TransportFailure extends Error {
+  override readonly name = 'TransportFailure';
+  readonly reason: TransportFailureReason;
+  /** The HTTP status where there was one. */
+  readonly status: number | null;
+
+  constructor(reason: TransportFailureReason, message: string, options: ErrorOptions & { status?: number } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.reason = reason;
+    this.status = options.status ?? null;
+  }
+}

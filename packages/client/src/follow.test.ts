@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { createServiceClient } from './service-client.ts';
+
+const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
+const frame = (seq: number, kind?: string) => JSON.stringify(event(seq, kind));
+const ticket = json({ ticket: 't', stream_url: '/v1/jobs/job_1/stream?ticket=t' }, 201);
+
+/** Serves one scripted connection after another on the stream's path, and remembers their addresses. */
+function streams(service: ScriptedService, connections: readonly ((socket: WebSocket) => void)[]): string[] {
+  const opened: string[] = [];
+  const sockets = new WebSocketServer({ server: service.server });
+  sockets.on('connection', (socket, { url = '' }) => {
+    opened.push(url);
+    connections[Math.min(opened.length, connections.length) - 1]?.(socket);
+  });
+  return opened;
+}
+
+function clientOf({ baseUrl }: ScriptedService, legacy: 'none' | 'key-in-stream-url' = 'none') {
+  return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, legacy, retry: { attemptsMax: 3 } });
+}
+
+async function seqsOf(events: AsyncIterable<{ seq: number }>): Promise<number[]> {
+  return Array.fromAsync(events, ({ seq }) => seq);
+}
+
+describe('following by the stream', () => {
+  test('yields every event and ends after finished', async () => {
+    await using service = await scriptedService([ticket]);
+    const opened = streams(service, [
+      (socket) => {
+        for (const sent of [frame(1), frame(2, 'a-kind-of-tomorrow'), frame(3, 'finished')]) socket.send(sent);
+        socket.close(1000);
+      },
+    ]);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3]);
+    expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=t&after=0']);
+  });
+
+  test('goes on after the last event with a new ticket, and drops what it took already', async () => {
+    await using service = await scriptedService([ticket]);
+    const opened = streams(service, [
+      (socket) => {
+        socket.send(frame(1));
+        socket.send(frame(2));
+        socket.close(1012);
+      },
+      (socket) => {
+        for (const sent of [frame(2), frame(2), frame(3), frame(4, 'finished')]) socket.send(sent);
+      },
+    ]);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
+    expect(opened.map((url) => url.split('after=')[1])).toEqual(['0', '2']);
+    expect(service.seen).toHaveLength(2);
+  });
+
+  test('starts after the sequence number it is given', async () => {
+    await using service = await scriptedService([ticket]);
+    streams(service, [
+      (socket) => {
+        for (const sent of [frame(7), frame(8), frame(9, 'finished')]) socket.send(sent);
+      },
+    ]);
+    expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
+  });
+
+  test('gives up where connection after connection brings nothing', async () => {
+    await using service = await scriptedService([ticket]);
+    const opened = streams(service, [(socket) => socket.close(4408)]);
+    await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'network' });
+    expect(opened).toHaveLength(3);
+  });
+
+  test('ends with the refusal of the next ticket where the credential has ended', async () => {
+    await using service = await scriptedService([ticket, refusal(401, 'unauthorized', {}, false)]);
+    streams(service, [(socket) => socket.close(4401)]);
+    await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'unauthorized' });
+  });
+
+  test('refuses a frame that is not an event', async () => {
+    await using service = await scriptedService([ticket]);
+    streams(service, [(socket) => socket.send('{"seq":"1"}')]);
+    await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'undecodable' });
+  });
+
+  test('ends with the reason of the signal that aborts it, and closes its connection', async () => {
+    const abort = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    await using service = await scriptedService([ticket]);
+    streams(service, [
+      (socket) => {
+        socket.on('close', () => closed.resolve());
+        socket.send(frame(1), () => abort.abort(new Error('enough')));
+      },
+    ]);
+    await expect(seqsOf(clientOf(service).follow('job_1', { signal: abort.signal }))).rejects.toThrow('enough');
+    await closed.promise;
+  });
+
+  test('closes its connection when the caller stops reading', async () => {
+    const closed = Promise.withResolvers<void>();
+    await using service = await scriptedService([ticket]);
+    streams(service, [
+      (socket) => {
+        socket.on('close', () => closed.resolve());
+        socket.send(frame(1));
+        socket.send(frame(2));
+      },
+    ]);
+    for await (const { seq } of clientOf(service).follow('job_1')) if (seq === 1) break;
+    await expect(closed.promise).resolves.toBeUndefined();
+  });
+});
+
+describe('following where there is no stream', () => {
+  /** A service that has no ticket route and grows its history by one event a page. */
+  const growing = (missing: Parameters<typeof scriptedService>[0][number]) => {
+    let stored = 0;
+    return scriptedService([
+      (response, request: Seen) => {
+        if (request.method === 'POST') return missing(response, request);
+        if (request.url.includes('/result')) return; // held, as a wait is
+        const after = Number(new URLSearchParams(request.url.split('?')[1]).get('after'));
+        stored = Math.min(4, stored + 1);
+        const events = [event(1), event(2), event(3), event(4, 'finished')].slice(after, stored);
+        const last = events.at(-1);
+        json({ events, next_cursor: last?.kind === 'finished' ? null : (last?.seq ?? after) })(response);
+      },
+    ]);
+  };
+
+  test.each([
+    ['an older service', (response: Parameters<typeof noRoute>[0]) => noRoute(response)],
+    ['a service that will have one', refusal(501, 'not_implemented', {}, false)],
+    ['a service that names the missing route', refusal(404, 'route_not_found', {}, false)],
+    ['a service whose streams are all taken', refusal(503, 'capacity_exhausted')],
+  ])('pages through the stored events: %s', async (_name, missing) => {
+    await using service = await growing(missing);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
+    expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
+  });
+
+  test('a foreign job is never taken for a missing route', async () => {
+    await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
+    await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
+    expect(service.seen).toHaveLength(1);
+  });
+});
+
+describe('the key in a stream address', () => {
+  test('is used only where the caller asked for it and the server has no ticket route', async () => {
+    await using service = await scriptedService([noRoute]);
+    const opened = streams(service, [(socket) => socket.send(frame(1, 'finished'))]);
+    expect(await seqsOf(clientOf(service, 'key-in-stream-url').follow('job_1'))).toEqual([1]);
+    expect(opened).toEqual(['/v1/jobs/job_1/stream?api_key=key-1&after=0']);
+  });
+
+  test('is never used after a structured refusal', async () => {
+    await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
+    const opened = streams(service, [(socket) => socket.close()]);
+    await expect(seqsOf(clientOf(service, 'key-in-stream-url').follow('job_1'))).rejects.toMatchObject({
+      code: 'job_not_found',
+    });
+    expect(opened).toEqual([]);
+  });
+});
+
+function noRoute(response: { writeHead(status: number): { end(): void } }): void {
+  response.writeHead(404).end();
+}

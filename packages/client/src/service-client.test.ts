@@ -1,0 +1,224 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { cutShort, json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
+import { ServiceFailure, TransportFailure } from './failure.ts';
+import { type ClientOptions, createServiceClient } from './service-client.ts';
+
+const submission = { language: 'bash', code: 'true' };
+const detail = { job_id: 'job_1', status: 'queued' };
+const folded = (status: string) => ({ job_id: 'job_1', status, exit_code: null, stdout: '' });
+
+function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> = {}) {
+  return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, ...options });
+}
+
+describe('a request', () => {
+  test('carries the bearer credential, and its query spelled as the contract spells it', async () => {
+    await using service = await scriptedService([json({ items: [], next_cursor: null })]);
+    await clientOf(service).list({ limit: 3, status: ['failed', 'error'], language: 'node', cursor: 'a+b' });
+    expect(service.seen[0]?.headers.authorization).toBe('Bearer key-1');
+    expect(service.seen[0]?.url).toBe('/v1/jobs?limit=3&cursor=a%2Bb&status=failed%2Cerror&language=node');
+  });
+
+  test('keeps a path prefix of the service, and a job id that is no path stays one segment', async () => {
+    await using service = await scriptedService([json(detail)]);
+    await createServiceClient({ baseUrl: `${service.baseUrl}/prefix/`, apiKey: null }).detail('../whoami');
+    expect(service.seen[0]?.url).toBe('/prefix/v1/jobs/..%2Fwhoami');
+    expect(service.seen[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test('is not sent on to another address: the key stays with its service', async () => {
+    await using other = await scriptedService([json(detail)]);
+    await using service = await scriptedService([
+      (response) => response.writeHead(307, { location: other.baseUrl }).end(),
+    ]);
+    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'network' });
+    expect(other.seen).toEqual([]);
+  });
+
+  test('ends with the reason of the signal that aborts it', async () => {
+    const abort = new AbortController();
+    await using service = await scriptedService([() => abort.abort(new Error('enough'))]);
+    await expect(clientOf(service).detail('job_1', { signal: abort.signal })).rejects.toThrow('enough');
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test('that gets no answer within its deadline fails as a timeout', async () => {
+    await using service = await scriptedService([() => {}]);
+    const client = clientOf(service, { timeoutMilliseconds: 50, retry: { attemptsMax: 1 } });
+    await expect(client.detail('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'timeout' });
+  });
+});
+
+describe('a refusal', () => {
+  test('is a ServiceFailure with everything the service said', async () => {
+    await using service = await scriptedService([refusal(422, 'runtime_unavailable', { 'retry-after': '3' }, false)]);
+    const error = await clientOf(service)
+      .submit(submission)
+      .catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ServiceFailure);
+    expect(error).toMatchObject({
+      code: 'runtime_unavailable',
+      status: 422,
+      retryable: false,
+      requestId: 'req_1',
+      retryAfterSeconds: 3,
+    });
+  });
+
+  test('without the envelope is a TransportFailure with its status', async () => {
+    await using service = await scriptedService([(response) => response.writeHead(404).end('<h1>no</h1>')]);
+    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 404 });
+  });
+
+  test('whose Retry-After is a date counts from now, and never below nothing', async () => {
+    await using service = await scriptedService([
+      refusal(400, 'invalid_request', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, false),
+    ]);
+    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ retryAfterSeconds: 0 });
+  });
+});
+
+describe('a read', () => {
+  test('is tried again after capacity refusals and lost connections, and pauses as long as Retry-After says', async () => {
+    const pauses: number[] = [];
+    await using service = await scriptedService([
+      refusal(429, 'tenant_capacity_exhausted', { 'retry-after': '2' }),
+      noAnswer,
+      refusal(503, 'capacity_exhausted'),
+      json(detail),
+    ]);
+    const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
+    await expect(clientOf(service, { sleep }).detail('job_1')).resolves.toEqual(detail);
+    expect(service.seen).toHaveLength(4);
+    expect(pauses[0]).toBeGreaterThanOrEqual(2000);
+  });
+
+  test('that was cut short is never parsed, though what came is valid JSON', async () => {
+    await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
+    await expect(clientOf(service).detail('job_1')).resolves.toEqual(detail);
+    expect(service.seen).toHaveLength(2);
+    await using always = await scriptedService([cutShort(JSON.stringify(detail))]);
+    const client = clientOf(always, { retry: { attemptsMax: 2 } });
+    await expect(client.detail('job_1')).rejects.toBeInstanceOf(TransportFailure);
+    expect(always.seen).toHaveLength(2);
+  });
+
+  test.each(['[1', '"text"', 'null', '\xff'])('of a body that is not a JSON object fails: %s', async (body) => {
+    await using service = await scriptedService([(response) => response.end(Buffer.from(body, 'latin1'))]);
+    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'undecodable' });
+  });
+});
+
+describe('a submission', () => {
+  const answer = { job_id: 'job_1', status: 'queued' };
+
+  test('whose answer is lost is repeated with the very same key and body', async () => {
+    await using service = await scriptedService([noAnswer, json(answer, 201, { 'idempotency-replayed': 'true' })]);
+    const submitted = await clientOf(service).submit(submission);
+    expect(submitted).toMatchObject({ job_id: 'job_1', replayed: true });
+    const [first, second] = service.seen;
+    expect(first?.headers['idempotency-key']).toMatch(/^[0-9a-f]{32}$/);
+    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
+    expect(submitted.idempotencyKey).toBe(first?.headers['idempotency-key']);
+    expect(second?.body).toBe(first?.body);
+  });
+
+  test('takes a key of the caller, and makes another for every submission without one', async () => {
+    await using service = await scriptedService([json(answer, 201, { 'idempotency-replayed': 'false' })]);
+    const client = clientOf(service);
+    await client.submit(submission, { idempotencyKey: 'mine' });
+    await client.submit(submission);
+    await client.submit(submission);
+    const keys = service.seen.map(({ headers }) => headers['idempotency-key']);
+    expect(keys[0]).toBe('mine');
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  test('that is refused for what it is, is not repeated', async () => {
+    await using service = await scriptedService([refusal(422, 'idempotency_key_reused', {}, false)]);
+    await expect(clientOf(service).submit(submission)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+    expect(service.seen).toHaveLength(1);
+  });
+});
+
+describe('waiting for a result', () => {
+  test('asks the result route again until the job is terminal', async () => {
+    await using service = await scriptedService([
+      json(folded('queued')),
+      json(folded('running')),
+      json(folded('failed')),
+    ]);
+    await expect(clientOf(service).waitForResult('job_1', { waitSeconds: 0.5 })).resolves.toMatchObject({
+      status: 'failed',
+    });
+    expect(service.seen.map(({ url }) => url)).toEqual(Array(3).fill('/v1/jobs/job_1/result?wait_seconds=0.5'));
+  });
+
+  test('asks for at most the 300 seconds that the service allows', async () => {
+    await using service = await scriptedService([json(folded('succeeded'))]);
+    await clientOf(service).waitForResult('job_1', { waitSeconds: 900 });
+    expect(service.seen[0]?.url).toContain('wait_seconds=300');
+  });
+
+  test('ends as a timeout where the job does not', async () => {
+    await using service = await scriptedService([json(folded('running'))]);
+    const waiting = clientOf(service).waitForResult('job_1', { timeoutSeconds: 0.05 });
+    await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
+  });
+});
+
+describe('paging', () => {
+  const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
+
+  test('goes on from next_cursor, and never from a page that was cut short', async () => {
+    const second = { events: [event(3, 'finished')], next_cursor: null };
+    await using service = await scriptedService([
+      json({ events: [event(1), event(2)], next_cursor: 2 }),
+      cutShort(JSON.stringify(second)),
+      json(second),
+    ]);
+    const seqs: number[] = [];
+    for await (const { seq } of clientOf(service).events('job_1', { limit: 2 })) seqs.push(seq);
+    expect(seqs).toEqual([1, 2, 3]);
+    const cursors = service.seen.map(({ url }) => new URLSearchParams(url.split('?')[1]).get('after'));
+    expect(cursors).toEqual(['0', '2', '2']);
+  });
+
+  test('of the job list passes the cursor through unchanged', async () => {
+    await using service = await scriptedService([
+      json({ items: [{ job_id: 'job_2' }], next_cursor: 'opaque/=' }),
+      json({ items: [{ job_id: 'job_1' }], next_cursor: null }),
+    ]);
+    const ids: string[] = [];
+    for await (const item of clientOf(service).listAll()) ids.push(item.job_id);
+    expect(ids).toEqual(['job_2', 'job_1']);
+    expect(service.seen[1]?.url).toBe('/v1/jobs?cursor=opaque%2F%3D');
+  });
+});
+
+describe('exact bytes', () => {
+  const bytes = '{"b":1,"a":2}';
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const serve = (digest?: string) =>
+    scriptedService([
+      (response) => response.writeHead(200, digest === undefined ? {} : { 'x-content-sha256': digest }).end(bytes),
+    ]);
+
+  test('are handed on as they came, with their checked digest', async () => {
+    await using service = await serve(sha256);
+    const exact = await clientOf(service).resultArtifact('job_1');
+    expect(new TextDecoder().decode(exact.bytes)).toBe(bytes);
+    expect(exact.sha256).toBe(sha256);
+  });
+
+  test.each([
+    ['missing', undefined],
+    ['malformed', sha256.toUpperCase()],
+    ['too short', sha256.slice(1)],
+    ['of other bytes', createHash('sha256').update('other').digest('hex')],
+  ])('with a digest that is %s are refused', async (_name, digest) => {
+    await using service = await serve(digest);
+    await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
+  });
+});

@@ -1,0 +1,202 @@
+/**
+ * The reference client: one typed method for each operation of the contract. Reads, and submissions with their key, are
+ * tried again with backoff; nothing is tried again that the service might do twice. Spec § Endpoints.
+ */
+import type {
+  CancellationAnswer,
+  Capabilities,
+  FoldedResult,
+  Health,
+  JobDetail,
+  JobEvent,
+  JobList,
+  JobListItem,
+  JobStatus,
+  JobSubmission,
+  Language,
+  PublicKey,
+  Readiness,
+  ReplayPage,
+  ServiceStatus,
+  StreamTicket,
+  SubmissionAnswer,
+  Whoami,
+} from '@svc/protocol';
+import { DEFAULT_RETRY, type RetryPolicy, retrying, type Sleep, sleepFor } from './backoff.ts';
+import { checkExactBytes, type ExactBytes, platformSha256, type Sha256 } from './exact-bytes.ts';
+import { type FollowOptions, followJob } from './follow.ts';
+import { type Answer, decodeJson, type Endpoint, type Exchange, exchange } from './transport.ts';
+import { type WaitOptions, waitForTerminal } from './wait.ts';
+
+export interface ClientOptions extends Endpoint {
+  readonly retry?: Partial<RetryPolicy>;
+  /** Milliseconds for one exchange, beside the wait it asks the service for. Default 30,000. */
+  readonly timeoutMilliseconds?: number;
+  /** Checks exact bytes where the platform has no SHA-256: in pages served without TLS. */
+  readonly sha256?: Sha256;
+  /** Replaces the clock between tries. */
+  readonly sleep?: Sleep;
+  /**
+   * `key-in-stream-url` lets a stream be opened with the key in its address, where a trusted server from before stream
+   * tickets answers that it has no such route. Off by default: addresses end up in logs. Spec § Authentication 6.
+   */
+  readonly legacy?: 'none' | 'key-in-stream-url';
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /** 1–128 visible ASCII bytes. Made at random where it is left out, so that every submission can be repeated. */
+  readonly idempotencyKey?: string;
+}
+
+export interface Submitted extends SubmissionAnswer {
+  /** Whether the key stood for this job already. */
+  readonly replayed: boolean;
+  readonly idempotencyKey: string;
+}
+
+export interface ListOptions extends CallOptions {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly status?: readonly JobStatus[];
+  readonly language?: Language;
+}
+
+export interface ReplayOptions extends CallOptions {
+  /** The last sequence number already taken; the page starts after it. */
+  readonly after?: number;
+  readonly limit?: number;
+}
+
+export interface ServiceClient {
+  /** Stores a job. Safe to lose the answer of: the same key and body give the same job. */
+  submit(submission: JobSubmission, options?: SubmitOptions): Promise<Submitted>;
+  /** One page of the tenant's jobs, newest first. */
+  list(options?: ListOptions): Promise<JobList>;
+  /** Every job of the tenant, newest first, page by page. */
+  listAll(options?: Omit<ListOptions, 'cursor'>): AsyncGenerator<JobListItem, void>;
+  detail(job_id: string, options?: CallOptions): Promise<JobDetail>;
+  cancel(job_id: string, options?: CallOptions): Promise<CancellationAnswer>;
+  /** What is there after at most `waitSeconds` (0–300): terminal or not. */
+  result(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<FoldedResult>;
+  /** The result once the job is terminal. Waits in the service, never by asking for detail again and again. */
+  waitForResult(job_id: string, options?: WaitOptions): Promise<FoldedResult>;
+  replay(job_id: string, options?: ReplayOptions): Promise<ReplayPage>;
+  /** The events stored so far, page by page; ends where they end, without waiting for more. */
+  events(job_id: string, options?: ReplayOptions): AsyncGenerator<JobEvent, void>;
+  /** Every event after `after`, each once and in order, as it is recorded; ends after `finished`. */
+  follow(job_id: string, options?: FollowOptions): AsyncGenerator<JobEvent, void>;
+  /** A one-use ticket for the job's stream. Each try mints another. */
+  streamTicket(job_id: string, options?: CallOptions): Promise<StreamTicket>;
+  /** The DSSE envelope, checked against its digest header. */
+  attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
+  /** The canonical result artifact, checked against its digest header. */
+  resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
+  /** The signer's present key. No trust anchor: pin a key that came another way. Spec § Authentication 10. */
+  publicKey(options?: CallOptions): Promise<PublicKey>;
+  capabilities(options?: CallOptions): Promise<Capabilities>;
+  whoami(options?: CallOptions): Promise<Whoami>;
+  status(options?: CallOptions): Promise<ServiceStatus>;
+  health(options?: CallOptions): Promise<Health>;
+  readiness(options?: CallOptions): Promise<Readiness>;
+  /** The service's own OpenAPI document. */
+  openapi(options?: CallOptions): Promise<Record<string, unknown>>;
+}
+
+/** A client of one service with one credential. It holds no connection and needs no closing. */
+export function createServiceClient(options: ClientOptions): ServiceClient {
+  const timeoutMilliseconds = options.timeoutMilliseconds ?? 30_000;
+  const sleep = options.sleep ?? sleepFor;
+  const policy = { ...DEFAULT_RETRY, ...options.retry };
+
+  const call = (request: Omit<Exchange, 'timeoutMilliseconds'> & { waitSeconds?: number }): Promise<Answer> => {
+    const timeout = timeoutMilliseconds + (request.waitSeconds ?? 0) * 1000;
+    return retrying(() => exchange(options, { ...request, timeoutMilliseconds: timeout }), {
+      policy,
+      sleep,
+      signal: request.signal,
+    });
+  };
+  const get = async <T extends object>(path: string, read: CallOptions & { waitSeconds?: number } = {}): Promise<T> =>
+    decodeJson<T>(await call({ method: 'GET', path, ...read }));
+  const exactBytes = async (path: string, read: CallOptions = {}): Promise<ExactBytes> =>
+    checkExactBytes(
+      await call({ method: 'GET', path, headers: { accept: '*/*' }, ...read }),
+      options.sha256 ?? platformSha256,
+    );
+
+  const client: ServiceClient = {
+    async submit(submission, { idempotencyKey = randomKey(), signal } = {}) {
+      const headers = { 'idempotency-key': idempotencyKey };
+      const answer = await call({ method: 'POST', path: '/v1/jobs', headers, body: submission, signal });
+      const replayed = answer.headers.get('idempotency-replayed') === 'true';
+      return { ...decodeJson<SubmissionAnswer>(answer), replayed, idempotencyKey };
+    },
+    list({ limit, cursor, status, language, signal } = {}) {
+      return get(`/v1/jobs${query({ limit, cursor, status: status?.join(','), language })}`, { signal });
+    },
+    async *listAll(listing = {}) {
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await client.list({ ...listing, ...(cursor !== undefined && { cursor }) });
+        yield* page.items;
+        cursor = page.next_cursor;
+      }
+    },
+    detail: (job_id, read) => get(job(job_id), read),
+    async cancel(job_id, { signal } = {}) {
+      return decodeJson(await call({ method: 'DELETE', path: job(job_id), signal }));
+    },
+    result: (job_id, { waitSeconds, signal } = {}) =>
+      get(`${job(job_id)}/result${query({ wait_seconds: waitSeconds })}`, { signal, waitSeconds: waitSeconds ?? 0 }),
+    waitForResult: (job_id, waiting = {}) =>
+      waitForTerminal((waitSeconds) => client.result(job_id, { waitSeconds, signal: waiting.signal }), {
+        ...waiting,
+        policy,
+        sleep,
+      }),
+    replay: (job_id, { after, limit, signal } = {}) =>
+      get(`${job(job_id)}/replay${query({ after, limit })}`, { signal }),
+    async *events(job_id, { after = 0, ...page } = {}) {
+      for (let cursor = after; ; ) {
+        const { events, next_cursor } = await client.replay(job_id, { ...page, after: cursor });
+        yield* events;
+        if (next_cursor === null || events.length === 0) return;
+        cursor = next_cursor;
+      }
+    },
+    follow: (job_id, following = {}) =>
+      followJob({ ...following, job_id, client, endpoint: options, legacy: options.legacy ?? 'none', policy, sleep }),
+    async streamTicket(job_id, { signal } = {}) {
+      return decodeJson(await call({ method: 'POST', path: `${job(job_id)}/stream-ticket`, signal }));
+    },
+    attestation: (job_id, read) => exactBytes(`${job(job_id)}/attestation`, read),
+    resultArtifact: (job_id, read) => exactBytes(`${job(job_id)}/result-artifact`, read),
+    publicKey: (read) => get('/v1/attestation/public-key', read),
+    capabilities: (read) => get('/v1/capabilities', read),
+    whoami: (read) => get('/v1/whoami', read),
+    status: (read) => get('/v1/status', read),
+    health: (read) => get('/healthz', read),
+    readiness: (read) => get('/readyz', read),
+    openapi: (read) => get('/openapi.json', read),
+  };
+  return client;
+}
+
+function job(job_id: string): string {
+  return `/v1/jobs/${encodeURIComponent(job_id)}`;
+}
+
+function query(members: Record<string, string | number | undefined>): string {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined);
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  return search.size === 0 ? '' : `?${search.toString()}`;
+}
+
+/** 128 random bits. `crypto.randomUUID` is missing from pages served without TLS. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,38 @@
+/** Waiting for a job's end through the result route, whose wait is held by the service. Spec § GET result. */
+import { type FoldedResult, isTerminal, waitSecondsMax } from '@svc/protocol';
+import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';
+import { TransportFailure } from './failure.ts';
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Seconds to wait in all; without it the wait has no end of its own. */
+  readonly timeoutSeconds?: number;
+  /** Seconds to ask of the service at a time, at most 300. Default 50: many proxies cut an exchange at 60. */
+  readonly waitSeconds?: number;
+}
+
+interface Waiting extends WaitOptions {
+  readonly policy: RetryPolicy;
+  readonly sleep: Sleep;
+}
+
+/**
+ * Asks for the result, each time with a wait, until it is terminal.
+ * @throws TransportFailure `timeout` once `timeoutSeconds` are over
+ */
+export async function waitForTerminal(
+  ask: (waitSeconds: number) => Promise<FoldedResult>,
+  { signal, timeoutSeconds, waitSeconds = 50, policy, sleep }: Waiting,
+): Promise<FoldedResult> {
+  const end = timeoutSeconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + timeoutSeconds * 1000;
+  for (let expired = 1; ; expired++) {
+    const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
+    const result = await ask(Math.min(waitSeconds, left, waitSecondsMax));
+    if (isTerminal(result.status)) return result;
+    if (performance.now() >= end) {
+      throw new TransportFailure('timeout', `${result.job_id} is still ${result.status} after ${timeoutSeconds} s`);
+    }
+    // An expired wait is followed by a pause of random length, lest many clients ask in step.
+    await sleep(delayMilliseconds(policy, expired, Math.random(), null), signal);
+  }
+}

@@ -1,0 +1,68 @@
+/** A real HTTP server that answers as a test says and remembers what it was asked. */
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+export interface Seen {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export interface ScriptedService extends AsyncDisposable {
+  readonly server: Server;
+  readonly baseUrl: string;
+  readonly seen: readonly Seen[];
+}
+
+/** Answers the first request with the first answer, and so on; the last one answers all that follow. */
+export async function scriptedService(
+  answers: readonly ((response: ServerResponse, request: Seen) => void)[],
+): Promise<ScriptedService> {
+  const seen: Seen[] = [];
+  const answer: RequestListener = (request, response) => {
+    const { method = '', url = '', headers } = request;
+    void text(request).then((body) => {
+      const entry = { method, url, headers, body };
+      seen.push(entry);
+      answers[Math.min(seen.length, answers.length) - 1]?.(response, entry);
+    });
+  };
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    server,
+    baseUrl: `http://127.0.0.1:${port}`,
+    seen,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export function json(value: unknown, status = 200, headers: Record<string, string> = {}) {
+  return (response: ServerResponse): void => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
+  };
+}
+
+export function refusal(status: number, code: string, headers: Record<string, string> = {}, retryable = true) {
+  const error = { code, message: `refused with ${code}`, request_id: 'req_1', retryable };
+  return json({ error }, status, { 'x-request-id': 'req_1', ...headers });
+}
+
+/** Declares a longer body than it sends, then ends the connection. */
+export function cutShort(body: string) {
+  return (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length + 10 });
+    response.write(body, () => response.socket?.end());
+  };
+}
+
+/** Ends the connection without an answer. */
+export function noAnswer(response: ServerResponse): void {
+  response.socket?.destroy();
+}
