@@ -1,0 +1,168 @@
+/**
+ * Holding a job's history, its receipt and its result against one another: every link of the chain is recomputed, and
+ * everything that the receipt and the result say of the events is made again from the events. It shows that they belong
+ * together and are whole; who made them, only a signature shows. Spec § Events 8.
+ */
+import {
+  type ChainFault,
+  type ChainVerification,
+  canonicalJson,
+  foldOutput,
+  GENESIS_HASH,
+  HASH_VERSION,
+  isJsonObject,
+  outputEvidence,
+  outputRecords,
+  type StoredReceipt,
+  verifyChain,
+  verifyReceipt,
+} from '@svc/evidence';
+import type { JobEvent } from '@svc/protocol';
+import { type Check, checked, failed, passed } from './report.ts';
+
+export interface JobRecord {
+  readonly events: readonly JobEvent[];
+  readonly receipt: StoredReceipt | null;
+}
+
+export interface RecordVerdict {
+  readonly checks: readonly Check[];
+  readonly chain: ChainVerification;
+}
+
+/** Recomputes the chain, and where there is a receipt, everything that it says of the events. */
+export function checkRecord({ events, receipt }: JobRecord): RecordVerdict {
+  if (receipt === null) {
+    const chain = verifyChain(events);
+    return { checks: [hashedCheck(chain) ?? chainCheck(chain)], chain };
+  }
+  const chain = verifyChain(events, expectedChain(receipt));
+  const sound = [receiptCheck(receipt), chainCheck(chain)];
+  const isSound = sound.every(({ isGood }) => isGood);
+  return { checks: isSound ? [...sound, ...contentChecks({ events, receipt, chain })] : sound, chain };
+}
+
+/** Whether a result artifact, as parsed, says what the events come to and what the receipt states. */
+export function resultCheck(
+  artifact: Readonly<Record<string, unknown>>,
+  { events, receipt }: { readonly events: readonly JobEvent[]; readonly receipt: StoredReceipt },
+): Check {
+  const stated = RESULT_MEMBERS.filter((name) => Object.hasOwn(receipt, name));
+  const expected: [name: string, value: unknown][] = [
+    ...stated.map((name): [string, unknown] => [name, receipt[name]]),
+    ['stdout', foldOutput(outputRecords(events, 'stdout'))],
+    ['stderr', foldOutput(outputRecords(events, 'stderr'))],
+    ['violations', events.filter(({ kind }) => kind === 'violation').map(({ data }) => data)],
+  ];
+  const other = expected.find(([name, value]) => !isSame(artifact[name], value));
+  const problem = other === undefined ? null : `its ${other[0]} does not follow from the events and the receipt`;
+  return checked('result_content', problem, 'stdout, stderr and violations follow from the events');
+}
+
+/** Members that a result artifact repeats from the receipt, where the receipt has them. */
+const RESULT_MEMBERS = ['signal', 'terminal_reason', 'created_at', 'started_at', 'duration_ms', 'truncated'];
+
+/** What each fault means, as words that follow the event's number. */
+const FAULTS: Readonly<Record<ChainFault, string>> = {
+  sequence: 'another event stands in its place',
+  job: 'it belongs to another job',
+  hash_version: 'its hash version is unknown, or older than that of an event before it',
+  link: 'its prev_hash is not the digest of the event before it',
+  digest: 'its event_hash does not follow from its members',
+  missing: 'it is missing: the receipt counts more events than there are',
+  surplus: 'it is one more than the receipt counts',
+  head: 'its event_hash is not the head that the receipt states',
+};
+
+function chainCheck(chain: ChainVerification): Check {
+  if (chain.kind === 'broken') return failed('chain', `event ${chain.seq}: ${FAULTS[chain.fault]}`);
+  const legacy = chain.unverifiable === 0 ? '' : `, after ${chain.unverifiable} migrated events that prove nothing`;
+  return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
+}
+
+/** Migrated events alone show nothing; beside a receipt, that is known to be all there is. */
+function hashedCheck(chain: ChainVerification): Check | null {
+  const isUnhashed = chain.kind === 'intact' && chain.count === 0;
+  return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;
+}
+
+function expectedChain(receipt: StoredReceipt): { job_id?: string; head?: string; count?: number } {
+  const { job_id, event_chain } = receipt;
+  const { head, count } = isJsonObject(event_chain) ? event_chain : {};
+  return {
+    ...(typeof job_id === 'string' && { job_id }),
+    ...(typeof head === 'string' && { head }),
+    ...(typeof count === 'number' && { count }),
+  };
+}
+
+function receiptCheck(receipt: StoredReceipt): Check {
+  const digest = verifyReceipt(receipt);
+  if (digest.kind === 'broken') return failed('receipt', 'it does not have the digest that it states');
+  return passed('receipt', `sha256:${digest.receipt_sha256}`);
+}
+
+/** A receipt, its history, and what recomputing that came to. */
+interface Sound {
+  readonly events: readonly JobEvent[];
+  readonly receipt: StoredReceipt;
+  readonly chain: ChainVerification;
+}
+
+/** A receipt of an older version, or of a recovery, has fewer members: what it does not state is not checked. */
+function contentChecks(sound: Sound): Check[] {
+  return [
+    checked('chain_summary', summaryProblem(sound), summaryDetail(sound.receipt)),
+    checked('finished', finishedProblem(sound), 'the last event is the end that the receipt states'),
+    ...(Object.hasOwn(sound.receipt, 'output') ? [outputCheck(sound)] : []),
+    ...(Object.hasOwn(sound.receipt, 'output_artifacts') ? [artifactsCheck(sound)] : []),
+  ];
+}
+
+function summaryDetail({ event_chain }: StoredReceipt): string {
+  return isJsonObject(event_chain)
+    ? `the receipt's: ${String(event_chain['count'])} events`
+    : 'the receipt has none: a cut-off tail would not show';
+}
+
+function summaryProblem({ receipt: { event_chain }, chain }: Sound): string | null {
+  if (event_chain === undefined || chain.kind === 'broken') return null;
+  const stated = isJsonObject(event_chain) ? event_chain : {};
+  const expected = {
+    hash_version: HASH_VERSION,
+    genesis: GENESIS_HASH,
+    head: chain.head,
+    count: chain.count,
+    complete: chain.unverifiable === 0,
+  };
+  const other = Object.entries(expected).find(([name, value]) => stated[name] !== value);
+  return other === undefined ? null : `the receipt's ${other[0]} of the chain is wrong`;
+}
+
+function finishedProblem({ events, receipt }: Sound): string | null {
+  const last = events.at(-1);
+  if (last?.kind !== 'finished') return 'the last event is not finished';
+  if (events.filter(({ kind }) => kind === 'finished').length > 1) return 'there is more than one finished event';
+  const data = isJsonObject(last.data) ? last.data : {};
+  for (const name of ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms']) {
+    if (name in receipt && name in data && receipt[name] !== data[name]) return `the receipt has another ${name}`;
+  }
+  return null;
+}
+
+function outputCheck({ events, receipt }: Sound): Check {
+  const evidence = outputEvidence(events);
+  const problem = isSame(receipt['output'], evidence) ? null : 'the digests of the receipt are not those of the events';
+  return checked('output', problem, `stdout ${evidence.stdout_bytes} bytes, stderr ${evidence.stderr_bytes} bytes`);
+}
+
+function artifactsCheck({ events, receipt }: Sound): Check {
+  const recorded = events.filter(({ kind }) => kind === 'artifact').map(({ data }) => data);
+  const problem = isSame(receipt['output_artifacts'], recorded) ? null : 'the receipt lists others than the events';
+  return checked('artifacts', problem, `${recorded.length} recorded`);
+}
+
+/** Whether two JSON values are the same; a value without a canonical form is the same as none. */
+function isSame(one: unknown, other: unknown): boolean {
+  return one !== undefined && other !== undefined && canonicalJson(one) === canonicalJson(other);
+}

@@ -1,0 +1,171 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sealReceipt } from '@svc/evidence';
+import { afterAll, describe, expect, test } from 'vitest';
+import { attestedJob, eventLines, exportOf, line, Scratch, signingKey } from '../test/attested-job.ts';
+import { serviceVerify } from './service-verify.ts';
+
+const scratch = new Scratch();
+afterAll(() => scratch[Symbol.dispose]());
+
+const job = attestedJob({
+  code: 'print("hello")',
+  stdin: 'in',
+  inputs: { 'input/a.csv': '1,2\n' },
+  outputs: { 'output/deep/er/plot.svg': '<svg/>', 'output/b': '' },
+});
+const key = scratch.write('key.pem', job.key.publicKeyPem);
+let made = 0;
+
+type Files = Map<string, string | Uint8Array>;
+
+/** A directory with these changes of a good export; `undefined` removes a file. The manifest stays as it was. */
+function directory(changes: Readonly<Record<string, string | undefined>> = {}): string {
+  const files: Files = exportOf(job);
+  for (const [path, content] of Object.entries(changes)) {
+    if (content === undefined) files.delete(path);
+    else files.set(path, content);
+  }
+  return scratch.writeAll(`export-${++made}`, files);
+}
+
+/** The same, with a manifest that lists the changed files as they are. */
+function relisted(changes: Readonly<Record<string, string>>): string {
+  const files = new Map(job.files);
+  for (const [path, content] of Object.entries(changes)) files.set(path, new TextEncoder().encode(content));
+  return scratch.writeAll(`export-${++made}`, new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]));
+}
+
+async function verify(path: string, ...more: readonly string[]) {
+  const words = ['directory', path, '--public-key', key, '--tenant', job.tenant, '--json', ...more];
+  const { exitCode, stdout, stderr } = await serviceVerify(words);
+  if (stdout === '') return { exitCode, stderr, failed: [] };
+  const { checks, facts } = JSON.parse(stdout) as {
+    checks: { check: string; good: boolean; detail: string }[];
+    facts: object;
+  };
+  return { exitCode, facts, checks, failed: checks.filter(({ good }) => !good).map(({ check }) => check) };
+}
+
+describe('service-verify directory', () => {
+  test('checks everything of an exported job', async () => {
+    const { exitCode, checks = [], facts } = await verify(directory());
+    expect({ exitCode, facts }).toMatchObject({ exitCode: 0, facts: { job_id: job.job_id, status: 'succeeded' } });
+    expect(checks.slice(12).map(({ check }) => check)).toEqual([
+      ...['manifest', 'public_key_file', 'receipt_file', 'receipt', 'chain', 'chain_summary', 'finished', 'output'],
+      ...['artifacts', 'result_content', 'code', 'input/a.csv', 'output/b', 'output/deep/er/plot.svg', 'stdin'],
+    ]);
+  });
+
+  test('accepts an export without the program’s own files', async () => {
+    const bare = Object.values(EXPORT_FILES).map((path) => [path, job.files.get(path) as Uint8Array] as const);
+    const files = new Map(bare);
+    const path = scratch.writeAll('bare', new Map([...files, [EXPORT_MANIFEST, exportManifest(job, files)]]));
+    expect(await verify(path)).toMatchObject({ exitCode: 0 });
+  });
+
+  test('holds the result against a policy, too', async () => {
+    expect(await verify(directory(), '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
+    expect(await verify(directory(), '--require', 'exit_code=1')).toMatchObject({
+      exitCode: 5,
+      failed: ['exit_code=1'],
+    });
+    expect(await verify(directory(), '--require', 'x=1')).toMatchObject({ exitCode: 1 });
+  });
+
+  test('is led by the pinned key, tenant and job, and by nothing in the directory', async () => {
+    const stranger = signingKey();
+    const forged = attestedJob({ key: stranger, bodies: [line('stdout', 'forged')] });
+    const path = scratch.writeAll('forged', exportOf(forged));
+    expect(await verify(path)).toMatchObject({ exitCode: 2, failed: ['signature'], facts: {} });
+    expect(await verify(directory(), '--job', 'job_other')).toMatchObject({ exitCode: 4, failed: ['subject_name'] });
+    expect(await verify(directory(), '--job', job.job_id)).toMatchObject({ exitCode: 0 });
+    const words = ['directory', directory(), '--public-key', key, '--tenant', 'other'];
+    expect(await serviceVerify(words)).toMatchObject({ exitCode: 4 });
+  });
+});
+
+describe('an exported directory that was spoiled', () => {
+  test.each(Array.from(job.files.keys()))('is refused without %s, or with one byte more of it', async (path) => {
+    const text = new TextDecoder().decode(job.files.get(path));
+    expect(await verify(directory({ [path]: undefined }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
+    expect(await verify(directory({ [path]: `${text} ` }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
+  });
+
+  test.each([
+    ['no manifest', { [EXPORT_MANIFEST]: undefined }],
+    ['a manifest that is none', { [EXPORT_MANIFEST]: '{}' }],
+    ['a file that nothing lists', { 'output/unlisted': 'x' }],
+    ['a file that no export has', { 'README.md': 'trust me' }],
+  ])('is refused with %s', async (_what, changes) => {
+    expect(await verify(directory(changes))).toMatchObject({ exitCode: 6, failed: ['directory'] });
+  });
+
+  test('is refused with a link, a pipe or a directory where a file belongs, and waits for none of them', async () => {
+    for (const plant of [
+      (path: string) => symlinkSync('/etc/passwd', path),
+      (path: string) => execFileSync('mkfifo', [path]),
+      (path: string) => mkdirSync(path),
+    ]) {
+      const path = directory({ [EXPORT_FILES.receipt]: undefined });
+      plant(join(path, EXPORT_FILES.receipt));
+      expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+    }
+    const linked = directory();
+    rmSync(join(linked, 'output'), { recursive: true });
+    symlinkSync('/etc', join(linked, 'output'));
+    expect(await verify(linked)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+  });
+
+  test('is refused with more entries than any export has', async () => {
+    const path = directory();
+    for (let number = 0; number < 1200; number++) mkdirSync(join(path, `d${number}`));
+    expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
+  });
+
+  test('is wrong usage where it is not there', async () => {
+    expect((await verify('/nowhere')).exitCode).toBe(1);
+  });
+});
+
+describe('an exported directory that was forged, with a manifest to match', () => {
+  const cut = eventLines(job.events.slice(0, -1));
+  const edited = eventLines(job.events).replace('hello', 'h3llo');
+  const otherReceipt = sealReceipt({ ...job.receipt, exit_code: 1 }).json;
+  const stranger = signingKey().publicKeyPem;
+
+  test.each([
+    ['events that end early', { [EXPORT_FILES.events]: cut }, ['chain']],
+    ['an event that was edited', { [EXPORT_FILES.events]: edited }, ['chain']],
+    ['events that are none', { [EXPORT_FILES.events]: 'none' }, ['events']],
+    ['another receipt', { [EXPORT_FILES.receipt]: otherReceipt }, ['receipt_file']],
+    ['another public key', { [EXPORT_FILES.publicKey]: stranger }, ['public_key_file']],
+    ['other code', { code: 'print("evil")' }, ['code']],
+    ['other stdin', { stdin: 'IN' }, ['stdin']],
+    ['another input', { 'input/a.csv': '3,4\n' }, ['input/a.csv']],
+    ['another output', { 'output/b': 'x' }, ['output/b']],
+    ['an output that the job did not have', { 'output/c': 'x' }, ['output/c']],
+  ])('is refused with %s', async (_what, changes, failed) => {
+    expect(await verify(relisted(changes))).toMatchObject({ exitCode: 6, failed });
+  });
+
+  test('is refused with another envelope or result, by the code of that', async () => {
+    expect(await verify(relisted({ [EXPORT_FILES.envelope]: '{}' }))).toMatchObject({
+      exitCode: 2,
+      failed: ['envelope'],
+    });
+    expect(await verify(relisted({ [EXPORT_FILES.result]: '{}' }))).toMatchObject({
+      exitCode: 3,
+      failed: ['subject_digest'],
+    });
+  });
+
+  test('is refused where the manifest names another job or tenant', async () => {
+    const manifest = new TextDecoder().decode(exportManifest({ ...job, tenant: 'other' }, job.files));
+    expect(await verify(directory({ [EXPORT_MANIFEST]: manifest }))).toMatchObject({
+      exitCode: 6,
+      failed: ['manifest'],
+    });
+  });
+});

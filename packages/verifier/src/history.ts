@@ -1,0 +1,97 @@
+/**
+ * Reading a job's history from files: replay pages as the service answers them, or an export with one event a line. Events
+ * keep the order they are given in, and are only brought into shape here; whether they follow from one another is
+ * `check-record.ts`.
+ */
+import { isJsonObject, parseStrictJson } from '@svc/evidence';
+import type { JobEvent } from '@svc/protocol';
+
+/** Where the last replay page of a history says it stands: at the end, before more events, or there was no page. */
+export type HistoryEnd = 'terminal' | 'more' | 'unknown';
+
+export interface History {
+  readonly events: readonly JobEvent[];
+  readonly end: HistoryEnd;
+}
+
+/** Why a file is no history; its name is left to the caller. */
+export interface HistoryProblem {
+  readonly problem: string;
+}
+
+const LINE_FEED = 0x0a;
+
+/** Reads one file of a history, whichever of the two forms it has. */
+export function parseHistory(bytes: Uint8Array): History | HistoryProblem {
+  const first = parseStrictJson(bytes.subarray(0, lineEnd(bytes, 0)));
+  const isLines = first.kind === 'value' && isJsonObject(first.value) && !Object.hasOwn(first.value, 'events');
+  return isLines ? parseLines(bytes) : parsePage(bytes);
+}
+
+/** Several files make one history, in the order they are given. */
+export function joinHistories(parts: readonly History[]): History {
+  return { events: parts.flatMap(({ events }) => events), end: parts.at(-1)?.end ?? 'unknown' };
+}
+
+/** Reads an export with one event a line. The last line may lack its newline; none may be empty. */
+export function parseLines(bytes: Uint8Array): History | HistoryProblem {
+  const events: JobEvent[] = [];
+  for (let start = 0, line = 1; start < bytes.length; line++) {
+    const end = lineEnd(bytes, start);
+    const json = parseStrictJson(bytes.subarray(start, end));
+    const problem = json.kind === 'refused' ? json.reason : eventProblem(json.value);
+    if (problem !== null) return { problem: `line ${line} is no event: ${problem}` };
+    if (json.kind === 'value') events.push(json.value as JobEvent);
+    start = end + 1;
+  }
+  return { events, end: 'unknown' };
+}
+
+function parsePage(bytes: Uint8Array): History | HistoryProblem {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused') return { problem: `it is neither a replay page nor an event a line: ${json.reason}` };
+  if (!isJsonObject(json.value)) return { problem: 'it is neither a replay page nor an event a line' };
+  const { events, next_cursor } = json.value;
+  if (!Array.isArray(events)) return { problem: 'its events are no array' };
+  for (const [index, event] of events.entries()) {
+    const problem = eventProblem(event);
+    if (problem !== null) return { problem: `number ${index + 1} of its events is none: ${problem}` };
+  }
+  const page = events as JobEvent[];
+  if (next_cursor === null) return { events: page, end: 'terminal' };
+  if (!Number.isSafeInteger(next_cursor) || next_cursor !== (page.at(-1)?.seq ?? next_cursor)) {
+    return { problem: 'its next_cursor is not the seq of its last event' };
+  }
+  return { events: page, end: 'more' };
+}
+
+/** Index of the line feed at or after `start`, or of the end. */
+function lineEnd(bytes: Uint8Array, start: number): number {
+  const end = bytes.indexOf(LINE_FEED, start);
+  return end < 0 ? bytes.length : end;
+}
+
+const isStringOrNull = (value: unknown) => value === null || typeof value === 'string';
+
+const MEMBER_FORMS: Readonly<Record<keyof JobEvent, (value: unknown) => boolean>> = {
+  job_id: (value) => typeof value === 'string',
+  seq: Number.isSafeInteger,
+  timestamp: (value) => typeof value === 'string',
+  kind: (value) => typeof value === 'string',
+  data: (value) => value !== undefined,
+  hash_version: Number.isSafeInteger,
+  prev_hash: isStringOrNull,
+  event_hash: isStringOrNull,
+};
+
+/** What keeps a value from being an event. Members that an event does not have are not covered by its digest, nor read. */
+function eventProblem(value: unknown): string | null {
+  if (!isJsonObject(value)) return 'it is not a JSON object';
+  for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {
+    if (!Object.hasOwn(value, name) || !isRight(value[name])) return `its ${name} is missing or malformed`;
+  }
+  const { kind, data } = value;
+  const isOutput = kind === 'stdout' || kind === 'stderr';
+  if (isOutput && !(isJsonObject(data) && typeof data['text'] === 'string')) return 'it is output without a text';
+  return null;
+}

@@ -1,0 +1,85 @@
+import { sha256Hex } from '@svc/evidence';
+import { afterAll, describe, expect, test } from 'vitest';
+import { attestedJob, Scratch } from '../test/attested-job.ts';
+import { parsePolicy } from './policy.ts';
+import { serviceVerify } from './service-verify.ts';
+
+const scratch = new Scratch();
+afterAll(() => scratch[Symbol.dispose]());
+
+const job = attestedJob({ code: 'print(1)', finished_at: new Date().toISOString() });
+const given = [
+  ['--envelope', scratch.write('envelope', job.attestation.envelope)],
+  ['--subject', scratch.write('subject', job.attestation.result)],
+  ['--public-key', scratch.write('key.pem', job.key.publicKeyPem)],
+  ['--tenant', job.tenant],
+].flat();
+
+function policy(...more: readonly string[]) {
+  return serviceVerify(['policy', ...given, ...more]);
+}
+
+describe('service-verify policy', () => {
+  test('is content with a result that has everything it requires', async () => {
+    const { exitCode, stdout } = await policy(
+      ...['--require', 'status=succeeded', '--require', 'isolation>=gvisor-application-kernel'],
+      ...['--require', 'networking=disabled', '--code-sha256', sha256Hex('print(1)'), '--max-age', '1h'],
+    );
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('ok     max_age') });
+    expect(stdout).toMatch(/status +succeeded/);
+  });
+
+  test('ends with 5, and names every requirement that is not met beside those that are', async () => {
+    const { exitCode, stdout, stderr } = await policy(
+      ...['--require', 'status=failed', '--require', 'networking=disabled', '--require', 'mem_mb<=255'],
+      ...['--code-sha256', '0'.repeat(64)],
+    );
+    expect(exitCode).toBe(5);
+    expect(stdout.match(/^FAILED \S+/gm)).toEqual(['FAILED status=failed', 'FAILED mem_mb<=255', 'FAILED code_sha256']);
+    expect(stdout).toMatch(/^ok {5}networking=disabled/m);
+    expect(stdout).not.toContain('This shows');
+    expect(stderr).toBe('service-verify: refused at status=failed: it is succeeded\n');
+  });
+
+  test('asks nothing of a result that the pinned key did not sign', async () => {
+    const { exitCode, stdout } = await policy('--require', 'status=succeeded', '--subject-name', 'svc://jobs/x/result');
+    expect(exitCode).toBe(4);
+    expect(stdout).not.toContain('status=succeeded');
+  });
+
+  test.each([
+    [[]],
+    [['--require', 'unknown=1']],
+    [['--max-age', 'soon']],
+    [['--code-sha256', 'AB'.repeat(32)]],
+    [['--code-sha256', 'ab']],
+  ])('with %j is wrong usage', async (more) => {
+    expect(await policy(...more)).toMatchObject({ exitCode: 1, stdout: '' });
+  });
+});
+
+describe('the age of a result', () => {
+  const finished = Date.parse('2026-01-01T00:00:01.000Z');
+  const predicate = { finishedAt: '2026-01-01T00:00:01.000Z', receipt: {} } as Parameters<
+    NonNullable<ReturnType<typeof parsePolicy>>
+  >[0];
+  const isYoung = (now: number, finishedAt = predicate.finishedAt) =>
+    parsePolicy({ require: [], maxAge: '1m' })?.({ ...predicate, finishedAt }, now).every(({ isGood }) => isGood);
+
+  test.each([
+    ['one millisecond below', 59_999, true],
+    ['exactly at', 60_000, true],
+    ['one millisecond above', 60_001, false],
+  ])('%s the limit', (_where, age, isGood) => {
+    expect(isYoung(finished + age)).toBe(isGood);
+  });
+
+  test('may lie 30 s in the future, as a clock ahead of ours would have it, and no more', () => {
+    expect(isYoung(finished - 30_000)).toBe(true);
+    expect(isYoung(finished - 30_001)).toBe(false);
+  });
+
+  test.each(['soon', '2026-01-01', '2026-01-01T00:00:01+00:00', '2026-13-01T00:00:01Z'])('is not told by %s', (at) => {
+    expect(isYoung(finished, at)).toBe(false);
+  });
+});

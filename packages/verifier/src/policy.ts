@@ -1,0 +1,96 @@
+/**
+ * `service-verify policy`: a good attestation is not yet a good result. This holds the signed receipt against what a
+ * caller demands of the program, its outcome and the protections that were observed.
+ */
+import type { ExecutionPredicate } from '@svc/evidence';
+import { parseDuration } from './duration.ts';
+import { EXIT } from './exit-code.ts';
+import { type Check, checked, exitCodeOf, type Report } from './report.ts';
+import { parseRequirement, type Requirement } from './requirement.ts';
+import { UsageError } from './usage-error.ts';
+import {
+  type AttestationFiles,
+  type Expectation,
+  factsOf,
+  NOTICE,
+  readAttestation,
+  verifyAttestation,
+} from './verify.ts';
+
+/** How a policy is written on the command line. */
+export interface PolicyOptions {
+  readonly require: readonly string[];
+  readonly codeSha256?: string;
+  readonly maxAge?: string;
+}
+
+/** Checks of a signed predicate at a moment, in milliseconds since the epoch. */
+export type Policy = (predicate: ExecutionPredicate, now: number) => Check[];
+
+/** A signer's clock may be this far ahead of ours. */
+const CLOCK_SKEW_MILLISECONDS = 30_000;
+
+/** Reads a policy; null where nothing is demanded. What cannot be understood is a `UsageError`. */
+export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Policy | null {
+  const requirements = require.map(parseRequirement);
+  if (codeSha256 !== undefined) requirements.push(codeRequirement(codeSha256));
+  const ageMax = maxAge === undefined ? null : parseDuration(maxAge);
+  if (requirements.length === 0 && ageMax === null) return null;
+  return (predicate, now) => [
+    ...requirements.map((requirement) => requirementCheck(requirement, predicate)),
+    ...(ageMax === null ? [] : [ageCheck(predicate.finishedAt, { ageMax, now })]),
+  ];
+}
+
+/** Verifies an attestation in files, and then that what it says is what the policy demands. */
+export async function verifyPolicy(
+  files: AttestationFiles,
+  expected: Expectation,
+  options: PolicyOptions,
+): Promise<Report> {
+  const policy = parsePolicy(options);
+  if (policy === null) throw new UsageError('a policy demands something: --require, --code-sha256 or --max-age');
+  const verdict = await verifyAttestation(readAttestation(files), expected);
+  if (verdict.signed === null) return { ...verdict, facts: {}, notice: null };
+  const demanded = policy(verdict.signed.predicate, Date.now());
+  const exitCode = exitCodeOf(demanded, EXIT.policy);
+  return {
+    exitCode,
+    checks: [...verdict.checks, ...demanded],
+    facts: factsOf(verdict.signed),
+    notice: exitCode === EXIT.good ? NOTICE : null,
+  };
+}
+
+function requirementCheck({ text, judge }: Requirement, predicate: ExecutionPredicate): Check {
+  const { isMet, found } = judge(predicate);
+  return checked(text, isMet ? null : `it is ${found}`, `it is ${found}`);
+}
+
+function codeRequirement(wanted: string): Requirement {
+  if (!/^[0-9a-f]{64}$/.test(wanted)) throw new UsageError('--code-sha256 takes 64 lower-case hex digits');
+  return {
+    text: 'code_sha256',
+    judge: ({ receipt }) => {
+      const found = Object.hasOwn(receipt, 'code_sha256') ? receipt['code_sha256'] : null;
+      return { isMet: found === wanted, found: typeof found === 'string' ? found : 'not stated' };
+    },
+  };
+}
+
+/** `finishedAt` is what the signer's clock said. */
+function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number; readonly now: number }): Check {
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(finishedAt);
+  const age = isTime ? now - Date.parse(finishedAt) : Number.NaN;
+  return checked('max_age', ageProblem(age, ageMax), `it finished ${secondsOf(age)} s ago`);
+}
+
+function ageProblem(age: number, ageMax: number): string | null {
+  if (Number.isNaN(age)) return 'when it finished is not a time';
+  if (age < -CLOCK_SKEW_MILLISECONDS) return `it finished ${secondsOf(-age)} s in the future`;
+  return age > ageMax ? `it finished ${secondsOf(age)} s ago` : null;
+}
+
+function secondsOf(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}

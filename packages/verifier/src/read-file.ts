@@ -1,0 +1,36 @@
+/**
+ * Reading a file that the command line names: once, whole and bounded, so that what is digested is what was parsed, and
+ * pipes and `/dev/stdin` will do as well as files.
+ */
+import { Buffer } from 'node:buffer';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { UsageError } from './usage-error.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** The bytes of a file, or null where it has more than `bytesMax`. A file that cannot be read is a `UsageError`. */
+export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuffer> | null {
+  try {
+    const descriptor = openSync(path, 'r');
+    try {
+      return readDescriptor(descriptor, bytesMax);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    throw new UsageError(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The bytes from where the descriptor stands to its end, or null where there are more than `bytesMax`. */
+export function readDescriptor(descriptor: number, bytesMax: number): Uint8Array<ArrayBuffer> | null {
+  const chunks: Buffer[] = [];
+  for (let total = 0; ; ) {
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    const count = readSync(descriptor, chunk, 0, CHUNK_BYTES, null);
+    if (count === 0) return new Uint8Array(Buffer.concat(chunks, total));
+    total += count;
+    if (total > bytesMax) return null;
+    chunks.push(chunk.subarray(0, count));
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * The `service-verify` command: what can be asked of it, and how its verdict is told. It reads the files that it is given
+ * and nothing else: no network, no service, no stored trust. Each command's work is in its own file.
+ */
+import { readFileSync } from 'node:fs';
+import { RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type BundleOptions, makeBundle } from './bundle.ts';
+import { type ChainOptions, verifyHistory } from './chain.ts';
+import { type DirectoryOptions, verifyDirectory } from './directory.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
+import { type PolicyOptions, verifyPolicy } from './policy.ts';
+import { printable } from './printable.ts';
+import type { Report } from './report.ts';
+import { requirementForms } from './requirement.ts';
+import { type Shown, showJson, showText } from './show-report.ts';
+import { UsageError } from './usage-error.ts';
+import { type AttestationFiles, type Expectation, verify } from './verify.ts';
+
+/** How the command ends, and what it has to say. */
+export interface Ending extends Shown {
+  readonly exitCode: ExitCode;
+}
+
+/** Runs one command line, without the names of the program, and tells how it ends; only a bug throws. */
+export async function serviceVerify(words: readonly string[]): Promise<Ending> {
+  const said = { stdout: '', stderr: '' };
+  let ending: Ending | null = null;
+  const program = verifierCommand({
+    said,
+    end: (result) => {
+      ending = result;
+    },
+  });
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? EXIT.good : EXIT.usage, ...said };
+    if (!(error instanceof UsageError)) throw error;
+    return { exitCode: EXIT.usage, stdout: '', stderr: `service-verify: ${printable(error.message)}\n` };
+  }
+  return ending ?? { exitCode: EXIT.usage, ...said };
+}
+
+/** Where the parts of a command line leave what they come to. */
+interface Stage {
+  readonly said: { stdout: string; stderr: string };
+  readonly end: (ending: Ending) => void;
+}
+
+interface OutputOptions {
+  readonly json?: boolean;
+}
+
+function verifierCommand(stage: Stage): Command {
+  const program = new Command('service-verify')
+    .description('Check results of the service offline, against a key that you pinned.')
+    .version(ownVersion())
+    .exitOverride()
+    .showHelpAfterError('(service-verify --help lists the commands, service-verify COMMAND --help its options)')
+    .configureOutput({
+      writeOut: (text) => {
+        stage.said.stdout += text;
+      },
+      writeErr: (text) => {
+        stage.said.stderr += text;
+      },
+    })
+    .addHelpText('after', EXIT_HELP);
+  addVerify(program, stage);
+  addPolicy(program, stage);
+  addChain(program, stage);
+  addDirectory(program, stage);
+  addBundle(program, stage);
+  return program;
+}
+
+function ownVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+const EXIT_HELP = `
+Exit codes: ${EXIT.good} good, ${EXIT.usage} usage, ${EXIT.signature} signature or key, ${EXIT.subject} subject digest,
+${EXIT.profile} profile, ${EXIT.policy} policy, ${EXIT.record} history, receipt or directory.`;
+
+const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];
+
+/** An option that decides something may not be overruled by a later one. */
+function once(value: string, earlier: string | undefined): string {
+  if (earlier !== undefined) throw new InvalidArgumentError('It is given twice.');
+  return value;
+}
+
+function addVerify(program: Command, stage: Stage): void {
+  const command = program
+    .command('verify')
+    .description('is this result the one that a pinned key signed, about this job of this tenant?');
+  withAttestation(command)
+    .requiredOption('--subject-name <name>', 'the result you expect: svc://jobs/<job_id>/result', once)
+    .action(async (options: AttestationOptions) => {
+      tell(stage, options, await verify(options, expectationOf(options)));
+    });
+}
+
+function addPolicy(program: Command, stage: Stage): void {
+  const command = program
+    .command('policy')
+    .description('verify, and then hold the signed receipt against what you require');
+  withPolicy(withAttestation(command))
+    .option('--subject-name <name>', 'the result you expect; without it, whichever was signed', once)
+    .action(async (options: AttestationOptions & PolicyOptions) => {
+      tell(stage, options, await verifyPolicy(options, expectationOf(options), options));
+    });
+}
+
+function addChain(program: Command, stage: Stage): void {
+  program
+    .command('chain')
+    .description('recompute every link of a job’s history, and name the first event that is wrong')
+    .argument('<file...>', 'replay pages in order, or an export with one event a line')
+    .option('--receipt <file>', 'the job’s receipt or detail, which shows whether the end was cut off', once)
+    .option('--json', 'tell it as JSON')
+    .action((files: readonly string[], options: ChainOptions & OutputOptions) => {
+      tell(stage, options, verifyHistory(files, options));
+    });
+}
+
+function addDirectory(program: Command, stage: Stage): void {
+  const command = program
+    .command('directory')
+    .description('check everything in the directory of an exported job')
+    .argument('<directory>')
+    .option('--job <job_id>', 'the job you expect; without it, whichever was exported', once);
+  withPolicy(withTrust(command)).action(async (directory: string, options: DirectoryOptions & OutputOptions) => {
+    tell(stage, options, await verifyDirectory(directory, options));
+  });
+}
+
+function addBundle(program: Command, stage: Stage): void {
+  program
+    .command('bundle')
+    .description('wrap a signed envelope as a Sigstore bundle, on stdout or in a new file')
+    .requiredOption('--envelope <file>', 'the DSSE envelope', once)
+    .requiredOption('--public-key <file>', 'a pinned key as PEM; may be repeated', collect)
+    .option('--output <file>', 'write the bundle here; the file must not exist', once)
+    .action(async (options: BundleOptions) => {
+      const { report, bundle } = await makeBundle(options);
+      const { stdout, stderr } = showText(report);
+      const shown = bundle === null ? { stdout, stderr } : { stdout: bundle, stderr: stdout };
+      stage.end({ exitCode: report.exitCode, ...shown });
+    });
+}
+
+type AttestationOptions = AttestationFiles &
+  Omit<Expectation, 'mediaType'> & { readonly mediaType?: string } & OutputOptions;
+
+function withTrust(command: Command): Command {
+  return command
+    .requiredOption('--public-key <file>', 'a pinned key as PEM; may be repeated, every one is tried', collect)
+    .requiredOption('--tenant <tenant>', 'the tenant you expect', once)
+    .option('--json', 'tell it as JSON');
+}
+
+function withAttestation(command: Command): Command {
+  return withTrust(
+    command
+      .requiredOption('--envelope <file>', 'the DSSE envelope, as served', once)
+      .requiredOption('--subject <file>', 'the result artifact, as served', once)
+      .option('--media-type <type>', `the media type you expect (default: ${RESULT_MEDIA_TYPE})`, once),
+  );
+}
+
+function withPolicy(command: Command): Command {
+  return command
+    .option('--require <requirement>', 'something the receipt must say; may be repeated', collect, [])
+    .option('--code-sha256 <hex>', 'the SHA-256 of the program that must have run', once)
+    .option('--max-age <duration>', 'how long ago the job may have finished, such as 12h', once)
+    .addHelpText(
+      'after',
+      `\nRequirements:\n${requirementForms()
+        .map((form) => `  ${form}\n`)
+        .join('')}`,
+    );
+}
+
+/** What the options say of the expected statement, without those that were not given. */
+function expectationOf({ tenant, subjectName, mediaType = RESULT_MEDIA_TYPE }: AttestationOptions): Expectation {
+  return { tenant, mediaType, ...(subjectName !== undefined && { subjectName }) };
+}
+
+function tell(stage: Stage, { json = false }: OutputOptions, report: Report): void {
+  stage.end({ exitCode: report.exitCode, ...(json ? showJson(report) : showText(report)) });
+}

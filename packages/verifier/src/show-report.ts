@@ -1,0 +1,42 @@
+/** Telling a report: a line for each check and each fact, or one JSON object. */
+import { EXIT } from './exit-code.ts';
+import { printable } from './printable.ts';
+import type { Check, Facts, Report } from './report.ts';
+
+/** What is written where. */
+export interface Shown {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** For a person: the verdict's lines on stdout and, where it is bad, its reason once more on stderr. */
+export function showText({ exitCode, checks, facts, notice }: Report): Shown {
+  const lines = [
+    ...checks.map(checkLine),
+    ...Object.entries(facts).map(factLine),
+    ...(notice === null ? [] : [notice]),
+  ];
+  const bad = checks.find(({ isGood }) => !isGood);
+  const reason = bad === undefined ? '' : `service-verify: refused at ${bad.name}: ${printable(bad.detail)}\n`;
+  return { stdout: lines.map((line) => `${line}\n`).join(''), stderr: exitCode === EXIT.good ? '' : reason };
+}
+
+/** For a machine: everything on stdout, as one line of JSON. */
+export function showJson({ exitCode, checks, facts, notice }: Report): Shown {
+  const value = {
+    exit_code: exitCode,
+    verdict: exitCode === EXIT.good ? 'good' : 'refused',
+    checks: checks.map(({ name, isGood, detail }) => ({ check: name, good: isGood, detail })),
+    facts,
+    notice,
+  };
+  return { stdout: `${JSON.stringify(value)}\n`, stderr: '' };
+}
+
+function checkLine({ name, isGood, detail }: Check): string {
+  return `${isGood ? 'ok    ' : 'FAILED'} ${printable(name).padEnd(16)} ${printable(detail)}`;
+}
+
+function factLine([name, value]: [string, Facts[string]]): string {
+  return `       ${name.padEnd(16)} ${value === null ? 'not stated' : printable(String(value))}`;
+}
