@@ -1,0 +1,29 @@
+/**
+ * A copy of the whole ledger for an operator to put aside, made while a service uses it or while none does. What is in it
+ * is everything that was acknowledged before the copy began. It does not hold the signing keys.
+ */
+import { existsSync } from 'node:fs';
+import { databasePath, type OpenStoreOptions } from './open-store.ts';
+import { openForReading } from './sqlite/connection.ts';
+import { copyLedger } from './sqlite/copy-ledger.ts';
+import { storeErrorOf } from './sqlite/sqlite-error.ts';
+import { StoreError } from './store-error.ts';
+
+export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'> {
+  /** The file to make; its owner alone can read it. */
+  readonly target: string;
+}
+
+/** @throws StoreError in one line: there is no ledger, the target exists, or one of the two cannot be used. */
+export function backUp({ target, ...where }: BackUpOptions): void {
+  const path = databasePath(where);
+  if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no ledger`);
+  if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and nothing is written over`);
+  try {
+    using connection = openForReading(path);
+    copyLedger(connection.database, target);
+  } catch (thrown) {
+    const { code, message } = storeErrorOf(thrown);
+    throw new StoreError(code, `the ledger ${path} could not be copied to ${target}: ${message}`, { cause: thrown });
+  }
+}

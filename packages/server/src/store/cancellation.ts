@@ -1,0 +1,58 @@
+/** A request to end a job: fulfilled here where it is queued, recorded once where it runs. */
+import { type EventBody, isTerminal } from '@svc/protocol';
+import { extendChain } from './events.ts';
+import { finish } from './outcomes.ts';
+import { prepared } from './prepared.ts';
+import type { LedgerDatabase } from './schema.ts';
+import type { CancelInput, CancelResult, JobKey } from './store.ts';
+
+const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'status', 'cancellation_requested', 'chain_seq', 'chain_head'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
+  db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+/** See `Store.requestCancel`. */
+export async function requestCancel(db: LedgerDatabase, input: CancelInput): Promise<CancelResult> {
+  const job = await selectForCancel.first(db, input);
+  if (job === null) return { kind: 'not_found' };
+  if (isTerminal(job.status)) return { kind: 'already_terminal' };
+  const requested: EventBody[] =
+    job.cancellation_requested === 1
+      ? []
+      : [{ kind: 'cancel_requested', timestamp: input.at, data: { principal: input.principal } }];
+  await markRequested.run(db, input);
+  if (job.status === 'queued') return cancelQueued(db, input, requested);
+  await extendChain(db, job, requested);
+  return { kind: 'running' };
+}
+
+async function cancelQueued(
+  db: LedgerDatabase,
+  { tenant, job_id, at }: CancelInput,
+  events: readonly EventBody[],
+): Promise<CancelResult> {
+  await finish(db, {
+    tenant,
+    job_id,
+    status: 'cancelled',
+    terminal_reason: 'cancelled',
+    exit_code: null,
+    signal: null,
+    finished_at: at,
+    duration_ms: null,
+    events,
+    artifacts: [],
+    execution: null,
+    usage: null,
+    output: null,
+    recovery: false,
+  });
+  return { kind: 'cancelled' };
+}

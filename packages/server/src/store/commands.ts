@@ -1,0 +1,91 @@
+/**
+ * Everything that can be asked of the ledger, by name: what changes it and what only reads it. Each function runs inside
+ * a transaction that it neither begins nor ends. Names and inputs cross the boundary of a thread, so an input is one
+ * value that can be cloned.
+ */
+import assert from 'node:assert';
+import { admit, findByIdempotencyKey } from './admission.ts';
+import {
+  attestation,
+  outbox,
+  postponeAttestation,
+  resumeAttestations,
+  storeAttestation,
+  withdrawAttestation,
+} from './attestations.ts';
+import { requestCancel } from './cancellation.ts';
+import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
+import { append, events, resultEvents } from './events.ts';
+import { counts, probe, schemaVersion } from './health.ts';
+import { job, jobSummary, runningJobs, start } from './jobs.ts';
+import { list } from './listing.ts';
+import { artifacts, finish } from './outcomes.ts';
+import { queuedJobs } from './queue.ts';
+import { deleteEnded } from './retention.ts';
+import type { LedgerDatabase } from './schema.ts';
+import { tenantCounts } from './tenants.ts';
+import { terminalRecords } from './terminal-records.ts';
+import { consumeTicket, storeTicket } from './tickets.ts';
+
+/** One thing to ask. `never` admits a function of any input. */
+export type Command = (db: LedgerDatabase, input: never) => Promise<unknown>;
+export type Commands = Readonly<Record<string, Command>>;
+
+export type InputOf<Asked extends Command> = Asked extends (db: LedgerDatabase, input: infer Input) => Promise<unknown>
+  ? Input
+  : never;
+export type AnswerOf<Asked extends Command> = Awaited<ReturnType<Asked>>;
+
+/** Commands whose transaction is on disk before anyone is answered. */
+export const WRITES = {
+  admit,
+  start,
+  append,
+  finish,
+  requestCancel,
+  probe,
+  postponeAttestation,
+  resumeAttestations,
+  storeAttestation,
+  withdrawAttestation,
+  createCredential,
+  revokeCredential,
+  rotateCredential,
+  storeTicket,
+  consumeTicket,
+  deleteEnded,
+} as const satisfies Commands;
+export type Writes = typeof WRITES;
+
+/** Queries that see every write that was answered before they were asked. */
+export const READS = {
+  findByIdempotencyKey,
+  queuedJobs,
+  runningJobs,
+  job,
+  jobSummary,
+  list,
+  events,
+  resultEvents,
+  artifacts,
+  counts,
+  tenantCounts,
+  schemaVersion,
+  outbox,
+  terminalRecords,
+  attestation,
+  credential,
+  credentials,
+} as const satisfies Commands;
+export type Reads = typeof READS;
+
+/** Runs the command of this name with whatever crossed the boundary for it. */
+export function runCommand(
+  commands: Commands,
+  { name, input }: { readonly name: string; readonly input: unknown },
+  db: LedgerDatabase,
+): Promise<unknown> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  assert(command !== undefined, `the ledger has no command ${name}`);
+  return command(db, input as never);
+}

@@ -1,0 +1,207 @@
+/** What was acknowledged is there, however the process ended; what was refused is not. Real processes, real kills. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
+import type { JobEvent } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import type { JobKey, Store } from './store.ts';
+import { admitJob, TestLedger } from './test-ledger.ts';
+
+const OPEN_STORE = new URL('./open-store.ts', import.meta.url).href;
+const FIXTURE = new URL('./test-ledger.ts', import.meta.url).href;
+
+/** Runs jobs over and over, twenty at a time, and writes a line for each fact that the ledger acknowledged. */
+const WRITER = `
+  import { writeSync } from 'node:fs';
+  import { openStore } from '${OPEN_STORE}';
+  import { admitJob, finishOf, startOf, stdout } from '${FIXTURE}';
+  const tell = (fact, key) => writeSync(1, fact + ' ' + key.tenant + ' ' + key.job_id + '\\n');
+  const store = await openStore({ dataDir: process.argv[1] });
+  async function life(slot) {
+    for (;;) {
+      const key = await admitJob(store, { tenant: 'tenant-' + (slot % 3) });
+      tell('admitted', key);
+      await store.start(startOf(key));
+      tell('started', key);
+      for (let line = 0; line < 5; line++) {
+        await store.append(key, [stdout('a ' + line), stdout('b ' + line)]);
+        tell('appended', key);
+      }
+      await store.finish(finishOf(key));
+      tell('finished', key);
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, (_, slot) => life(slot)));
+`;
+
+type Fact = 'admitted' | 'started' | 'appended' | 'finished';
+
+/** How often each fact of each job was acknowledged before the process was killed after so many lines. */
+async function acknowledgedBeforeKill(directory: string, lines: number): Promise<Map<string, Map<Fact, number>>> {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', WRITER, directory], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const facts = new Map<string, Map<Fact, number>>();
+  let seen = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [fact, ...key] = line.split(' ') as [Fact, string, string];
+    const ofJob = facts.get(key.join(' ')) ?? new Map<Fact, number>();
+    facts.set(key.join(' '), ofJob.set(fact, (ofJob.get(fact) ?? 0) + 1));
+    if (++seen === lines) child.kill('SIGKILL');
+  }
+  await gone(child);
+  return facts;
+}
+
+async function gone(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
+function expectChain(events: readonly JobEvent[]): void {
+  let previous = GENESIS_HASH;
+  for (const [index, event] of events.entries()) {
+    expect([event.seq, event.prev_hash]).toEqual([index + 1, previous]);
+    expect(event.event_hash).toBe(eventHash(event as LinkedEvent));
+    previous = event.event_hash ?? '';
+  }
+}
+
+async function expectFacts(store: Store, key: JobKey, facts: ReadonlyMap<Fact, number>): Promise<void> {
+  const job = await store.job(key);
+  const events = (await store.events(key, { after: 0, limit: 1000 }))?.events ?? [];
+  expectChain(events);
+  const count = (kind: string) => events.filter((event) => event.kind === kind).length;
+  expect(count('queued')).toBe(1);
+  expect(count('started')).toBeGreaterThanOrEqual(facts.get('started') ?? 0);
+  expect(count('stdout') / 2).toBeGreaterThanOrEqual(facts.get('appended') ?? 0);
+  expect(count('stdout') % 2).toBe(0);
+  expect(count('finished')).toBeGreaterThanOrEqual(facts.get('finished') ?? 0);
+  expect(job?.receipt_json === null).toBe(count('finished') === 0);
+  expect(job?.status).toBe(['queued', 'running', 'succeeded'][count('started') + count('finished')]);
+}
+
+test('every acknowledged fact survives kill -9, and nothing is half done', { timeout: 60_000 }, async () => {
+  await using ledger = new TestLedger();
+  const facts = new Map<string, Map<Fact, number>>();
+  for (const lines of [1, 50, 700, 1500]) {
+    for (const [job, ofJob] of await acknowledgedBeforeKill(ledger.directory, lines)) facts.set(job, ofJob);
+  }
+  const store = await ledger.reopen();
+  expect(facts.size).toBeGreaterThan(100);
+  for (const [job, ofJob] of facts) {
+    const [tenant = '', job_id = ''] = job.split(' ');
+    await expectFacts(store, { tenant, job_id }, ofJob);
+  }
+  const running = await store.runningJobs();
+  const { running: counted, outbox } = await store.counts();
+  expect(counted).toBe(running.length);
+  expect(outbox).toBe((await store.outbox({ now: '2999', limit: 100_000 })).length);
+});
+
+test('a ledger that lost its log is refused, and accepted when its owner says so (STORE-05)', async () => {
+  await using ledger = new TestLedger();
+  await acknowledgedBeforeKill(ledger.directory, 5);
+  rmSync(`${ledger.path}-wal`);
+  await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
+  await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
+  rmSync(`${ledger.path}-lock`);
+  await (await ledger.reopen()).probe();
+});
+
+test('an older copy in the place of a ledger is refused', async () => {
+  await using ledger = await TestLedger.open();
+  await ledger.close();
+  const copy = readFileSync(ledger.path);
+  await ledger.reopen();
+  await ledger.close();
+  writeFileSync(ledger.path, copy);
+  await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
+});
+
+test('a process that exits without closing its ledger leaves one that opens', async () => {
+  await using ledger = await TestLedger.open();
+  const key = await admitJob(ledger.store);
+  await ledger.close();
+  const leave = `
+    import { openStore } from '${OPEN_STORE}';
+    import { startOf } from '${FIXTURE}';
+    const store = await openStore({ dataDir: process.argv[1] });
+    await store.start(startOf(JSON.parse(process.argv[2])));
+    process.exit();`;
+  const node = ['--input-type=module', '--eval', leave, ledger.directory, JSON.stringify(key)];
+  expect(spawnSync(process.execPath, node, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+  expect((await (await ledger.reopen()).job(key))?.status).toBe('running');
+});
+
+/** Fills a small file system through the ledger, then makes room again; tells what happened as JSON. */
+const FILLER = `
+  import { readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+  import { openStore } from '${OPEN_STORE}';
+  import { admission, admitJob, finishOf, runJob, SPEC, stdout } from '${FIXTURE}';
+  const directory = process.argv[1];
+  for (const name of ['/ballast', '/more']) writeFileSync(directory + name, new Uint8Array(1_500_000));
+  const store = await openStore({ dataDir: directory });
+  const codeOf = (call) => call.then(() => 'stored', (error) => error.code);
+  const running = await runJob(store);
+  const requested_spec = { ...SPEC, code: 'x'.repeat(100_000) };
+  const inputs = Array.from({ length: 200 }, () => admission({ requested_spec }));
+  const admitted = [];
+  for (const input of inputs) admitted.push(await codeOf(store.admit(input)));
+  const together = await Promise.all(inputs.slice(150).map((input) => codeOf(store.admit({ ...input, job_id: input.job_id + 'x' }))));
+  const probe = await codeOf(store.probe());
+  const read = (await store.jobSummary(running)).status;
+  rmSync(directory + '/ballast');
+  const finished = await codeOf(store.finish(finishOf(running)));
+  const stored = await Promise.all(inputs.map((input) => store.jobSummary(input)));
+  await store[Symbol.asyncDispose]();
+  const whileFull = await openStore({ dataDir: directory }).then(
+    (opened) => opened[Symbol.asyncDispose]().then(() => 'opened'), (error) => error.code);
+  rmSync(directory + '/more');
+  const again = await openStore({ dataDir: directory });
+  const kept = await Promise.all(inputs.map((input) => again.jobSummary(input)));
+  writeSync(1, JSON.stringify({
+    admitted, together, probe, read, finished, whileFull,
+    stored: stored.map((job) => job !== null), kept: kept.map((job) => job !== null),
+    status: (await again.jobSummary(running)).status,
+  }));
+  await again[Symbol.asyncDispose]();
+`;
+
+interface Filled {
+  readonly admitted: string[];
+  readonly together: string[];
+  readonly probe: string;
+  readonly read: string;
+  readonly finished: string;
+  readonly whileFull: string;
+  readonly stored: boolean[];
+  readonly kept: boolean[];
+  readonly status: string;
+}
+
+const mountsAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
+
+test.skipIf(!mountsAllowed)(
+  'on a full disk what is refused is not stored, what is stored stays, and it goes on when there is room',
+  async () => {
+    await using ledger = new TestLedger();
+    const mount = 'mount -t tmpfs -o size=12m tmpfs "$1" && exec "$2" --input-type=module --eval "$3" "$1"';
+    const child = spawnSync(
+      'unshare',
+      ['--mount', 'sh', '-c', mount, 'sh', ledger.directory, process.execPath, FILLER],
+      {
+        encoding: 'utf8',
+      },
+    );
+    expect(child.stderr).toBe('');
+    const filled = JSON.parse(child.stdout) as Filled;
+    expect(new Set(filled.admitted)).toEqual(new Set(['stored', 'full']));
+    expect(filled.stored).toEqual(filled.admitted.map((code) => code === 'stored'));
+    expect(filled.kept).toEqual(filled.stored);
+    expect(filled.together).toContain('full');
+    expect(['full', 'opened']).toContain(filled.whileFull);
+    expect(filled).toMatchObject({ read: 'running', finished: 'stored', status: 'succeeded' });
+  },
+);

@@ -1,0 +1,69 @@
+/** What operators ask of the ledger: how much waits in it, and whether it can still be written. */
+import { sql } from 'kysely';
+import { SCHEMA_VERSION } from './migrations/migrate.ts';
+import { prepared } from './prepared.ts';
+import { oldestQueuedAt } from './queue.ts';
+import type { LedgerDatabase } from './schema.ts';
+import type { StoreCounts } from './store.ts';
+import { queueDepth } from './tenants.ts';
+
+const countRunning = prepared((db) =>
+  db
+    .selectFrom('jobs')
+    .select((row) => row.fn.countAll<number>().as('jobs'))
+    .where('status', '=', sql.lit('running')),
+);
+
+const countOutbox = prepared((db) =>
+  db.selectFrom('attestation_outbox').select((row) => row.fn.countAll<number>().as('entries')),
+);
+
+const lastOutboxError = prepared((db) =>
+  db
+    .selectFrom('attestation_outbox')
+    .select(['last_error as message', 'last_error_at as at'])
+    .where('last_error_at', 'is not', null)
+    .orderBy('last_error_at', 'desc')
+    .limit(sql.lit(1)),
+);
+
+const writeProbe = prepared((db) =>
+  db
+    .insertInto('probes')
+    .values({ probe_id: 1, count: 1 })
+    .onConflict((conflict) =>
+      conflict.column('probe_id').doUpdateSet((row) => ({ count: row('probes.count', '+', 1) })),
+    ),
+);
+
+const countProbes = prepared((db) => db.selectFrom('probes').select('count').where('probe_id', '=', 1));
+
+/** See `Store.counts`. */
+export async function counts(db: LedgerDatabase): Promise<StoreCounts> {
+  const running = Number((await countRunning.first(db, {}))?.jobs ?? 0);
+  const outbox = Number((await countOutbox.first(db, {}))?.entries ?? 0);
+  const error = await lastOutboxError.first(db, {});
+  const outbox_error = error?.message && error.at ? { message: error.message, at: error.at } : null;
+  return {
+    queued: await queueDepth(db),
+    running,
+    oldest_queued_at: await oldestQueuedAt(db),
+    outbox,
+    outbox_error,
+  };
+}
+
+/** See `Store.probe`. It changes a row, so that it needs everything that a job's transaction needs. */
+export async function probe(db: LedgerDatabase): Promise<void> {
+  await writeProbe.run(db, {});
+}
+
+/** How often the ledger was probed since it exists: it grows, and shows an older copy. */
+export async function probes(db: LedgerDatabase): Promise<number> {
+  return (await countProbes.first(db, {}))?.count ?? 0;
+}
+
+/** See `Store.schemaVersion`. Opening refuses every other schema. */
+export async function schemaVersion(): Promise<number> {
+  return SCHEMA_VERSION;
+}

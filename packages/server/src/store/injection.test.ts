@@ -1,0 +1,90 @@
+/** Text is a value and never a part of a query: whatever a client writes is stored, found and given back as it was. */
+import type { EventBody } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { admission, finishOf, SPEC, startOf, TestLedger } from './test-ledger.ts';
+
+/** What breaks out of a query that was put together from text: quotes, comments, further statements, wildcards. */
+const BREAKS = [
+  "'",
+  '"',
+  '`',
+  ')',
+  "')",
+  '\\',
+  "\\'",
+  "''",
+  '%',
+  '_',
+  '?',
+  ':a',
+  '@a',
+  '$a',
+  '[',
+  '\u0000',
+  '\u2019',
+  'ʼ',
+  '{',
+];
+const DEEDS = [
+  '; drop table jobs; --',
+  ' or 1=1 --',
+  ' union select secret_sha256 from credentials --',
+  '; attach database "/tmp/x" as x; --',
+  '; pragma writable_schema = on; --',
+  ' || (select tenant from jobs) || ',
+  '/*',
+  '; update jobs set tenant = "acme"; --',
+  ' and randomblob(100000000) --',
+  ', (select load_extension("x"))',
+  '; vacuum into "/tmp/x"; --',
+  ' collate nocase --',
+  ' limit 0 --',
+  ' returning * --',
+  ' glob "*" --',
+  '; delete from events; --',
+  ' having 1 --',
+  ' order by 1 --',
+  ' escape "x" --',
+  '\n--\n',
+  '; reindex; --',
+  ' is not null --',
+];
+const PAYLOADS = BREAKS.flatMap((breaks) => DEEDS.map((deed) => breaks + deed));
+
+test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, async () => {
+  await using ledger = await TestLedger.open();
+  const { store } = ledger;
+  const bystander = admission({ tenant: 'bystander' });
+  await store.admit(bystander);
+  for (const payload of PAYLOADS) {
+    const key = { tenant: payload, job_id: `job_${payload}` };
+    const requested_spec = {
+      ...SPEC,
+      code: payload,
+      stdin: payload,
+      runtime: payload,
+      files: [{ path: payload, content_base64: '' }],
+      outputs: [payload],
+    };
+    const idempotency = { key: payload, spec_sha256: payload };
+    await store.admit(admission({ ...key, requested_spec, idempotency }));
+    await store.start(startOf(key));
+    const said = { kind: 'stdout', timestamp: payload, data: { text: payload } } as EventBody;
+    await store.append(key, [said]);
+    await store.requestCancel({ ...key, principal: payload, at: payload });
+    await store.finish(finishOf(key));
+    expect(await store.job(key)).toMatchObject({ ...key, requested_spec, runtime: payload, status: 'succeeded' });
+    expect((await store.findByIdempotencyKey(payload, payload))?.job).toMatchObject(key);
+    const page = await store.events(key, { after: 1, limit: 100 });
+    expect(page?.events.map(({ data }) => data)).toContainEqual({ text: payload });
+    const list = { limit: 10, statuses: null, language: null };
+    expect(await store.list({ ...list, tenant: payload, before: null })).toHaveLength(1);
+    const before = { created_at: payload, job_id: payload };
+    expect(await store.list({ ...list, tenant: 'bystander', before })).toEqual(
+      before.created_at > bystander.created_at ? [await store.jobSummary(bystander)] : [],
+    );
+    expect(await store.credential(payload)).toBeNull();
+  }
+  expect(await store.job(bystander)).toMatchObject({ status: 'queued', tenant: 'bystander' });
+  expect(await store.counts()).toMatchObject({ queued: 1, running: 0, outbox: PAYLOADS.length });
+}, 120_000);

@@ -1,0 +1,76 @@
+/**
+ * Brings a ledger to the schema of this program, at every start. Each migration is one transaction, so that an upgrade
+ * that dies half-way continues at the next start. It never goes back, and refuses what a later program wrote.
+ *
+ * Schemas are numbered by the receipts that they hold, and named in the ledger's own history: `0001` is that of v0.1,
+ * `0003` that of v0.3.
+ */
+import { sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import type { LedgerDatabase } from '../schema.ts';
+import { StoreError } from '../store-error.ts';
+import { ledgerOfV01 } from './0001-jobs.ts';
+import { ledgerOfV03 } from './0003-receipts.ts';
+import { ledger } from './0004-ledger.ts';
+
+/** Every migration by its name, which begins with the number of the schema that it leads to. */
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-jobs': ledgerOfV01,
+  '0003-receipts': ledgerOfV03,
+  '0004-ledger': ledger,
+};
+
+const HISTORY_TABLE = 'schema_history';
+/** The name of the schema that this program reads and writes, in the ledger's history. */
+export const SCHEMA_NAME = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
+
+/** Its number. */
+export const SCHEMA_VERSION = Number.parseInt(SCHEMA_NAME, 10);
+
+export interface MigrateOptions {
+  /** Called once, before anything of a ledger changes that an older version of the program wrote. */
+  readonly beforeUpgrade?: () => void;
+  /** The last migration to apply; all of them without. */
+  readonly until?: string;
+}
+
+/** @throws StoreError `newer_schema` or `unrecognised`, having changed nothing; or whatever made a migration fail. */
+export async function migrate(
+  db: LedgerDatabase,
+  { beforeUpgrade, until = SCHEMA_NAME }: MigrateOptions = {},
+): Promise<void> {
+  const applied = await appliedMigrations(db);
+  const pending = Object.keys(MIGRATIONS).filter((name) => name <= until && !applied.includes(name));
+  if (applied.length > 0 && pending.length > 0) beforeUpgrade?.();
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+    migrationTableName: HISTORY_TABLE,
+    migrationLockTableName: `${HISTORY_TABLE}_lock`,
+  });
+  for (const name of pending) {
+    const { error } = await migrator.migrateTo(name);
+    if (error !== undefined) throw error;
+  }
+}
+
+/** The names in the ledger's history. */
+async function appliedMigrations(db: LedgerDatabase): Promise<readonly string[]> {
+  const tables = (await db.introspection.getTables()).map((table) => table.name);
+  if (tables.length === 0) return [];
+  if (!tables.includes(HISTORY_TABLE)) {
+    throw new StoreError('unrecognised', 'the database holds tables that are not of this service');
+  }
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(HISTORY_TABLE)}`.execute(db);
+  const applied = rows.map((row) => row.name);
+  refuseUnknown(applied.filter((name) => !Object.hasOwn(MIGRATIONS, name)));
+  return applied;
+}
+
+function refuseUnknown(unknown: readonly string[]): void {
+  const last = unknown.toSorted().at(-1);
+  if (last === undefined) return;
+  if (last > SCHEMA_NAME)
+    throw new StoreError('newer_schema', `the database has schema ${last}, newer than ${SCHEMA_NAME}`);
+  throw new StoreError('unrecognised', `the database has the unknown schema ${last}`);
+}

@@ -1,0 +1,146 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { openStore } from './open-store.ts';
+import type { Store } from './store.ts';
+import { StoreError, type StoreErrorCode } from './store-error.ts';
+import { admitJob, TestLedger } from './test-ledger.ts';
+
+/** The refusal of a call that must be refused. */
+async function refusal(call: Promise<Store>): Promise<StoreError> {
+  try {
+    await (await call)[Symbol.asyncDispose]();
+    throw new Error('the ledger opened');
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return error;
+  }
+}
+
+async function expectRefusal(call: Promise<Store>, code: StoreErrorCode): Promise<void> {
+  const error = await refusal(call);
+  expect(error.code).toBe(code);
+  expect(error.message).toMatch(/^[^\n]{10,200}$/);
+}
+
+test('a ledger is created where there is none, readable by its owner alone', async () => {
+  await using ledger = await TestLedger.open();
+  expect(statSync(ledger.path).mode & 0o777).toBe(0o600);
+  expect(await ledger.store.schemaVersion()).toBe(4);
+});
+
+test('what was stored is there after the ledger was closed and opened again', async () => {
+  await using ledger = await TestLedger.open();
+  const key = await admitJob(ledger.store);
+  const store = await ledger.reopen();
+  expect((await store.job(key))?.status).toBe('queued');
+});
+
+test('a second service on the same ledger is refused in one line, and the first goes on', async () => {
+  await using ledger = await TestLedger.open();
+  await expectRefusal(openStore({ dataDir: ledger.directory }), 'locked');
+  await ledger.store.probe();
+});
+
+test('a ledger with a newer schema is refused and left as it is', async () => {
+  await using ledger = await TestLedger.open();
+  await ledger.close();
+  using database = new DatabaseSync(ledger.path);
+  database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
+  await expectRefusal(openStore({ dataDir: ledger.directory }), 'newer_schema');
+  expect(database.prepare('select count(*) as names from schema_history').get()).toEqual({ names: 4 });
+});
+
+test('a database of something else is refused and left as it is', async () => {
+  await using ledger = new TestLedger();
+  using database = new DatabaseSync(ledger.path);
+  database.exec('create table recipes (name text)');
+  await expectRefusal(openStore({ dataDir: ledger.directory }), 'unrecognised');
+  expect(database.prepare('select name from sqlite_master').all()).toEqual([{ name: 'recipes' }]);
+});
+
+test('a file that is no database is refused', async () => {
+  await using ledger = new TestLedger();
+  writeFileSync(ledger.path, 'not a database, but long enough to be asked for its first page\n'.repeat(100));
+  await expectRefusal(openStore({ dataDir: ledger.directory }), 'unrecognised');
+});
+
+test('a damaged ledger is refused', async () => {
+  await using ledger = await TestLedger.open();
+  await ledger.close();
+  const file = openSync(ledger.path, 'r+');
+  writeSync(file, new Uint8Array(3000).fill(0xff), 0, 3000, 100);
+  closeSync(file);
+  await expectRefusal(openStore({ dataDir: ledger.directory }), 'corrupt');
+});
+
+/** What a process of its own is told that opens the ledger, having done what `first` says. */
+function toldElsewhere(ledger: TestLedger, { first = '', command = [] as string[] } = {}): string {
+  const module = new URL('./open-store.ts', import.meta.url).href;
+  const program = `
+    import { openStore } from '${module}';
+    import { writeSync } from 'node:fs';
+    ${first};
+    const opening = openStore({ dataDir: process.argv[1] });
+    writeSync(1, await opening.then(() => 'opened', (error) => error.code + ' ' + error.message));
+    process.exit();`;
+  const node = [process.execPath, '--input-type=module', '--eval', program, ledger.directory];
+  const [file = '', ...rest] = [...command, ...node];
+  const child = spawnSync(file, rest, { encoding: 'utf8' });
+  expect(child.stderr).toBe('');
+  return child.stdout;
+}
+
+test('a ledger in use is refused to another process, and free when its process is gone', async () => {
+  await using ledger = await TestLedger.open();
+  expect(toldElsewhere(ledger)).toMatch(/^locked /);
+  await ledger.close();
+  expect(toldElsewhere(ledger)).toBe('opened');
+  await (await ledger.reopen()).probe();
+});
+
+const isRoot = process.getuid?.() === 0;
+const mayMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0;
+
+test.skipIf(!isRoot)('a ledger of another owner is refused', async () => {
+  await using ledger = await TestLedger.open();
+  await ledger.close();
+  const first = 'process.setgid(65534); process.setuid(65534)';
+  expect(toldElsewhere(ledger, { first })).toMatch(/^unopenable .*EACCES/);
+});
+
+test.skipIf(!mayMount)('a ledger on a read-only file system is refused', async () => {
+  await using ledger = await TestLedger.open();
+  await ledger.close();
+  const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
+  const command = ['unshare', '--mount', 'sh', '-c', mount, ledger.directory];
+  expect(toldElsewhere(ledger, { command })).toMatch(/^read_only /);
+});
+
+test('a path that cannot hold a ledger is refused', async () => {
+  await using ledger = new TestLedger();
+  mkdirSync(ledger.path);
+  await expectRefusal(openStore({ dataDir: ledger.directory }), 'unopenable');
+  await expectRefusal(openStore({ dataDir: join(ledger.directory, 'svc.db', '\0') }), 'internal');
+});
+
+test('the URL names the file, and any other scheme is refused without showing the URL', async () => {
+  await using ledger = new TestLedger();
+  const path = join(ledger.directory, 'elsewhere.db');
+  await using store = await openStore({ dataDir: ledger.directory, databaseUrl: `sqlite:${path}` });
+  await store.probe();
+  expect(statSync(path).size).toBeGreaterThan(0);
+  const error = await refusal(openStore({ dataDir: ledger.directory, databaseUrl: 'postgres://svc:secret@db/svc' }));
+  expect(error.code).toBe('unopenable');
+  expect(error.message).not.toContain('secret');
+});
+
+test('a closed ledger refuses every call as unavailable', async () => {
+  await using ledger = await TestLedger.open();
+  const { store } = ledger;
+  await ledger.close();
+  await expect(store.probe()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(store.counts()).rejects.toMatchObject({ code: 'unavailable' });
+});

@@ -1,0 +1,47 @@
+/** Opens the ledger that the settings name. The only place that knows which kinds of ledger there are. */
+import { resolve } from 'node:path';
+import type { LedgerCheck } from './sqlite/check-file.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
+import type { Store } from './store.ts';
+import { StoreError } from './store-error.ts';
+
+export interface OpenStoreOptions {
+  /** Where the ledger is when no URL says otherwise: `svc.db` in this directory. */
+  readonly dataDir: string;
+  /** `sqlite:PATH`; null or absent for the file in the data directory. */
+  readonly databaseUrl?: string | null;
+  /** What is looked through before the ledger is used; nothing without. */
+  readonly check?: LedgerCheck;
+  /** Told of what no caller is told: a checkpoint that failed, a thread of the ledger that died. */
+  readonly onTrouble?: (error: StoreError) => void;
+}
+
+/**
+ * Opens the ledger, creates it where there is none, and brings its schema up to date.
+ *
+ * @throws StoreError whose message is one line for the operator: the file is locked by another service, newer than this
+ *   program, damaged, no ledger, read-only, or cannot be opened. The URL is not in it: it may hold a password.
+ */
+export async function openStore({
+  dataDir,
+  databaseUrl,
+  check = 'off',
+  onTrouble = () => {},
+}: OpenStoreOptions): Promise<Store> {
+  return await SqliteStore.open({
+    path: databasePath({ dataDir, databaseUrl: databaseUrl ?? null }),
+    check,
+    onTrouble,
+  });
+}
+
+/** The absolute path of the ledger's file. Throws as `openStore` does where the URL names none. */
+export function databasePath({
+  dataDir,
+  databaseUrl = null,
+}: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): string {
+  if (databaseUrl === null) return resolve(dataDir, 'svc.db');
+  const [scheme, path] = /^([a-z][a-z0-9+.-]*):(.+)$/s.exec(databaseUrl)?.slice(1) ?? [];
+  if (scheme === 'sqlite' && path !== undefined) return resolve(path);
+  throw new StoreError('unopenable', `the database URL must be sqlite:PATH, not ${scheme ?? 'what was given'}`);
+}

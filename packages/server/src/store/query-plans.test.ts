@@ -1,0 +1,145 @@
+/** Every query that the ledger runs finds its rows by an index: none reads through what grows with the ledger. */
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { expect, test } from 'vitest';
+import { READS, runCommand, WRITES } from './commands.ts';
+import { job } from './jobs.ts';
+import { migrate } from './migrations/migrate.ts';
+import type { Ledger, LedgerDatabase } from './schema.ts';
+import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
+import type { AttestationInput, JobKey } from './store.ts';
+import { admission, at, EXECUTION, finishOf, newKey, startOf, stdout } from './test-ledger.ts';
+
+/** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */
+const MAY_BE_READ_THROUGH = [
+  /^SCAN tenants USING INDEX tenants_waiting$/,
+  /^SEARCH tenants USING PRIMARY KEY \(tenant=\?\)$/,
+  /^SEARCH queue USING INDEX queue_by_time \(tenant=\?\)$/,
+  /^SCAN jobs USING (COVERING )?INDEX jobs_running$/,
+  /^SCAN attestation_outbox USING (COVERING )?INDEX/,
+  /^SCAN credentials$/,
+  /^SEARCH credentials USING INDEX credentials_by_tenant \(tenant=\?\)$/,
+];
+
+/** A step that looks at every row of a table, or at everything a tenant has in it. */
+const READS_THROUGH = /^SCAN|AUTOMATIC|\(tenant=\?\)/;
+
+/** A database that remembers every text that was prepared on it. */
+function watched(database: DatabaseSync, texts: Set<string>): DatabaseSync {
+  const prepare = (text: string) => {
+    texts.add(text);
+    return database.prepare(text);
+  };
+  return new Proxy(database, {
+    get: (target, name) => (name === 'prepare' ? prepare : (Reflect.get(target, name, target) as unknown)),
+  });
+}
+
+/** One input for every command, in an order in which each has something to do. */
+function everyCommand(): [string, unknown][] {
+  const key = newKey();
+  const other = newKey();
+  const caller = {
+    tenant: 'acme',
+    principal: 'p',
+    auth_method: 'key',
+    credential_id: 'c',
+    scopes: [],
+    expires_at: null,
+  };
+  const credential = { ...caller, secret_sha256: 's', created_at: at(0), revoked_at: null };
+  const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null };
+  const attestation = {
+    ...key,
+    key_id: 'k',
+    receipt_sha256: 'r',
+    result_sha256: 'a',
+    result_size_bytes: 1,
+    envelope_sha256: 'e',
+    envelope_size_bytes: 1,
+    created_at: at(0),
+    result_artifact: new Uint8Array(1),
+    envelope: new Uint8Array(1),
+  };
+  return [
+    ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
+    ['admit', admission(other)],
+    ['findByIdempotencyKey', { tenant: 'acme', key: 'k' }],
+    ['queuedJobs', { exclude: [], limit: 2 }],
+    ['counts', null],
+    ['tenantCounts', 'acme'],
+    ['start', startOf(key)],
+    ['append', { key, events: [stdout('a')] }],
+    ['runningJobs', null],
+    ['requestCancel', { ...key, principal: 'p', at: at(1) }],
+    ['requestCancel', { ...other, principal: 'p', at: at(1) }],
+    [
+      'finish',
+      finishOf(key, {
+        execution: EXECUTION,
+        artifacts: [{ path: 'p', size_bytes: 1, sha256: 's', content: new Uint8Array(1) }],
+      }),
+    ],
+    ['job', key],
+    ['jobSummary', key],
+    ['list', list],
+    ['list', { ...list, statuses: ['failed'] }],
+    ['list', { ...list, language: 'bash' }],
+    ['events', { key, after: 0, limit: 9 }],
+    ['resultEvents', key],
+    ['artifacts', key],
+    ['schemaVersion', null],
+    ['probe', null],
+    ['outbox', { now: at(9_999), limit: 1 }],
+    ['terminalRecords', { keys: [key], charsMax: 9 }],
+    ['postponeAttestation', { ...key, due_at: null, error: 'e', at: at(1) }],
+    ['resumeAttestations', at(1)],
+    ['storeAttestation', attestation],
+    ['attestation', { key, part: 'envelope' }],
+    ['attestation', { key, part: 'result_artifact' }],
+    ['withdrawAttestation', { ...key, error: 'e', at: at(1) }],
+    ['createCredential', { ...credential, credential_id: 'c' }],
+    ['credential', 'c'],
+    ['credentials', null],
+    ['credentials', 'acme'],
+    ['revokeCredential', { credential_id: 'c', at: at(1) }],
+    ['rotateCredential', { credential_id: 'c', at: at(1), successor: { ...credential, credential_id: 'd' } }],
+    ['storeTicket', { ticket_sha256: 't', job_id: key.job_id, caller, created_at: at(0), expires_at: at(1) }],
+    ['consumeTicket', { ticket_sha256: 't', job_id: key.job_id, now: at(0) }],
+    ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'kept' }],
+    ['deleteEnded', { before: at(9_999), limit: 9, unattested: 'removed' }],
+  ];
+}
+
+async function ask(db: LedgerDatabase, name: string, input: unknown): Promise<unknown> {
+  const commands = Object.hasOwn(WRITES, name) ? WRITES : READS;
+  return runCommand(commands, { name, input }, db);
+}
+
+test('no query reads through what grows with the ledger', async () => {
+  using database = new DatabaseSync(':memory:');
+  const texts = new Set<string>();
+  const ledger = new Kysely<Ledger>({ dialect: sqliteDialect(watched(database, texts)) });
+  await migrate(ledger);
+  texts.clear();
+  const commands = everyCommand();
+  for (const [name, input] of commands) await ask(ledger, name, await withReceipt(ledger, name, input));
+  expect(new Set(commands.map(([name]) => name))).toEqual(new Set([...Object.keys(WRITES), ...Object.keys(READS)]));
+  expect(texts.size).toBeGreaterThan(50);
+  const plans = [...texts].flatMap((text) =>
+    database
+      .prepare(`explain query plan ${text}`)
+      .all()
+      .map((step) => ({ text, step: String(step['detail']) })),
+  );
+  const through = plans
+    .filter(({ step }) => READS_THROUGH.test(step))
+    .filter(({ step }) => !MAY_BE_READ_THROUGH.some((known) => known.test(step)));
+  expect(through).toEqual([]);
+});
+
+/** An attestation names the digest of the receipt that is stored. */
+async function withReceipt(db: LedgerDatabase, name: string, input: unknown): Promise<unknown> {
+  if (name !== 'storeAttestation') return input;
+  return { ...(input as AttestationInput), receipt_sha256: (await job(db, input as JobKey))?.receipt_sha256 };
+}

@@ -1,0 +1,157 @@
+/**
+ * The tables of the ledger as they stand after the last migration. The tenant leads every key of what a tenant owns. A
+ * job's large members have tables of their own, because a job's row is rewritten with every batch of events.
+ *
+ * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text kept as it was made.
+ */
+import type { AuthMethod, JobStatus, Language, TerminalReason } from '@svc/protocol';
+import type { Kysely } from 'kysely';
+
+/** A connection, or a transaction on one: what every function of this floor runs its queries on. */
+export type LedgerDatabase = Kysely<Ledger>;
+
+export interface Ledger {
+  jobs: JobTable;
+  queue: QueueTable;
+  job_specs: JobSpecTable;
+  job_executions: JobExecutionTable;
+  events: EventTable;
+  artifacts: ArtifactTable;
+  receipts: ReceiptTable;
+  attestation_outbox: AttestationOutboxTable;
+  attestations: AttestationTable;
+  idempotency_keys: IdempotencyKeyTable;
+  tenants: TenantTable;
+  credentials: CredentialTable;
+  stream_tickets: StreamTicketTable;
+  probes: ProbeTable;
+}
+
+interface JobKeyColumns {
+  tenant: string;
+  job_id: string;
+}
+
+export interface JobTable extends JobKeyColumns {
+  status: JobStatus;
+  language: Language;
+  runtime: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  duration_ms: number | null;
+  exit_code: number | null;
+  signal: string | null;
+  terminal_reason: TerminalReason | null;
+  cancellation_requested: number;
+  truncated: number;
+  /** The tail of the event chain: its last sequence number and digest. */
+  chain_seq: number;
+  chain_head: string;
+}
+
+/** The jobs whose status is `queued`, with what the dispatcher weighs: its query must not cost more as jobs end. */
+export interface QueueTable extends JobKeyColumns {
+  language: Language;
+  runtime: string | null;
+  mem_mb: number;
+  created_at: string;
+}
+
+export interface JobSpecTable extends JobKeyColumns {
+  requested_spec: string;
+  /** What a receipt will say of the submission, digested when it was accepted; null on a row that was migrated. */
+  evidence: string | null;
+}
+
+export interface JobExecutionTable extends JobKeyColumns {
+  execution: string;
+}
+
+export interface EventTable extends JobKeyColumns {
+  seq: number;
+  timestamp: string;
+  kind: string;
+  data: string;
+  hash_version: number;
+  prev_hash: string | null;
+  event_hash: string | null;
+}
+
+export interface ArtifactTable extends JobKeyColumns {
+  /** From 0, in the order in which they were collected. */
+  position: number;
+  path: string;
+  size_bytes: number;
+  sha256: string;
+  content: Uint8Array;
+}
+
+export interface ReceiptTable extends JobKeyColumns {
+  receipt_json: string;
+  receipt_sha256: string;
+}
+
+export interface AttestationOutboxTable extends JobKeyColumns {
+  created_at: string;
+  attempts: number;
+  /** Where it was tried: not again before this, or not until the next start where it is null. */
+  due_at: string | null;
+  last_error: string | null;
+  last_error_at: string | null;
+}
+
+export interface AttestationTable extends JobKeyColumns {
+  key_id: string;
+  receipt_sha256: string;
+  result_sha256: string;
+  result_size_bytes: number;
+  envelope_sha256: string;
+  envelope_size_bytes: number;
+  created_at: string;
+  result_artifact: Uint8Array;
+  envelope: Uint8Array;
+}
+
+export interface IdempotencyKeyTable extends JobKeyColumns {
+  idempotency_key: string;
+  spec_sha256: string;
+}
+
+/** How many jobs of a tenant wait and run, and when it had its last turn; kept by the transactions that change it. */
+export interface TenantTable {
+  tenant: string;
+  queued: number;
+  running: number;
+  /** A number that grows with every start of any tenant's job; 0 before a tenant's first. */
+  last_turn: number;
+}
+
+export interface CredentialTable {
+  credential_id: string;
+  tenant: string;
+  principal: string;
+  /** A JSON array. */
+  scopes: string;
+  secret_sha256: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface StreamTicketTable extends JobKeyColumns {
+  ticket_sha256: string;
+  principal: string;
+  auth_method: AuthMethod;
+  credential_id: string;
+  /** A JSON array. */
+  scopes: string;
+  /** When the credential that minted it ends; null where it does not. */
+  authority_expires_at: string | null;
+  expires_at: string;
+}
+
+export interface ProbeTable {
+  probe_id: number;
+  count: number;
+}

@@ -1,0 +1,54 @@
+/**
+ * Moves what was committed from the write-ahead log into the database, after those who wait were answered, and keeps
+ * the log bounded however long it is read meanwhile. https://www.sqlite.org/wal.html
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+/** Pages of 4 KiB, 8 MiB of them: from here the log is moved as far as readers allow. */
+const pagesBeforePassive = 2000;
+/** From here, 32 MiB, the writer waits for readers so that the log can start again. They are short. */
+const pagesBeforeRestart = 8000;
+/** How long it waits for them. A backup reads for longer: it is asked again after so many more pages. */
+const readersMillisecondsMax = 100;
+
+export class Checkpoints {
+  readonly #database: DatabaseSync;
+  readonly #state: StatementSync;
+  #restartAt = pagesBeforeRestart;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#state = database.prepare('pragma wal_checkpoint(noop)');
+  }
+
+  /** Moves the log if it is long enough to be worth it, and says whether it did. Outside a transaction. */
+  moveIfLong(): boolean {
+    const { log, moved } = this.#pages();
+    if (log >= this.#restartAt) this.#restart(log);
+    else if (log - moved >= pagesBeforePassive) this.#database.exec('pragma wal_checkpoint(passive)');
+    else return false;
+    return true;
+  }
+
+  /** Moves everything and empties the log. */
+  moveAll(): void {
+    this.#database.exec('pragma wal_checkpoint(truncate)');
+  }
+
+  #restart(log: number): void {
+    const waits = this.#database.prepare('pragma busy_timeout').get();
+    this.#database.exec(`pragma busy_timeout = ${readersMillisecondsMax}`);
+    try {
+      const restarted = this.#database.prepare('pragma wal_checkpoint(restart)').get();
+      this.#restartAt = restarted?.['busy'] === 0 ? pagesBeforeRestart : log + pagesBeforePassive;
+    } finally {
+      this.#database.exec(`pragma busy_timeout = ${Number(waits?.['timeout'])}`);
+    }
+  }
+
+  /** Pages in the log, and how many of them the database has already. */
+  #pages(): { log: number; moved: number } {
+    const row = this.#state.get();
+    return { log: Number(row?.['log'] ?? 0), moved: Number(row?.['checkpointed'] ?? 0) };
+  }
+}

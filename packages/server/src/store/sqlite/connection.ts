@@ -1,0 +1,87 @@
+/**
+ * One connection to the ledger's file, set up so that a commit is on disk when it returns: write-ahead log,
+ * `synchronous=FULL`. The writer's connection creates the file; the reader's cannot change it.
+ */
+import { closeSync, fsyncSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import type { Ledger, LedgerDatabase } from '../schema.ts';
+import { StoreError } from '../store-error.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+
+/** How long a lock of another process is waited for: an operator's command or a backup holds one for moments. */
+const busyMillisecondsMax = 5000;
+
+/** A log that grew larger than this is cut when it starts again. */
+const walBytesKept = 16 * 1024 * 1024;
+
+/** KiB of pages kept in memory by each connection. */
+const cacheKib = 16 * 1024;
+
+/** File systems on which a write-ahead log is not safe, by the number statfs gives them. */
+const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB'],
+  [0x517b, 'SMB'],
+]);
+
+/** An open connection and the query builder on it. Disposing closes it. */
+export interface Connection extends Disposable {
+  readonly database: DatabaseSync;
+  readonly ledger: LedgerDatabase;
+}
+
+/** Opens a file that exists for writing. */
+export function openForWriting(path: string): Connection {
+  const connection = connect(path, { readOnly: false });
+  const { database } = connection;
+  database.exec('pragma journal_mode = wal');
+  database.exec('pragma synchronous = full');
+  database.exec('pragma wal_autocheckpoint = 0');
+  database.exec(`pragma journal_size_limit = ${walBytesKept}`);
+  return connection;
+}
+
+/** Opens a file that exists for reading. */
+export function openForReading(path: string): Connection {
+  return connect(path, { readOnly: true });
+}
+
+function connect(path: string, { readOnly }: { readOnly: boolean }): Connection {
+  const database = new DatabaseSync(path, {
+    readOnly,
+    timeout: busyMillisecondsMax,
+    enableForeignKeyConstraints: true,
+    enableDoubleQuotedStringLiterals: false,
+    defensive: true,
+  });
+  database.exec('pragma trusted_schema = off');
+  database.exec('pragma cell_size_check = on');
+  database.exec(`pragma cache_size = -${cacheKib}`);
+  const ledger = new Kysely<Ledger>({ dialect: sqliteDialect(database) });
+  return { database, ledger, [Symbol.dispose]: () => database.close() };
+}
+
+/** Creates the file and its directory, readable by their owner alone, where they are missing. */
+export function prepareFile(path: string): void {
+  const directory = dirname(path);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const fileSystem = NETWORK_FILE_SYSTEMS.get(statfsSync(directory).type);
+  if (fileSystem !== undefined) {
+    throw new StoreError('unopenable', `it is on ${fileSystem}, where commits are not safe: use a local disk`);
+  }
+  closeSync(openSync(path, 'a', 0o600));
+  syncDirectory(directory);
+}
+
+/** Makes the file's name durable, which syncing the file alone does not. fsync(2). */
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

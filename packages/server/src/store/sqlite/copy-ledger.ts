@@ -1,0 +1,42 @@
+/**
+ * A copy of a ledger as it stands at one moment, in a file of its own, while the ledger is in use: what an upgrade keeps
+ * before it changes anything, and what an operator puts aside. https://www.sqlite.org/lang_vacuum.html
+ */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { syncDirectory } from './connection.ts';
+
+/**
+ * Copies the ledger to `target`, which its owner alone can read and which is there whole or not at all.
+ *
+ * @throws what SQLite and the file system throw: among others where no space is left. Nothing is then left of the copy.
+ */
+export function copyLedger(database: DatabaseSync, target: string): void {
+  const partial = `${target}.partial`;
+  rmSync(partial, { force: true });
+  try {
+    // SQLite would make the file readable for everybody; it takes one that exists if it is empty.
+    closeSync(openSync(partial, 'wx', 0o600));
+    database.prepare('vacuum into ?').run(partial);
+    syncFile(partial);
+    renameSync(partial, target);
+  } finally {
+    rmSync(partial, { force: true });
+  }
+  syncDirectory(dirname(target));
+}
+
+/** Copies the ledger as an older version left it. A copy that is there already is of this upgrade, begun earlier. */
+export function keepOlderLedger(database: DatabaseSync, target: string): void {
+  if (!existsSync(target)) copyLedger(database, target);
+}
+
+function syncFile(path: string): void {
+  const descriptor = openSync(path, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Holds a ledger for one service. The lock is the kernel's, on a small database beside the ledger: it ends with the
+ * process however the process ends, and nothing of it can be left over. That database also remembers how far the ledger
+ * had come, so that a log that was removed, or an older copy put in the ledger's place, does not pass for it.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../store-error.ts';
+import { storeErrorOf } from './sqlite-error.ts';
+
+/** A held lock; disposing lets go of it. */
+export class LedgerLock implements Disposable {
+  readonly #database: DatabaseSync;
+
+  /** @throws StoreError `locked` where another service, or this one a second time, holds the ledger at `path`. */
+  constructor(path: string) {
+    this.#database = new DatabaseSync(`${path}-lock`, { timeout: 0 });
+    try {
+      this.#database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin exclusive');
+      this.#database.exec('create table if not exists ledger (progress integer not null) strict');
+      this.#database.exec('insert into ledger select 0 where not exists (select * from ledger); commit');
+    } catch (thrown) {
+      this.#database.close();
+      const error = storeErrorOf(thrown);
+      throw error.code === 'busy' ? new StoreError('locked', 'another service holds this ledger') : error;
+    }
+  }
+
+  /** @throws StoreError `corrupt` where the ledger has not come as far as it is remembered to have. */
+  expect(progress: number): void {
+    const row = this.#database.prepare('select progress from ledger').get();
+    if (progress >= Number(row?.['progress'])) return;
+    throw new StoreError(
+      'corrupt',
+      'it lacks what was last written to it: its -wal file is gone, or it is an older copy; restore it, or remove the -lock file to accept it as it is',
+    );
+  }
+
+  /** Remembers how far the ledger has come. Only after that is on disk. */
+  remember(progress: number): void {
+    this.#database.prepare('update ledger set progress = ?').run(progress);
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What the writer's and the reader's thread have in common: they report that they are open, or why not, take calls as
+ * they arrive, and answer them in groups.
+ */
+import { setImmediate } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
+import { type Call, portable, type Report, type Request } from './messages.ts';
+
+/** An open thread of the ledger. Disposing closes its connection. */
+export interface LedgerThread extends AsyncDisposable {
+  /** Takes one or more calls from the front of `waiting` and reports their answers. */
+  work(waiting: Call[]): Promise<void>;
+}
+
+export type SendReport = (report: Report) => void;
+
+/** Opens the connection of a thread, which then reports through `report`. */
+export type OpenThread = (report: SendReport) => Promise<LedgerThread>;
+
+/**
+ * Serves the calls that arrive on `port` until it is asked to close; everything that waits then is answered first. The
+ * ledger is opened when the service asks, so that both threads can load while only one of them may touch the file.
+ */
+export function serveLedger(port: MessagePort, open: OpenThread): void {
+  const service = new CallService(port, open);
+  port.on('message', (request: Request) => service.receive(request));
+}
+
+/** What it throws is a bug: it ends the thread, and everyone who waits is told. */
+class CallService {
+  readonly #port: MessagePort;
+  readonly #open: OpenThread;
+  readonly #waiting: Call[] = [];
+  /** Null before the ledger is open. */
+  #thread: LedgerThread | null = null;
+  #running = false;
+  #closing = false;
+
+  constructor(port: MessagePort, open: OpenThread) {
+    this.#port = port;
+    this.#open = open;
+  }
+
+  receive(request: Request): void {
+    if (request.kind === 'open') void this.#openThread();
+    if (request.kind === 'calls') for (const call of request.calls) this.#waiting.push(call);
+    if (request.kind === 'close') this.#closing = true;
+    void this.#run();
+  }
+
+  async #openThread(): Promise<void> {
+    try {
+      this.#thread = await this.#open((report) => this.#report(report));
+    } catch (thrown) {
+      this.#report({ kind: 'failed', error: portable(thrown) });
+      this.#port.close();
+      return;
+    }
+    this.#report({ kind: 'open' });
+    await this.#run();
+  }
+
+  /** Lets arriving messages in before each group, so that what came together is committed together. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    await setImmediate();
+    while (this.#thread !== null && this.#waiting.length > 0) {
+      await this.#thread.work(this.#waiting);
+      await setImmediate();
+    }
+    this.#running = false;
+    if (this.#closing) await this.#close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#thread?.[Symbol.asyncDispose]();
+    this.#port.close();
+  }
+
+  #report(report: Report): void {
+    this.#port.postMessage(report);
+  }
+}

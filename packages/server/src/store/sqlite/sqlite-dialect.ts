@@ -1,0 +1,117 @@
+/**
+ * Kysely on one connection of `node:sqlite`, with a cache of prepared statements. Queries run at once and on this
+ * thread: the promises that Kysely returns are settled before any other event of the thread is handled.
+ */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+
+/** Bounds the memory of the cache: the ledger has fewer shapes of query than this. */
+const statementsMax = 256;
+
+/** Statements that are compiled once. The oldest goes when there are too many. */
+class StatementCache {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, CachedStatement>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  get(text: string): CachedStatement {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(text);
+    const cached = { statement, returnsRows: statement.columns().length > 0 };
+    this.#statements.set(text, cached);
+    this.#evict();
+    return cached;
+  }
+
+  #evict(): void {
+    if (this.#statements.size <= statementsMax) return;
+    const [oldest] = this.#statements.keys();
+    if (oldest !== undefined) this.#statements.delete(oldest);
+  }
+}
+
+interface CachedStatement {
+  readonly statement: StatementSync;
+  readonly returnsRows: boolean;
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #statements: StatementCache;
+
+  constructor(database: DatabaseSync) {
+    this.#statements = new StatementCache(database);
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const { statement, returnsRows } = this.#statements.get(query.sql);
+    const parameters = query.parameters as readonly SQLInputValue[];
+    if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
+    const { changes } = statement.run(...parameters);
+    return { numAffectedRows: BigInt(changes), rows: [] };
+  }
+
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    yield await this.executeQuery<Row>(query);
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly #connection: SqliteConnection;
+
+  constructor(database: DatabaseSync) {
+    this.#connection = new SqliteConnection(database);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection;
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('commit'));
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await connection.executeQuery(CompiledQuery.raw('rollback'));
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  /** The connection belongs to whoever opened it. */
+  async destroy(): Promise<void> {}
+}
+
+/** SQLite's DDL is part of its transactions, so a migration is done whole or not at all. */
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+/** The dialect of one open connection, which it neither opens nor closes. */
+export function sqliteDialect(database: DatabaseSync): Dialect {
+  return {
+    createAdapter: () => new TransactionalSqliteAdapter(),
+    createDriver: () => new SqliteDriver(database),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}

@@ -1,0 +1,74 @@
+/** What SQLite reports, told in the ledger's own codes. https://www.sqlite.org/rescode.html */
+import { StoreError, type StoreErrorCode } from '../store-error.ts';
+
+/** The low byte of an extended result code is its primary code. */
+const PRIMARY_CODE_MASK = 0xff;
+
+const CODES: Readonly<Record<number, StoreErrorCode>> = {
+  3: 'unopenable', // SQLITE_PERM
+  5: 'busy', // SQLITE_BUSY
+  6: 'busy', // SQLITE_LOCKED
+  8: 'read_only', // SQLITE_READONLY
+  10: 'io', // SQLITE_IOERR
+  11: 'corrupt', // SQLITE_CORRUPT
+  13: 'full', // SQLITE_FULL
+  14: 'unopenable', // SQLITE_CANTOPEN
+  15: 'io', // SQLITE_PROTOCOL: the locks of the write-ahead log do not work
+  26: 'unrecognised', // SQLITE_NOTADB
+};
+
+/** SQLITE_IOERR_SHMSIZE: the shared index of the write-ahead log could not grow, which is want of space. */
+const IOERR_SHMSIZE = 4874;
+
+const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
+  full: 'no space is left for the ledger',
+  io: 'the ledger could not be read or written',
+  corrupt: 'the ledger is damaged',
+  read_only: 'the ledger cannot be written: it is read-only',
+  busy: 'the ledger is locked by another process',
+  locked: 'another service holds this ledger',
+  newer_schema: 'a newer version of the service wrote this ledger',
+  unrecognised: 'the file is not a database',
+  unopenable: 'the ledger cannot be opened',
+  unavailable: 'the ledger is closed',
+  internal: 'the ledger failed',
+};
+
+/** The error of a ledger for whatever a query threw; what is a `StoreError` already stays as it is. */
+export function storeErrorOf(thrown: unknown): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  const code = codeOf(thrown);
+  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  return new StoreError(code, `${MEANINGS[code]} (${detail})`, { cause: thrown });
+}
+
+function codeOf(thrown: unknown): StoreErrorCode {
+  if (!(thrown instanceof Error)) return 'internal';
+  if ('errcode' in thrown && typeof thrown.errcode === 'number') {
+    if (thrown.errcode === IOERR_SHMSIZE) return 'full';
+    return CODES[thrown.errcode & PRIMARY_CODE_MASK] ?? 'internal';
+  }
+  return 'code' in thrown ? systemCode(thrown.code) : 'internal';
+}
+
+/** What the operating system reports where a file is touched without SQLite. */
+function systemCode(code: unknown): StoreErrorCode {
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'full';
+    case 'EROFS':
+      return 'read_only';
+    case 'EIO':
+      return 'io';
+    case 'EACCES':
+    case 'EPERM':
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'EISDIR':
+    case 'ELOOP':
+      return 'unopenable';
+    default:
+      return 'internal';
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * The ledger in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
+ * hands each call to one of them.
+ */
+import type { EventBody } from '@svc/protocol';
+import type { InputOf, Reads, Writes } from '../commands.ts';
+import type {
+  AdmitInput,
+  AttestationInput,
+  AttestationPart,
+  CancelInput,
+  CredentialRow,
+  FinishInput,
+  JobKey,
+  ListInput,
+  StartInput,
+  Store,
+  StreamTicketInput,
+} from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import { Channel } from './channel.ts';
+import type { LedgerCheck } from './check-file.ts';
+import { storeErrorOf } from './sqlite-error.ts';
+
+export interface SqliteStoreOptions {
+  /** Absolute path of the database; its directory is created where it is missing. */
+  readonly path: string;
+  readonly check: LedgerCheck;
+  /** Told of what no caller is told: a checkpoint that failed, a thread that died. */
+  readonly onTrouble: (error: StoreError) => void;
+}
+
+/** When one of its threads is gone, the other ends too, and every call is refused as `unavailable`. */
+export class SqliteStore implements Store {
+  readonly #writer: Channel<Writes>;
+  readonly #reader: Channel<Reads>;
+
+  private constructor(writer: Channel<Writes>, reader: Channel<Reads>) {
+    this.#writer = writer;
+    this.#reader = reader;
+    void writer.ended.then(() => reader[Symbol.asyncDispose]());
+    void reader.ended.then(() => writer[Symbol.asyncDispose]());
+  }
+
+  /** @throws StoreError in one clear line where the file cannot be this service's ledger. */
+  static async open({ path, check, onTrouble }: SqliteStoreOptions): Promise<SqliteStore> {
+    const options = { data: { path, check }, onTrouble };
+    await using opening = new AsyncDisposableStack();
+    const writer = new Channel<Writes>({ ...options, module: new URL('./writer.ts', import.meta.url) });
+    opening.use(writer);
+    const reader = new Channel<Reads>({ ...options, module: new URL('./reader.ts', import.meta.url) });
+    opening.use(reader);
+    try {
+      await writer.open();
+      await reader.open();
+    } catch (thrown) {
+      throw ofLedger(path, thrown);
+    }
+    opening.move();
+    return new SqliteStore(writer, reader);
+  }
+
+  /** Answers what waits, then closes: the reader first, so that the writer can empty the log. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#reader[Symbol.asyncDispose]();
+    await this.#writer[Symbol.asyncDispose]();
+  }
+
+  admit(input: AdmitInput) {
+    return this.#writer.call('admit', input);
+  }
+
+  findByIdempotencyKey(tenant: string, key: string) {
+    return this.#reader.call('findByIdempotencyKey', { tenant, key });
+  }
+
+  queuedJobs(input: { readonly exclude: readonly string[]; readonly limit: number }) {
+    return this.#reader.call('queuedJobs', input);
+  }
+
+  start(input: StartInput) {
+    return this.#writer.call('start', input);
+  }
+
+  append(key: JobKey, events: readonly EventBody[]) {
+    return this.#writer.call('append', { key, events });
+  }
+
+  finish(input: FinishInput) {
+    return this.#writer.call('finish', input);
+  }
+
+  requestCancel(input: CancelInput) {
+    return this.#writer.call('requestCancel', input);
+  }
+
+  runningJobs() {
+    return this.#reader.call('runningJobs', null);
+  }
+
+  job(key: JobKey) {
+    return this.#reader.call('job', key);
+  }
+
+  jobSummary(key: JobKey) {
+    return this.#reader.call('jobSummary', key);
+  }
+
+  list(input: ListInput) {
+    return this.#reader.call('list', input);
+  }
+
+  events(key: JobKey, { after, limit }: { readonly after: number; readonly limit: number }) {
+    return this.#reader.call('events', { key, after, limit });
+  }
+
+  resultEvents(key: JobKey) {
+    return this.#reader.call('resultEvents', key);
+  }
+
+  artifacts(key: JobKey) {
+    return this.#reader.call('artifacts', key);
+  }
+
+  counts() {
+    return this.#reader.call('counts', null);
+  }
+
+  probe() {
+    return this.#writer.call('probe', null);
+  }
+
+  schemaVersion() {
+    return this.#reader.call('schemaVersion', null);
+  }
+
+  tenantCounts(tenant: string) {
+    return this.#reader.call('tenantCounts', tenant);
+  }
+
+  outbox(input: { readonly now: string; readonly limit: number }) {
+    return this.#reader.call('outbox', input);
+  }
+
+  terminalRecords(input: InputOf<Reads['terminalRecords']>) {
+    return this.#reader.call('terminalRecords', input);
+  }
+
+  postponeAttestation(input: InputOf<Writes['postponeAttestation']>) {
+    return this.#writer.call('postponeAttestation', input);
+  }
+
+  resumeAttestations(at: string) {
+    return this.#writer.call('resumeAttestations', at);
+  }
+
+  storeAttestation(input: AttestationInput) {
+    return this.#writer.call('storeAttestation', input);
+  }
+
+  withdrawAttestation(input: InputOf<Writes['withdrawAttestation']>) {
+    return this.#writer.call('withdrawAttestation', input);
+  }
+
+  attestation(key: JobKey, part: AttestationPart) {
+    return this.#reader.call('attestation', { key, part });
+  }
+
+  createCredential(input: CredentialRow) {
+    return this.#writer.call('createCredential', input);
+  }
+
+  credential(credential_id: string) {
+    return this.#reader.call('credential', credential_id);
+  }
+
+  credentials(tenant: string | null) {
+    return this.#reader.call('credentials', tenant);
+  }
+
+  revokeCredential(input: InputOf<Writes['revokeCredential']>) {
+    return this.#writer.call('revokeCredential', input);
+  }
+
+  rotateCredential(input: InputOf<Writes['rotateCredential']>) {
+    return this.#writer.call('rotateCredential', input);
+  }
+
+  storeTicket(input: StreamTicketInput) {
+    return this.#writer.call('storeTicket', input);
+  }
+
+  consumeTicket(input: InputOf<Writes['consumeTicket']>) {
+    return this.#writer.call('consumeTicket', input);
+  }
+
+  deleteEnded(input: InputOf<Writes['deleteEnded']>) {
+    return this.#writer.call('deleteEnded', input);
+  }
+}
+
+/** Says which ledger could not be opened, in the one line that an operator reads. */
+function ofLedger(path: string, thrown: unknown): StoreError {
+  const { code, message } = storeErrorOf(thrown);
+  return new StoreError(code, `${path}: ${message}`, { cause: thrown });
+}

@@ -1,0 +1,69 @@
+/**
+ * The thread that changes the ledger: the only one, in the only service that holds the file. It brings the schema up to
+ * date before it reports that it is open.
+ */
+import assert from 'node:assert';
+import { parentPort, workerData } from 'node:worker_threads';
+import { auditLedger } from '../audit.ts';
+import { runCommand, WRITES } from '../commands.ts';
+import { probe, probes } from '../health.ts';
+import { migrate, SCHEMA_NAME } from '../migrations/migrate.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import { checkFile } from './check-file.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { openForWriting, prepareFile } from './connection.ts';
+import { keepOlderLedger } from './copy-ledger.ts';
+import { GroupCommit } from './group-commit.ts';
+import { LedgerLock } from './ledger-lock.ts';
+import { type LedgerThread, type SendReport, serveLedger } from './ledger-thread.ts';
+import { portable, type ThreadData } from './messages.ts';
+
+async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<LedgerThread> {
+  using opening = new DisposableStack();
+  prepareFile(path);
+  const lock = opening.use(new LedgerLock(path));
+  const { database, ledger } = opening.use(openForWriting(path));
+  checkFile(database, check);
+  const older = `${path}.before-${SCHEMA_NAME}`;
+  await migrate(ledger, { beforeUpgrade: () => keepOlderLedger(database, older) });
+  lock.expect(await probes(ledger));
+  if (check === 'full') await auditLedger(ledger);
+  await advance(ledger, lock);
+  const group = new GroupCommit(database, (call) => runCommand(WRITES, call, ledger));
+  const checkpoints = new Checkpoints(database);
+  const resources = opening.move();
+  return {
+    async work(waiting) {
+      report({ kind: 'answers', answers: await group.take(waiting) });
+      await reportTrouble(report, async () => {
+        if (checkpoints.moveIfLong()) await advance(ledger, lock);
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await reportTrouble(report, async () => checkpoints.moveAll());
+      resources.dispose();
+    },
+  };
+}
+
+/**
+ * Commits a step that the lock then remembers. After each checkpoint the log so holds something that the database
+ * lacks, and a log that is removed is missed.
+ */
+async function advance(ledger: LedgerDatabase, lock: LedgerLock): Promise<void> {
+  await probe(ledger);
+  lock.remember(await probes(ledger));
+}
+
+/** A checkpoint that fails loses nothing: the log keeps what it holds. Operators should know of it. */
+async function reportTrouble(report: SendReport, upkeep: () => Promise<void>): Promise<void> {
+  try {
+    await upkeep();
+  } catch (thrown) {
+    report({ kind: 'trouble', error: portable(thrown) });
+  }
+}
+
+const port = parentPort;
+assert(port !== null, 'the writer runs as a thread');
+serveLedger(port, (report) => openWriter(workerData as ThreadData, report));

@@ -1,0 +1,366 @@
+/**
+ * The ledger, in words of the domain. What fails rejects with a `StoreError`. Every method that changes something resolves only when the change is on disk.
+ * Every read for a caller carries the tenant: a foreign job and an unknown one are the same `null`. Nothing above this
+ * floor knows SQL; nothing here knows HTTP or processes.
+ */
+import type {
+  ArtifactRecord,
+  EventBody,
+  ExecutorOutput,
+  JobEvent,
+  JobStatus,
+  Language,
+  Receipt,
+  RequestedSpec,
+  ResourceUsage,
+  Scope,
+  StoredSpec,
+  TerminalReason,
+  TerminalStatus,
+  Whoami,
+} from '@svc/protocol';
+
+/** Who a row belongs to. Both members together are the key of a job: no query for a caller takes an id alone. */
+export interface JobKey {
+  readonly tenant: string;
+  readonly job_id: string;
+}
+
+/** What executor observations a job row carries, as JSON members of job detail; null until an executor observed it. */
+export interface ExecutionRecord
+  extends Pick<
+    Required<Receipt>,
+    | 'bootstrap_ready'
+    | 'backend'
+    | 'runtime_identity'
+    | 'runtime_pack'
+    | 'isolation_class'
+    | 'private_rootfs'
+    | 'dedicated_bootstrap'
+    | 'seccomp'
+    | 'no_new_privileges'
+    | 'capabilities'
+    | 'network_allowed'
+    | 'networking'
+    | 'effective_limits'
+    | 'limit_enforcement'
+    | 'host_posture_sha256'
+  > {}
+
+/** A job as its row stands. Times are RFC 3339 UTC with milliseconds. */
+export interface JobRow extends JobKey {
+  readonly status: JobStatus;
+  readonly language: Language;
+  readonly runtime: string | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_ms: number | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly terminal_reason: TerminalReason | null;
+  readonly cancellation_requested: boolean;
+  readonly truncated: boolean;
+  /** Complete for jobs of this version; may be partial on migrated rows. */
+  readonly requested_spec: StoredSpec;
+  readonly execution: ExecutionRecord | null;
+  /** The exact canonical receipt text and its digest, once terminal. */
+  readonly receipt_json: string | null;
+  readonly receipt_sha256: string | null;
+  readonly attestation: AttestationRow | null;
+}
+
+/** What detail says of a stored attestation; the bytes are read on their own. */
+export interface AttestationRow {
+  readonly tenant: string;
+  readonly key_id: string;
+  readonly receipt_sha256: string;
+  readonly result_sha256: string;
+  readonly result_size_bytes: number;
+  readonly envelope_sha256: string;
+  readonly envelope_size_bytes: number;
+}
+
+/** A row of the job list: the job without its large members. */
+export type JobSummary = Omit<
+  JobRow,
+  'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256' | 'attestation'
+> & {
+  readonly attestation_available: boolean;
+};
+
+export interface AdmitInput extends JobKey {
+  readonly created_at: string;
+  readonly requested_spec: RequestedSpec;
+  readonly idempotency: {
+    readonly key: string /** SHA-256 of the canonical spec as submitted. */;
+    readonly spec_sha256: string;
+  } | null;
+  readonly queueMax: number;
+  readonly tenantQueueMax: number;
+}
+
+/** What admission came to, decided and stored in one transaction. `full` says whose bound was reached. */
+export type AdmitResult =
+  | { readonly kind: 'created'; readonly job: JobSummary }
+  | { readonly kind: 'replayed'; readonly job: JobSummary }
+  | { readonly kind: 'key_reused' }
+  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };
+
+/** What the dispatcher needs to know to choose. */
+export interface QueuedJob extends JobKey {
+  readonly language: Language;
+  readonly runtime: string | null;
+  readonly mem_mb: number;
+  readonly created_at: string;
+}
+
+/** A job that a process left `running`. */
+export interface RunningJob extends JobKey {
+  readonly started_at: string;
+  readonly cancellation_requested: boolean;
+}
+
+export interface StartInput extends JobKey {
+  readonly started_at: string;
+  readonly execution: ExecutionRecord;
+}
+
+/** What a finishing stage knows; the store adds what only the terminal transaction can know. */
+export interface FinishInput extends JobKey {
+  readonly status: TerminalStatus;
+  readonly terminal_reason: TerminalReason;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly finished_at: string;
+  readonly duration_ms: number | null;
+  /** Events that belong before `finished`: artifacts, violations, truncations. */
+  readonly events: readonly EventBody[];
+  readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
+  /**
+   * What the executor observed: null where provenance is unknown (never reached an executor), which omits every
+   * execution member from the receipt.
+   */
+  readonly execution: ExecutionRecord | null;
+  readonly usage: ResourceUsage | null;
+  readonly output: ExecutorOutput | null;
+  /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
+  readonly recovery: boolean;
+}
+
+/** `principal` is who asks; `at` is when. */
+export interface CancelInput extends JobKey {
+  readonly principal: string;
+  readonly at: string;
+}
+
+export type CancelResult =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'already_terminal' }
+  /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
+  | { readonly kind: 'cancelled' }
+  /** It runs: the request is recorded, and whoever runs it must be told. */
+  | { readonly kind: 'running' };
+
+/** Where a job stands among those of its tenant: by the time it was accepted, then by its id. */
+export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
+
+export interface ListInput {
+  readonly tenant: string;
+  readonly limit: number;
+  /** Exclusive: jobs that stand after this place. */
+  readonly before: ListPlace | null;
+  readonly statuses: readonly JobStatus[] | null;
+  readonly language: Language | null;
+}
+
+/** A page of stored events, in order, and whether the job is terminal with nothing after this page. */
+export interface EventPage {
+  readonly events: readonly JobEvent[];
+  readonly complete: boolean;
+}
+
+export interface StoredArtifact extends ArtifactRecord {
+  readonly content: Uint8Array;
+}
+
+export interface StoreCounts {
+  readonly queued: number;
+  readonly running: number;
+  readonly oldest_queued_at: string | null;
+  /** Terminal jobs whose attestation is not stored yet. */
+  readonly outbox: number;
+  /** Why an attestation of the outbox was last put off; null where none was. */
+  readonly outbox_error: { readonly message: string; readonly at: string } | null;
+}
+
+/** A terminal job that waits for its attestation. */
+export interface OutboxEntry extends JobKey {
+  readonly created_at: string;
+  /** How often it was put off. */
+  readonly attempts: number;
+}
+
+/** The exact bytes to be served, and what detail says of them. */
+export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
+  readonly created_at: string;
+  readonly result_artifact: Uint8Array;
+  readonly envelope: Uint8Array;
+}
+
+export type AttestationPart = 'result_artifact' | 'envelope';
+
+/** An attestation with its stored bytes. */
+export interface StoredAttestation {
+  readonly row: AttestationRow;
+  readonly envelope: Uint8Array;
+  /** Null where it was not asked for. */
+  readonly result_artifact: Uint8Array | null;
+  /** Whether these bytes have the digests and sizes of the row, and the job the receipt. Nothing else was checked. */
+  readonly isIntact: boolean;
+}
+
+/** An event as it is stored. `data` is JSON text. */
+export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
+
+/** Everything that an attestation is made of, as it is stored: nothing of it is parsed or checked yet. */
+export interface TerminalRecord extends JobKey {
+  readonly status: JobStatus;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly terminal_reason: TerminalReason | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_ms: number | null;
+  readonly truncated: boolean;
+  readonly receipt_json: string;
+  readonly receipt_sha256: string;
+  /** The complete history in order, as the JSON text of an array of `StoredEvent`: large ones cross threads as text. */
+  readonly events_json: string;
+}
+
+export type TerminalRecordResult =
+  | { readonly kind: 'record'; readonly record: TerminalRecord }
+  /** There is no such job, or it has no receipt. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable'; readonly message: string };
+
+/** An indexed credential. `secret_sha256` is all that is known of its secret. */
+export interface CredentialRow {
+  readonly credential_id: string;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly scopes: readonly Scope[];
+  readonly secret_sha256: string;
+  readonly created_at: string;
+  /** From then on it is no credential; null where it does not end by itself. */
+  readonly expires_at: string | null;
+  /** From then on it is no credential; may lie ahead, where another replaces it. */
+  readonly revoked_at: string | null;
+}
+
+/** A one-use ticket: by the hash of what its bearer holds, with the authority of whoever minted it. */
+export interface StreamTicketInput {
+  readonly ticket_sha256: string;
+  readonly job_id: string;
+  readonly caller: Whoami;
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
+export interface Store extends AsyncDisposable {
+  /** Stores a queued job with its `queued` event and its idempotency key, or says why not. */
+  admit(input: AdmitInput): Promise<AdmitResult>;
+  /** The job a key of this tenant stands for, without creating anything. */
+  findByIdempotencyKey(tenant: string, key: string): Promise<{ spec_sha256: string; job: JobSummary } | null>;
+
+  /** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
+  queuedJobs(input: { readonly exclude: readonly string[]; readonly limit: number }): Promise<readonly QueuedJob[]>;
+  /** queued → running with the `started` event. False where the job is no longer queued. */
+  start(input: StartInput): Promise<boolean>;
+  /** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */
+  append(key: JobKey, events: readonly EventBody[]): Promise<boolean>;
+  /**
+   * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False where
+   * the job was terminal already, which then stays as it ended.
+   */
+  finish(input: FinishInput): Promise<boolean>;
+  requestCancel(input: CancelInput): Promise<CancelResult>;
+  /** Jobs left `running` by a process that is gone. */
+  runningJobs(): Promise<readonly RunningJob[]>;
+
+  job(key: JobKey): Promise<JobRow | null>;
+  jobSummary(key: JobKey): Promise<JobSummary | null>;
+  list(input: ListInput): Promise<readonly JobSummary[]>;
+  events(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage | null>;
+  /** Every `stdout`, `stderr`, `violation` event's data in order: what a folded result is folded from. */
+  resultEvents(key: JobKey): Promise<readonly Pick<JobEvent, 'kind' | 'data'>[] | null>;
+  artifacts(key: JobKey): Promise<readonly StoredArtifact[] | null>;
+
+  counts(): Promise<StoreCounts>;
+  /** Proves that the ledger can be written. Rejects where it cannot. */
+  probe(): Promise<void>;
+  /** The number of the schema that the ledger has. */
+  schemaVersion(): Promise<number>;
+
+  /** Waiting and running jobs of one tenant. */
+  tenantCounts(tenant: string): Promise<{ readonly queued: number; readonly running: number }>;
+
+  /** Jobs to be attested in the order in which they ended: those never tried, and those that are due again at `now`. */
+  outbox(input: { readonly now: string; readonly limit: number }): Promise<readonly OutboxEntry[]>;
+  /** The records of jobs, in their order: as many as `charsMax` characters have room for, and the first in any case. */
+  terminalRecords(input: {
+    readonly keys: readonly JobKey[];
+    readonly charsMax: number;
+  }): Promise<readonly TerminalRecordResult[]>;
+  /**
+   * Puts an attestation off until `due_at`, because of `error`; null puts it off until `resumeAttestations`. False where
+   * the job is not in the outbox.
+   */
+  postponeAttestation(
+    input: JobKey & { readonly due_at: string | null; readonly error: string; readonly at: string },
+  ): Promise<boolean>;
+  /** Makes everything in the outbox due at `at`, in the order in which it ended. Answers how much was put off. */
+  resumeAttestations(at: string): Promise<number>;
+  /** Stores an attestation and takes its job out of the outbox. False where the job is not in it: nothing changes. */
+  storeAttestation(input: AttestationInput): Promise<boolean>;
+  /** Removes an attestation because of `error` and puts its job back into the outbox. False where there is none. */
+  withdrawAttestation(input: JobKey & { readonly error: string; readonly at: string }): Promise<boolean>;
+  /** The stored envelope, and the result artifact where `part` asks for it; null where there is none of this tenant. */
+  attestation(key: JobKey, part: AttestationPart): Promise<StoredAttestation | null>;
+
+  /** Rejects where a credential of this identifier exists. */
+  createCredential(input: CredentialRow): Promise<void>;
+  /** The one thing that is found without a tenant: it is what says which tenant. */
+  credential(credential_id: string): Promise<CredentialRow | null>;
+  /** Oldest first; of every tenant where `tenant` is null. */
+  credentials(tenant: string | null): Promise<readonly CredentialRow[]>;
+  /** Ends a credential at `at`, or earlier if it was to end earlier. False where it is unknown. */
+  revokeCredential(input: { readonly credential_id: string; readonly at: string }): Promise<boolean>;
+  /** Creates `successor` and ends its predecessor at `at`, both or neither. False where that one is unknown. */
+  rotateCredential(input: {
+    readonly credential_id: string;
+    readonly at: string;
+    readonly successor: CredentialRow;
+  }): Promise<boolean>;
+
+  /** Stores a ticket and forgets those that expired. False where the caller's tenant has no such job. */
+  storeTicket(input: StreamTicketInput): Promise<boolean>;
+  /** Uses a ticket up: whoever holds it can do so once. Null where it is unknown, used, expired or of another job. */
+  consumeTicket(input: {
+    readonly ticket_sha256: string;
+    readonly job_id: string;
+    readonly now: string;
+  }): Promise<Whoami | null>;
+
+  /**
+   * Removes whole terminal jobs that ended before `before`, with everything of them, at most `limit` in one transaction.
+   * Answers how many; fewer than `limit` says that none is left. `unattested` says what becomes of jobs in the outbox.
+   */
+  deleteEnded(input: {
+    readonly before: string;
+    readonly limit: number;
+    readonly unattested: 'kept' | 'removed';
+  }): Promise<number>;
+}

@@ -1,0 +1,35 @@
+/**
+ * What a receipt says of a submission, digested in the transaction that accepts it: the terminal transaction then has
+ * the digests of what was accepted, and need not read the submission again.
+ */
+import { Buffer } from 'node:buffer';
+import { canonicalJson, sha256Hex } from '@svc/evidence';
+import type { ArtifactRecord, InputFile, Receipt, RequestedSpec } from '@svc/protocol';
+
+/** The members of a receipt that follow from the submission alone. Spec § Receipt. */
+export type SubmissionEvidence = Pick<
+  Required<Receipt>,
+  'language' | 'runtime' | 'code_sha256' | 'stdin_sha256' | 'policy_sha256' | 'requested_limits' | 'input_artifacts'
+>;
+
+export function submissionEvidence(spec: RequestedSpec): SubmissionEvidence {
+  return {
+    language: spec.language,
+    runtime: spec.runtime,
+    code_sha256: sha256Hex(spec.code),
+    stdin_sha256: spec.stdin === null ? null : sha256Hex(spec.stdin),
+    policy_sha256: sha256Hex(policyText(spec)),
+    requested_limits: spec.limits,
+    input_artifacts: spec.files.map(inputArtifact),
+  };
+}
+
+/** The exact text of the policy a job asked to be held to: RFC 8785, with the network refusal spelled out. */
+function policyText({ requirements, limits, outputs, runtime }: RequestedSpec): string {
+  return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false });
+}
+
+function inputArtifact({ path, content_base64 }: InputFile): ArtifactRecord {
+  const content = Buffer.from(content_base64, 'base64');
+  return { path, size_bytes: content.length, sha256: sha256Hex(content) };
+}
