@@ -1,0 +1,4 @@
+cat
+echo canary stderr > /dev/stderr
+cat input/original > output/copy
+exit 7

@@ -1,0 +1,70 @@
+/**
+ * Proves a language by running it for real: a small program that uses everything a job is promised. Only a language whose
+ * canary came back exact is advertised. Spec § What the service does 2.
+ */
+import { readFileSync } from 'node:fs';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import type { Collection, Posture, Program, Sandbox } from './sandbox.ts';
+
+export const CANARY_MILLISECONDS_MAX = 10_000;
+const STDIN = 'canary stdin\n';
+const INPUT = 'canary input';
+const EXIT_CODE = 7;
+
+/** Each prints its stdin, writes to a reopened `/dev/stderr`, copies its input to its output, and exits 7. */
+const PROGRAMS: Readonly<Record<Language, string>> = {
+  python: readProgram('canary.py'),
+  node: readProgram('canary.cjs'),
+  bash: readProgram('canary.sh'),
+};
+
+function readProgram(name: string): string {
+  return readFileSync(new URL(`./canaries/${name}`, import.meta.url), 'utf8');
+}
+
+/** How a canary went: the posture that was observed with it, or why the language cannot be used here. */
+export type CanaryResult =
+  | { readonly language: Language; readonly posture: Posture }
+  | { readonly language: Language; readonly problem: string };
+
+/** Runs the canary of one language. Never rejects, and never takes longer than ten seconds. */
+export async function runCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {
+  const attempt = tryCanary(language, prepare).catch((error: Error) => ({ language, problem: error.message }));
+  const { promise: tooLong, resolve } = Promise.withResolvers<CanaryResult>();
+  const problem = `did not finish within ${CANARY_MILLISECONDS_MAX / 1000} s`;
+  const deadline = setTimeout(() => resolve({ language, problem }), CANARY_MILLISECONDS_MAX + 1000);
+  return await Promise.race([attempt, tooLong]).finally(() => clearTimeout(deadline));
+}
+
+async function tryCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {
+  await using sandbox = await prepare();
+  const written = { stdout: '', stderr: '' };
+  await sandbox.handOver(canaryProgram(language));
+  sandbox.release((stream, records) => {
+    for (const record of records) written[stream] += record.text + (record.partial ? '' : '\n');
+  });
+  const problem = problemOf(await sandbox.collect(), written);
+  return problem === null ? { language, posture: sandbox.posture } : { language, problem };
+}
+
+function canaryProgram(language: Language): Program {
+  return {
+    language,
+    code: PROGRAMS[language],
+    stdin: STDIN,
+    files: [{ path: 'input/original', content: Buffer.from(INPUT) }],
+    outputs: ['output/copy'],
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: CANARY_MILLISECONDS_MAX / 1000 },
+  };
+}
+
+function problemOf(collection: Collection, written: { stdout: string; stderr: string }): string | null {
+  const { ending, artifacts } = collection;
+  if (ending.kind !== 'exited' || ending.exit_code !== EXIT_CODE) {
+    return `the canary ended with ${JSON.stringify(ending)}, saying ${JSON.stringify(written.stderr.slice(0, 500))}`;
+  }
+  if (written.stdout !== STDIN) return `standard input or output is not passed on: ${JSON.stringify(written.stdout)}`;
+  if (written.stderr !== 'canary stderr\n') return `/dev/stderr cannot be opened: ${JSON.stringify(written.stderr)}`;
+  if (Buffer.from(artifacts[0]?.content ?? []).toString() !== INPUT) return 'an input did not come back as an output';
+  return null;
+}

@@ -1,0 +1,47 @@
+/**
+ * A control group of one cell: made before anything untrusted runs, joined by the runtime before it starts, read for what
+ * is effective and what was used, and the one handle by which everything of a cell is killed.
+ */
+
+/** The limits of a group, in the units of the kernel. */
+export interface GroupLimits {
+  readonly memoryBytes: number;
+  readonly processes: number;
+}
+
+/** One cell's group on either cgroup version. Every number is read from the kernel when asked for. */
+export interface Group {
+  /** Files that a process writes its own id to, in order, to be held by this group. */
+  readonly joinFiles: readonly string[];
+  /** Sets both limits and returns what the kernel then says they are. */
+  limit(limits: GroupLimits): GroupLimits;
+  /** CPU time of everything that was ever in the group, in microseconds. */
+  cpuMicroseconds(): number;
+  /** Starts peak memory anew from the present use, where the kernel can. */
+  resetPeak(): void;
+  memoryPeakBytes(): number;
+  /** How many processes the kernel killed for want of memory. */
+  oomKills(): number;
+  /** How many forks were refused by the process limit. */
+  processesRefused(): number;
+  /** Host ids of everything alive in the group. */
+  members(): readonly number[];
+  /** Kills everything in the group; new processes cannot escape it. Returns at once. */
+  kill(): void;
+  /** Kills, waits until nothing is alive, and removes the group. Rejects if that takes longer than ten seconds. */
+  remove(): Promise<void>;
+}
+
+/** Where groups are made on this host. */
+export interface GroupRoot {
+  readonly version: 'v1' | 'v2';
+  /** A v2 mount beside v1 controllers: crun refuses to start where it sees one. */
+  readonly hybridMount: string | null;
+  create(name: string): Group;
+  /** Names of the groups that exist, whoever made them. */
+  names(): readonly string[];
+  /** Opens an existing group, to kill and remove what an earlier process left. */
+  open(name: string): Group;
+  /** Removes the directory of all groups; they must be gone. */
+  dispose(): void;
+}

@@ -1,0 +1,16 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { makeDirectories } from './control-files.ts';
+
+it('directories that cannot all be made are not made at all', () => {
+  const root = mkdtempSync(join(tmpdir(), 'svc-control-files-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  const [first, second, third] = ['a', 'b', 'c'].map((name) => join(root, name)) as [string, string, string];
+  mkdirSync(second);
+  expect(() => makeDirectories([first, second, third])).toThrow(/EEXIST/);
+  expect(readdirSync(root)).toEqual(['b']);
+  makeDirectories([first, third]);
+  expect(readdirSync(root)).toEqual(['a', 'b', 'c']);
+});

@@ -1,0 +1,88 @@
+/** Reading and writing the one-value files of a control group, and removing its directories. */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const REMOVE_MILLISECONDS_MAX = 10_000;
+
+export function readNumber(file: string): number {
+  const text = readFileSync(file, 'utf8').trim();
+  return text === 'max' ? Number.POSITIVE_INFINITY : Number(text);
+}
+
+/** A member of a `name value` file; 0 where the kernel does not count it. */
+export function readMember(file: string, name: string): number {
+  const line = readFileSync(file, 'utf8')
+    .split('\n')
+    .find((candidate) => candidate.startsWith(`${name} `));
+  return line === undefined ? 0 : Number(line.slice(name.length + 1));
+}
+
+export function write(file: string, value: string | number): void {
+  writeFileSync(file, String(value));
+}
+
+/** Process ids in a `cgroup.procs` file; none where the group is gone. */
+export function readProcesses(file: string): number[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
+
+export function childDirectories(directory: string): string[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+  } catch (error) {
+    if (isGone(error)) return [];
+    throw error;
+  }
+}
+
+export function isGone(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'ENOENT' || code === 'ENODEV';
+}
+
+/** Makes every directory, or none: a group that is there in part would hold in part. */
+export function makeDirectories(directories: readonly string[]): void {
+  const made: string[] = [];
+  try {
+    for (const directory of directories) {
+      mkdirSync(directory);
+      made.push(directory);
+    }
+  } catch (error) {
+    made.forEach(removeDirectory);
+    throw error;
+  }
+}
+
+/** Removes an empty group's directory. False while the kernel still counts something in it. */
+export function removeDirectory(directory: string): boolean {
+  try {
+    rmdirSync(directory);
+    return true;
+  } catch (error) {
+    if (isGone(error)) return true;
+    if ((error as NodeJS.ErrnoException).code === 'EBUSY') return false;
+    throw error;
+  }
+}
+
+/**
+ * Repeats `kill` until nothing is alive and every directory is removed. The kernel tells no one when a v1 group becomes
+ * empty, so this asks again, at first after a millisecond and then ever more slowly.
+ */
+export async function killAndRemove(kill: () => void, directories: readonly string[]): Promise<void> {
+  const deadline = performance.now() + REMOVE_MILLISECONDS_MAX;
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    kill();
+    if (directories.every(removeDirectory)) return;
+    if (performance.now() > deadline) throw new Error(`the control group ${directories[0]} does not become empty`);
+    await delay(pause);
+  }
+}

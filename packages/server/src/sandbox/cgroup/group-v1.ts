@@ -1,0 +1,128 @@
+/** Groups on cgroup v1: one directory for each controller. Linux, Documentation/admin-guide/cgroup-v1. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Group, GroupLimits, GroupRoot } from './cgroup.ts';
+import {
+  childDirectories,
+  isGone,
+  killAndRemove,
+  makeDirectories,
+  readMember,
+  readNumber,
+  readProcesses,
+  removeDirectory,
+  write,
+} from './control-files.ts';
+
+/** Directories of the v1 controllers that are used, as mounted on this host. `cpu` only shares out the processors. */
+export interface V1Controllers {
+  readonly memory: string;
+  readonly pids: string;
+  readonly cpuacct: string;
+  readonly cpu: string | null;
+}
+
+/** Makes `parent` in each hierarchy, below which every cell gets its own directory. */
+export function groupRootV1(controllers: V1Controllers, parent: string, hybridMount: string | null): GroupRoot {
+  const bases = [...new Set(Object.values(controllers))]
+    .filter((path): path is string => path !== null)
+    .map((path) => join(path, parent));
+  for (const base of bases) mkdirSync(base, { recursive: true });
+  const paths = (name: string) => ({
+    memory: join(controllers.memory, parent, name),
+    pids: join(controllers.pids, parent, name),
+    cpuacct: join(controllers.cpuacct, parent, name),
+    all: bases.map((base) => join(base, name)),
+  });
+  return {
+    version: 'v1',
+    hybridMount,
+    create(name) {
+      const at = paths(name);
+      makeDirectories(at.all);
+      return new GroupV1(at);
+    },
+    open: (name) => new GroupV1(paths(name)),
+    names: () => [...new Set(bases.flatMap(childDirectories))],
+    dispose: () => bases.forEach(removeDirectory),
+  };
+}
+
+interface V1Paths {
+  readonly memory: string;
+  readonly pids: string;
+  readonly cpuacct: string;
+  readonly all: readonly string[];
+}
+
+class GroupV1 implements Group {
+  readonly #at: V1Paths;
+  readonly joinFiles: readonly string[];
+
+  constructor(at: V1Paths) {
+    this.#at = at;
+    this.joinFiles = at.all.map((directory) => join(directory, 'cgroup.procs'));
+  }
+
+  limit(limits: GroupLimits): GroupLimits {
+    const memory = join(this.#at.memory, 'memory.limit_in_bytes');
+    const withSwap = join(this.#at.memory, 'memory.memsw.limit_in_bytes');
+    const pids = join(this.#at.pids, 'pids.max');
+    // The kernel keeps memory ≤ memory+swap at every moment, so the order depends on the direction of the change.
+    const both = existsSync(withSwap) ? [memory, withSwap] : [memory];
+    if (limits.memoryBytes > readNumber(memory)) both.reverse();
+    for (const file of both) write(file, limits.memoryBytes);
+    write(pids, limits.processes);
+    return { memoryBytes: readNumber(memory), processes: readNumber(pids) };
+  }
+
+  cpuMicroseconds(): number {
+    return Math.round(readNumber(join(this.#at.cpuacct, 'cpuacct.usage')) / 1000);
+  }
+
+  resetPeak(): void {
+    write(join(this.#at.memory, 'memory.max_usage_in_bytes'), 0);
+  }
+
+  memoryPeakBytes(): number {
+    return readNumber(join(this.#at.memory, 'memory.max_usage_in_bytes'));
+  }
+
+  oomKills(): number {
+    return readMember(join(this.#at.memory, 'memory.oom_control'), 'oom_kill');
+  }
+
+  processesRefused(): number {
+    return readMember(join(this.#at.pids, 'pids.events'), 'max');
+  }
+
+  members(): readonly number[] {
+    return [...new Set(this.joinFiles.flatMap(readProcesses))];
+  }
+
+  kill(): void {
+    this.#forbidForks();
+    // A pid is used the moment it was read: while its process is in the group it cannot have been given to another.
+    for (const pid of this.members()) killProcess(pid);
+  }
+
+  remove(): Promise<void> {
+    return killAndRemove(() => this.kill(), this.#at.all);
+  }
+
+  #forbidForks(): void {
+    try {
+      write(join(this.#at.pids, 'pids.max'), 0);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,117 @@
+/** Groups on cgroup v2: one directory for all. Linux, Documentation/admin-guide/cgroup-v2. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Group, GroupLimits, GroupRoot } from './cgroup.ts';
+import {
+  childDirectories,
+  isGone,
+  killAndRemove,
+  readMember,
+  readNumber,
+  readProcesses,
+  removeDirectory,
+  write,
+} from './control-files.ts';
+
+const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
+
+/**
+ * Makes `parent` below `mount`, with the controllers that limits need handed down to it. Where the mount is a delegated
+ * subtree that holds this service itself, the kernel forbids that (*no internal processes*), and the processes found
+ * there are first moved into a leaf of their own.
+ */
+export function groupRootV2(mount: string, parent: string): GroupRoot {
+  const base = join(mount, parent);
+  handDown(mount);
+  mkdirSync(base, { recursive: true });
+  handDown(base);
+  return {
+    version: 'v2',
+    hybridMount: null,
+    create(name) {
+      mkdirSync(join(base, name));
+      return new GroupV2(join(base, name));
+    },
+    open: (name) => new GroupV2(join(base, name)),
+    names: () => childDirectories(base),
+    dispose: () => void removeDirectory(base),
+  };
+}
+
+function handDown(directory: string): void {
+  const file = join(directory, 'cgroup.subtree_control');
+  const missing = CONTROLLERS.filter((name) => !readFileSync(file, 'utf8').split(/\s+/).includes(name));
+  if (missing.length === 0) return;
+  const request = missing.map((name) => `+${name}`).join(' ');
+  try {
+    write(file, request);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    makeRoom(directory);
+    write(file, request);
+  }
+}
+
+function makeRoom(directory: string): void {
+  const leaf = join(directory, 'svc-supervisor');
+  mkdirSync(leaf, { recursive: true });
+  for (const pid of readProcesses(join(directory, 'cgroup.procs'))) write(join(leaf, 'cgroup.procs'), pid);
+}
+
+class GroupV2 implements Group {
+  readonly #directory: string;
+  readonly joinFiles: readonly string[];
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.joinFiles = [join(directory, 'cgroup.procs')];
+  }
+
+  limit(limits: GroupLimits): GroupLimits {
+    write(this.#file('memory.max'), limits.memoryBytes);
+    if (existsSync(this.#file('memory.swap.max'))) write(this.#file('memory.swap.max'), 0);
+    write(this.#file('memory.oom.group'), 1);
+    write(this.#file('pids.max'), limits.processes);
+    return { memoryBytes: readNumber(this.#file('memory.max')), processes: readNumber(this.#file('pids.max')) };
+  }
+
+  cpuMicroseconds(): number {
+    return readMember(this.#file('cpu.stat'), 'usage_usec');
+  }
+
+  /** v2 keeps one peak for the group's whole life (it can be reset only for one open file): bootstrap is in it. */
+  resetPeak(): void {}
+
+  memoryPeakBytes(): number {
+    const peak = this.#file('memory.peak');
+    return readNumber(existsSync(peak) ? peak : this.#file('memory.current'));
+  }
+
+  oomKills(): number {
+    return readMember(this.#file('memory.events'), 'oom_kill');
+  }
+
+  processesRefused(): number {
+    return readMember(this.#file('pids.events'), 'max');
+  }
+
+  members(): readonly number[] {
+    return readProcesses(this.joinFiles[0] as string);
+  }
+
+  kill(): void {
+    try {
+      write(this.#file('cgroup.kill'), 1);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+  }
+
+  remove(): Promise<void> {
+    return killAndRemove(() => this.kill(), [this.#directory]);
+  }
+
+  #file(name: string): string {
+    return join(this.#directory, name);
+  }
+}

@@ -1,0 +1,72 @@
+/** Groups on the layout of this very host, with real processes in them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Group, GroupRoot } from './cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from './layout.ts';
+
+const MIB = 1024 * 1024;
+let groups: GroupRoot;
+
+beforeAll(() => {
+  groups = openGroupRoot(readCgroupLayout(), `svc-group-test-${randomUUID()}`);
+});
+afterAll(() => groups.dispose());
+
+/** A shell inside the group that runs `script` once it is there. */
+function startIn(group: Group, script: string): ChildProcess {
+  const child = spawn('/bin/sh', ['-c', `read _; ${script}`], { stdio: ['pipe', 'pipe', 'ignore'] });
+  for (const file of group.joinFiles) writeFileSync(file, String(child.pid));
+  child.stdin?.end('go\n');
+  return child;
+}
+
+describe('a control group', () => {
+  it('says which limits the kernel holds', async () => {
+    const group = groups.create('limits');
+    expect(group.limit({ memoryBytes: 64 * MIB, processes: 7 })).toEqual({ memoryBytes: 64 * MIB, processes: 7 });
+    expect(group.limit({ memoryBytes: 128 * MIB, processes: 9 })).toEqual({ memoryBytes: 128 * MIB, processes: 9 });
+    expect(group.limit({ memoryBytes: 32 * MIB, processes: 5 })).toEqual({ memoryBytes: 32 * MIB, processes: 5 });
+    await group.remove();
+  });
+
+  it('counts a process that the kernel killed for want of memory', async () => {
+    const group = groups.create('memory');
+    group.limit({ memoryBytes: 16 * MIB, processes: 20 });
+    await once(startIn(group, 'exec tail /dev/zero'), 'exit');
+    expect(group.oomKills()).toBeGreaterThan(0);
+    expect(group.memoryPeakBytes()).toBeGreaterThan(8 * MIB);
+    await group.remove();
+  });
+
+  it('counts a process that was refused', async () => {
+    const group = groups.create('pids');
+    group.limit({ memoryBytes: 64 * MIB, processes: 2 });
+    await once(startIn(group, 'sleep 0 & sleep 0 & sleep 0 & wait'), 'exit');
+    expect(group.processesRefused()).toBeGreaterThan(0);
+    await group.remove();
+  });
+
+  it('kills everything in it, and is gone when it was removed', async () => {
+    const group = groups.create('kill');
+    const child = startIn(group, 'sleep 1000 & sleep 1000 & echo up; wait');
+    await once(child.stdout as NonNullable<typeof child.stdout>, 'data');
+    expect(group.members().length).toBe(3);
+    const exited = once(child, 'exit');
+    await group.remove();
+    expect((await exited)[1]).toBe('SIGKILL');
+    expect(groups.names()).not.toContain('kill');
+    expect(group.members()).toEqual([]);
+  });
+
+  it('can be removed again when it is gone, and by name after its maker forgot it', async () => {
+    await groups.create('twice').remove();
+    await groups.open('twice').remove();
+    groups.create('forgotten');
+    expect(groups.names()).toContain('forgotten');
+    await groups.open('forgotten').remove();
+    expect(groups.names()).not.toContain('forgotten');
+  });
+});

@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readCgroupLayout } from './layout.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'svc-layout-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+function v2Mount(controllers: string): string {
+  const path = mkdtempSync(join(root, 'v2-'));
+  writeFileSync(join(path, 'cgroup.controllers'), `${controllers}\n`);
+  writeFileSync(join(path, 'cgroup.subtree_control'), '');
+  return path;
+}
+
+const line = (path: string, type: string, options: string) =>
+  `30 25 0:26 / ${path} rw,nosuid shared:4 - ${type} ${type} rw,${options}`;
+
+describe('the layout of control groups', () => {
+  it('is v2 where the one mount has the controllers', () => {
+    const path = v2Mount('cpuset cpu io memory hugetlb pids');
+    expect(readCgroupLayout(line(path, 'cgroup2', 'nsdelegate'))).toEqual({
+      version: 'v2',
+      usable: { v2: path },
+      hybridMount: null,
+      problem: null,
+    });
+  });
+
+  it('is hybrid where v1 has the controllers and v2 stands beside it', () => {
+    const v2 = v2Mount('hugetlb');
+    const mounts = ['memory', 'pids', 'cpuacct', 'cpu'].map((name) =>
+      line(mkdtempSync(join(root, 'v1-')), 'cgroup', name),
+    );
+    const layout = readCgroupLayout([...mounts, line(v2, 'cgroup2', 'nsdelegate')].join('\n'));
+    expect(layout).toMatchObject({ version: 'hybrid', hybridMount: v2, problem: null });
+  });
+
+  it('is v1 where controllers share a mount and v2 is nowhere', () => {
+    const cpu = mkdtempSync(join(root, 'v1-'));
+    const other = mkdtempSync(join(root, 'v1-'));
+    const layout = readCgroupLayout(
+      [line(cpu, 'cgroup', 'cpu,cpuacct'), line(other, 'cgroup', 'memory,pids')].join('\n'),
+    );
+    expect(layout).toMatchObject({
+      version: 'v1',
+      usable: { v1: { cpu, cpuacct: cpu, memory: other, pids: other } },
+      hybridMount: null,
+    });
+  });
+
+  it.each([
+    ['nothing is mounted', '', /mount cgroup2/],
+    ['v2 lacks the memory controller', line(v2Mount('cpu pids'), 'cgroup2', ''), /memory and pids controllers/],
+    ['v1 lacks the pids controller', line('/nowhere', 'cgroup', 'memory'), /memory and pids controllers/],
+  ])('is unusable where %s, and says what to do', (_, mountinfo, problem) => {
+    const layout = readCgroupLayout(mountinfo);
+    expect(layout).toMatchObject({ version: 'none', usable: null });
+    expect(layout.problem).toMatch(problem);
+  });
+
+  it('is usable on this very host, where the suite runs as root', () => {
+    expect(readCgroupLayout().problem).toBeNull();
+  });
+});

@@ -1,0 +1,138 @@
+/**
+ * A whole provider, tried: its runtime, then real cells in which every language, the ordinary tools and every runtime pack
+ * run a program. It is the same cells that a service makes.
+ */
+import { LANGUAGES, type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { runCanary } from '../canary.ts';
+import { SYSTEM_PACK } from '../packs/pack.ts';
+import type { Cells } from '../preflight.ts';
+import type { Posture, Program } from '../sandbox.ts';
+import { type Finding, fail, type ProviderFinding, pass, warn } from './report.ts';
+import type { Checks, Trial } from './trial.ts';
+
+const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: the one that Debian packages is of 2022";
+const LANGUAGE_FIXES: Readonly<Record<Language, string>> = {
+  python: 'apt-get install --reinstall python3',
+  node: 'apt-get install libstdc++6 libatomic1, which the Node of this service needs',
+  bash: 'apt-get install --reinstall bash',
+};
+
+export interface CellTrialOptions {
+  readonly provider: ProviderFinding['provider'];
+  /** Ids of checks without which no cell can be made. */
+  readonly needs: readonly string[];
+  readonly open: () => Promise<Cells>;
+}
+
+/** Tries one provider from its first cell to its packs. */
+export async function tryCells(checks: Checks, { provider, needs, open }: CellTrialOptions): Promise<ProviderFinding> {
+  const id = `${provider}.cells`;
+  let cells: Cells | undefined;
+  await checks.run([
+    {
+      id,
+      title: `${provider}: cells can be made`,
+      needs,
+      fix: 'see the checks above; `svc doctor` must be run as root',
+      async attempt() {
+        cells = await open();
+        return pass(`as ${cells.backend}`);
+      },
+    },
+  ]);
+  const languages = await tryLanguages(checks, { provider, id, cells });
+  await checks.run([toolsTrial(provider, cells)]);
+  for (const pack of packTrials(provider, cells)) await checks.run([pack]);
+  await cells?.[Symbol.asyncDispose]();
+  return { provider, usable: languages.length > 0, languages };
+}
+
+interface LanguageTrialOptions {
+  readonly provider: string;
+  readonly id: string;
+  readonly cells: Cells | undefined;
+}
+
+async function tryLanguages(checks: Checks, { provider, id, cells }: LanguageTrialOptions): Promise<Language[]> {
+  const idOf = (language: Language) => `${provider}.${language}`;
+  await checks.run(
+    LANGUAGES.map((language) => ({
+      id: idOf(language),
+      title: `${provider}: ${language} runs a program exactly, with its protections observed`,
+      needs: [id],
+      fix: LANGUAGE_FIXES[language],
+      attempt: () => tryLanguage(language, cells as Cells),
+    })),
+  );
+  return LANGUAGES.filter((language) => checks.holds(idOf(language)));
+}
+
+async function tryLanguage(language: Language, cells: Cells): Promise<Finding> {
+  const result = await runCanary(language, () => cells.prepare({ language, runtime: null }));
+  if ('problem' in result) throw new Error(result.problem);
+  return pass(describePosture(result.posture));
+}
+
+/** What was seen of a running cell; every one of these is a condition of its being made at all. */
+function describePosture(posture: Posture): string {
+  const { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs } = posture;
+  const facts = { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs };
+  return Object.entries(facts)
+    .map(([name, value]) => `${name} ${value ?? 'not observed'}`)
+    .join(', ');
+}
+
+/** `ls` and `stat` need calls that an old gVisor does not have. */
+function toolsTrial(provider: string, cells: Cells | undefined): Trial {
+  const fix = provider === 'gvisor' ? CURRENT_RUNSC : 'apt-get install --reinstall coreutils';
+  return {
+    id: `${provider}.tools`,
+    title: `${provider}: ls and stat work`,
+    needs: [`${provider}.bash`],
+    fix,
+    async attempt() {
+      const said = await runBash('ls -ld /usr >/dev/null && stat /usr >/dev/null && echo work', cells as Cells);
+      return said === 'work\n' ? pass('both work') : warn(`they fail: ${said.trim()}`, fix);
+    },
+  };
+}
+
+/** What a small bash program prints, on both streams. */
+async function runBash(code: string, cells: Cells): Promise<string> {
+  await using sandbox = await cells.prepare({ language: 'bash', runtime: null });
+  const program: Program = { language: 'bash', code, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
+  await sandbox.handOver(program);
+  let said = '';
+  sandbox.release((_, records) => {
+    for (const record of records) said += `${record.text}\n`;
+  });
+  await sandbox.collect();
+  return said;
+}
+
+function packTrials(provider: string, cells: Cells | undefined): Trial[] {
+  const leftOut = cells?.packsLeftOut ?? [];
+  const packs = (cells?.runtime_packs ?? []).filter(({ name }) => name !== SYSTEM_PACK);
+  const title = (pack: string) => `${provider}: the runtime pack ${pack} runs its languages`;
+  return [
+    ...leftOut.map(({ pack, problem }) => ({
+      id: `${provider}.pack.${pack.replace(' ', '-')}`,
+      title: title(pack),
+      fix: 'svc packs remove it, then svc packs build it again',
+      attempt: () => fail(problem, 'svc packs remove it, then svc packs build it again'),
+    })),
+    ...packs.map((pack) => ({
+      id: `${provider}.pack.${pack.name}-${pack.version}`,
+      title: title(`${pack.name} ${pack.version}`),
+      fix: `add the packages of the missing interpreter to the recipe of ${pack.name}, and build another version`,
+      attempt: async () => {
+        for (const language of pack.languages) {
+          const prepare = () => (cells as Cells).prepare({ language, runtime: pack.name });
+          const result = await runCanary(language, prepare);
+          if ('problem' in result) throw new Error(`${language}: ${result.problem}`);
+        }
+        return pass(`${pack.languages.join(', ')} run, sha256 ${pack.digest}`);
+      },
+    })),
+  ];
+}

@@ -1,0 +1,73 @@
+/**
+ * Tries every control of this host for real, one at a time, and leaves nothing behind. It only returns data: what to print
+ * and with which exit code to end is for the command line.
+ */
+import { openGvisorCellsOn, openNamespaceCells } from '../oci/open-cells.ts';
+import type { PreflightOptions } from '../preflight.ts';
+import { instanceName } from '../run-directory.ts';
+import { tryCells } from './cell-trials.ts';
+import { CgroupTrials } from './cgroup-trials.ts';
+import { postureOf } from './host-posture.ts';
+import { type HostTrialOptions, hostTrials } from './host-trials.ts';
+import { kernelTrials } from './kernel-trials.ts';
+import type { Check, DoctorReport, ProviderFinding } from './report.ts';
+import { crunTrial, runscTrial, tryPlatforms } from './runtime-trials.ts';
+import { Checks } from './trial.ts';
+
+export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 'packsDirectory' | 'workBytes'> {
+  /** Called with each check as soon as it is made. */
+  readonly onCheck?: (check: Check) => void;
+}
+
+/** A running service of the same data directory is not disturbed; a second doctor of it would be. */
+export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
+  const checks = new Checks(options.onCheck);
+  await checks.run([...hostTrials(options), ...kernelTrials()]);
+  await tryGroups(checks, options);
+  await checks.run([crunTrial(), runscTrial()]);
+  const providers = [await tryGvisor(checks, options), await tryNamespace(checks, options)];
+  return {
+    generated_at: new Date().toISOString(),
+    usable: providers.find(({ usable }) => usable)?.provider ?? null,
+    providers,
+    checks: checks.all,
+    host_posture: await postureOf(checks.all),
+  };
+}
+
+async function tryGroups(checks: Checks, { dataDirectory }: DoctorOptions): Promise<void> {
+  await using groups = new CgroupTrials(instanceName(`${dataDirectory}#doctor`));
+  await checks.run(groups.all);
+}
+
+async function tryGvisor(checks: Checks, options: DoctorOptions): Promise<ProviderFinding> {
+  const preflight = preflightOf(options, 'gvisor');
+  const platform = await tryPlatforms(checks, preflight);
+  return tryCells(checks, {
+    provider: 'gvisor',
+    needs: ['runtime.runsc', 'cgroup.limits'],
+    async open() {
+      if (platform === null) throw new Error('no platform of gVisor starts a cell here');
+      return openGvisorCellsOn(preflight, platform);
+    },
+  });
+}
+
+function tryNamespace(checks: Checks, options: DoctorOptions): Promise<ProviderFinding> {
+  return tryCells(checks, {
+    provider: 'namespace',
+    needs: ['runtime.crun', 'cgroup.limits', 'kernel.namespace.user'],
+    open: () => openNamespaceCells(preflightOf(options, 'namespace')),
+  });
+}
+
+function preflightOf(options: DoctorOptions, choice: 'gvisor' | 'namespace'): PreflightOptions {
+  const { packsDirectory, workBytes, dataDirectory } = options;
+  return {
+    choice,
+    dataDirectory: `${dataDirectory}#doctor-${choice}`,
+    packsDirectory,
+    workBytes,
+    hostPostureSha256: null,
+  };
+}

@@ -1,0 +1,94 @@
+/** The kernel's controls that a cell is made of, each tried on a process of its own. They change nothing of the host. */
+import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { probed } from './probe.ts';
+import { type Finding, fail, pass } from './report.ts';
+import type { Trial } from './trial.ts';
+
+const isRoot = process.getuid?.() === 0;
+const ROOT_FIX = 'run as root: only root makes the namespaces and mounts of a cell';
+const NAMESPACE_FIX = isRoot
+  ? 'in a container, start it privileged, or with CAP_SYS_ADMIN and without a seccomp profile of its own'
+  : ROOT_FIX;
+const USER_FIX = isRoot
+  ? 'allow user namespaces: sysctl -w user.max_user_namespaces=15000, and kernel.unprivileged_userns_clone=1 where there is one'
+  : ROOT_FIX;
+/** A pair of host users as a cell gets them; none that a user database hands out. */
+const HOST_UID = 0x70000000;
+const TMPFS_BYTES = 1024 * 1024;
+const TMPFS_INODES = 16;
+
+/** In the order in which a cell needs them. */
+export function kernelTrials(): Trial[] {
+  return [
+    {
+      id: 'kernel.namespace.user',
+      title: 'user namespace with two users mapped',
+      fix: USER_FIX,
+      attempt: async () =>
+        expect(await probed('user', String(HOST_UID)), `user 1000 inside is user ${HOST_UID + 1} outside`, USER_FIX),
+    },
+    ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map(namespaceTrial),
+    {
+      id: 'kernel.mounts',
+      title: 'private mounts and a tmpfs of bounded size',
+      needs: ['kernel.namespace.mount'],
+      fix: NAMESPACE_FIX,
+      attempt: tryPrivateMount,
+    },
+    {
+      id: 'kernel.network',
+      title: 'no network but a loopback',
+      needs: ['kernel.namespace.network'],
+      fix: NAMESPACE_FIX,
+      attempt: async () =>
+        expect(await probed('network'), 'interfaces lo, a connection fails (Network is unreachable)', NAMESPACE_FIX),
+    },
+    {
+      id: 'kernel.seccomp',
+      title: 'a seccomp filter refuses a call with an ordinary error',
+      fix: 'run a kernel with CONFIG_SECCOMP_FILTER=y',
+      attempt: async () =>
+        expect(
+          await probed('seccomp'),
+          'mode 2, the refused call gives: Operation not permitted',
+          'run a kernel with CONFIG_SECCOMP_FILTER=y',
+        ),
+    },
+    {
+      id: 'kernel.no_new_privileges',
+      title: 'new privileges can be given up for good',
+      fix: 'run Linux 3.5 or newer',
+      attempt: async () =>
+        expect(await probed('no_new_privileges'), 'held 1, and it cannot be undone', 'run Linux 3.5 or newer'),
+    },
+  ];
+}
+
+function namespaceTrial(kind: string): Trial {
+  const wanted = kind === 'pid' ? 'an own namespace, process 1' : 'an own namespace';
+  return {
+    id: `kernel.namespace.${kind}`,
+    title: `${kind} namespace`,
+    fix: NAMESPACE_FIX,
+    attempt: async () => expect(await probed('namespace', kind), wanted, NAMESPACE_FIX),
+  };
+}
+
+/** The mount must bound what is written, and must not be seen outside. */
+async function tryPrivateMount(): Promise<Finding> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
+  try {
+    const said = await probed('mount', directory);
+    const seenOutside = readdirSync(directory);
+    if (seenOutside.length > 0) return fail('the mount is seen outside of its namespace', NAMESPACE_FIX);
+    return expect(said, `${TMPFS_BYTES} bytes and ${TMPFS_INODES - 1} files until full`, NAMESPACE_FIX);
+  } finally {
+    rmdirSync(directory);
+  }
+}
+
+function expect(said: string, wanted: string, fix: string): Finding {
+  return said === wanted ? pass(said) : fail(said, fix);
+}

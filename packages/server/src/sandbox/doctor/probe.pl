@@ -1,0 +1,204 @@
+# Tries one control of the kernel on itself, in a process that exists for this alone, and says in one line what came of it.
+# Whatever it makes (namespaces, mounts, a filter) ends with it.
+#
+# Arguments: CGROUP_PROCS... -- TRIAL ARGUMENT...   The process joins the groups first.
+# Exit code 0 and a line on standard output; or 1 and a line on standard error that says which call failed, and how.
+use strict;
+use warnings;
+use POSIX ();
+
+my %NUMBER = (
+    x86_64  => { getpriority => 140, mount => 165, prctl => 157, unshare => 272 },
+    aarch64 => { getpriority => 141, mount => 40,  prctl => 167, unshare => 97 },
+);
+my $call = $NUMBER{ (POSIX::uname())[4] } or fail('this machine is neither x86_64 nor aarch64');
+my %FLAG = (
+    mount => 0x20000, cgroup => 0x2000000, uts => 0x4000000, ipc => 0x8000000,
+    user  => 0x10000000, pid => 0x20000000, network => 0x40000000,
+);
+my %LINK = (mount => 'mnt', network => 'net');
+my ($PR_SET_SECCOMP, $PR_SET_PDEATHSIG, $PR_SET_NO_NEW_PRIVS, $PR_GET_NO_NEW_PRIVS) = (22, 1, 38, 39);
+my %TRIAL = (
+    namespace         => \&namespace,
+    user              => \&user_namespace,
+    mount             => \&private_mount,
+    network           => \&network,
+    seccomp           => \&seccomp,
+    no_new_privileges => \&no_new_privileges,
+    allocate          => \&allocate,
+    fork              => \&fork_until_refused,
+    wait              => \&wait_with_child,
+);
+
+$| = 1;
+syscall($call->{prctl}, $PR_SET_PDEATHSIG, 9, 0, 0, 0);
+while (@ARGV && $ARGV[0] ne '--') { write_file(shift @ARGV, $$) }
+shift @ARGV;
+my $name = shift @ARGV;
+my $trial = $TRIAL{ $name // '' } or fail('no such trial');
+print $trial->(@ARGV), "\n";
+POSIX::_exit(0);
+
+sub namespace {
+    my ($kind) = @_;
+    my $link = "/proc/self/ns/" . ($LINK{$kind} // $kind);
+    my $before = readlink($link) // fail("readlink $link: $!");
+    unshare($FLAG{$kind});
+    return in_child(sub { (readlink($link) eq $before ? 'the same namespace' : 'an own namespace') . ", process $$" })
+        if $kind eq 'pid';    # The caller's children are the ones in it.
+    return readlink($link) eq $before ? 'the same namespace' : 'an own namespace';
+}
+
+# The mapping of a cell: root and one user inside, two users that own nothing outside.
+sub user_namespace {
+    my ($root) = @_;
+    pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
+    pipe(my $go_read,    my $go_write)    or fail("pipe: $!");
+    pipe(my $said_read,  my $said_write)  or fail("pipe: $!");
+    my $child = fork() // fail("fork: $!");
+    if ($child == 0) {
+        close $go_write;
+        unshare($FLAG{user});
+        syswrite($ready_write, 'r');
+        sysread($go_read, my $go, 1) or POSIX::_exit(1);
+        POSIX::setgid(1000) && POSIX::setuid(1000) or fail("setuid: $!");
+        syswrite($said_write, "$<");
+        sysread($go_read, $go, 1);
+        POSIX::_exit(0);
+    }
+    close $_ for $ready_write, $go_read, $said_write;
+    sysread($ready_read, my $ready, 1) or fail_with_child($child);
+    my $map = "0 $root 1\n1000 " . ($root + 1) . " 1\n";
+    write_file("/proc/$child/$_", $map) for qw(uid_map gid_map);
+    syswrite($go_write, 'g');
+    sysread($said_read, my $inside, 16) or fail_with_child($child);
+    my ($outside) = slurp("/proc/$child/status") =~ /^Uid:\s+(\d+)/m;
+    close $go_write;
+    waitpid($child, 0);
+    return "user $inside inside is user $outside outside";
+}
+
+sub private_mount {
+    my ($directory) = @_;
+    unshare($FLAG{mount});
+    mount('none', '/', '', 0x44000, '');                                          # MS_REC | MS_PRIVATE
+    mount('tmpfs', $directory, 'tmpfs', 2 | 4 | 8, 'size=1048576,nr_inodes=16');    # MS_NOSUID | MS_NODEV | MS_NOEXEC
+    open(my $file, '>', "$directory/file") or fail("open: $!");
+    my ($written, $chunk) = (0, 'x' x 65536);
+    while ($written < 4 * 1048576) {
+        my $count = syswrite($file, $chunk) // last;
+        $written += $count;
+    }
+    close $file;
+    unlink "$directory/file";
+    my $files = 0;
+    $files++ while $files < 64 && open(my $new, '>', "$directory/$files");
+    return "$written bytes and $files files until full";
+}
+
+sub network {
+    require Socket;
+    unshare($FLAG{network});
+    my @names = slurp('/proc/self/net/dev') =~ /^\s*([^\s:|]+):/mg;
+    socket(my $socket, Socket::PF_INET(), Socket::SOCK_STREAM(), 0) or fail("socket: $!");
+    my $reached = connect($socket, Socket::pack_sockaddr_in(80, Socket::inet_aton('192.0.2.1')));    # TEST-NET-1, RFC 5737
+    return "interfaces @names, a connection " . ($reached ? 'succeeds' : "fails ($!)");
+}
+
+# A filter that refuses one harmless call, as a cell's refuses many.
+sub seccomp {
+    syscall($call->{prctl}, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or fail("prctl(PR_SET_NO_NEW_PRIVS): $!");
+    my $filter = join '',
+        pack('SCCL', 0x20, 0, 0, 0),                         # A = the call's number
+        pack('SCCL', 0x15, 0, 1, $call->{getpriority}),      # where it is getpriority
+        pack('SCCL', 0x06, 0, 0, 0x00050000 | 1),            # refuse with EPERM
+        pack('SCCL', 0x06, 0, 0, 0x7fff0000);                # else allow
+    my $program = pack('S x6 P', 4, $filter);
+    syscall($call->{prctl}, $PR_SET_SECCOMP, 2, $program, 0, 0) == 0 or fail("prctl(PR_SET_SECCOMP): $!");
+    my $answer = syscall($call->{getpriority}, 0, 0);
+    my $error = $answer < 0 ? "$!" : 'no error';
+    my ($mode) = slurp('/proc/self/status') =~ /^Seccomp:\s+(\d+)/m;
+    return "mode $mode, the refused call gives: $error";
+}
+
+sub no_new_privileges {
+    syscall($call->{prctl}, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or fail("prctl(PR_SET_NO_NEW_PRIVS): $!");
+    my $undone = syscall($call->{prctl}, $PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0;
+    my $held = syscall($call->{prctl}, $PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    return "held $held, and " . ($undone ? 'it can be undone' : 'it cannot be undone');
+}
+
+sub allocate {
+    my ($bytes) = @_;
+    my $memory = 'x' x $bytes;
+    return length($memory) . ' bytes';
+}
+
+sub fork_until_refused {
+    my ($most) = @_;
+    my @children;
+    my $error = 'no error';
+    while (@children < $most) {
+        my $child = fork();
+        if (!defined $child) { $error = "$!"; last }
+        if ($child == 0) { sleep 60; POSIX::_exit(0) }
+        push @children, $child;
+    }
+    kill 'KILL', @children;
+    waitpid($_, 0) for @children;
+    return scalar(@children) . " children, then: $error";
+}
+
+sub wait_with_child {
+    my $child = fork() // fail("fork: $!");
+    print "waiting\n" if $child;
+    sleep 60;
+    POSIX::_exit(0);
+}
+
+sub in_child {
+    my ($work) = @_;
+    pipe(my $read, my $write) or fail("pipe: $!");
+    my $child = fork() // fail("fork: $!");
+    if ($child == 0) { syswrite($write, $work->()); POSIX::_exit(0) }
+    close $write;
+    sysread($read, my $said, 4096) or fail_with_child($child);
+    waitpid($child, 0);
+    return $said;
+}
+
+sub unshare {
+    my ($flag) = @_;
+    syscall($call->{unshare}, $flag) == 0 or fail("unshare: $!");
+}
+
+sub mount {
+    my ($source, $target, $type, $flags, $data) = @_;
+    # syscall() takes a string as its address and a number as itself: the types must stay what they are.
+    syscall($call->{mount}, "$source", "$target", "$type", 0 + $flags, "$data") == 0 or fail("mount $target: $!");
+}
+
+sub write_file {
+    my ($path, $text) = @_;
+    open(my $handle, '>', $path)       or fail("cannot open $path: $!");
+    syswrite($handle, $text)           or fail("cannot write $path: $!");
+    close($handle)                     or fail("cannot write $path: $!");
+}
+
+sub slurp {
+    my ($path) = @_;
+    open(my $handle, '<', $path) or fail("cannot open $path: $!");
+    local $/;
+    return scalar <$handle>;
+}
+
+sub fail_with_child {
+    my ($child) = @_;
+    waitpid($child, 0);
+    POSIX::_exit(1);    # The child has said why.
+}
+
+sub fail {
+    print STDERR "$_[0]\n";
+    POSIX::_exit(1);
+}

@@ -1,0 +1,82 @@
+/** Trying one control: bounded in time, never throwing, and not at all where what it needs did not pass. */
+import type { Check, Finding } from './report.ts';
+
+const TRIAL_MILLISECONDS_MAX = 20_000;
+
+/** A control that can be tried. */
+export interface Trial {
+  readonly id: string;
+  readonly title: string;
+  /** Ids of checks that must have passed, with or without a warning. */
+  readonly needs?: readonly string[];
+  /** What to do where the trial throws or does not end. */
+  readonly fix: string;
+  /** Rejects with what was seen where the control does not hold. */
+  attempt(): Promise<Finding> | Finding;
+}
+
+/** Tries controls one at a time and keeps what came of each. */
+export class Checks {
+  readonly #done = new Map<string, Check>();
+  readonly #onCheck: (check: Check) => void;
+
+  constructor(onCheck: (check: Check) => void = () => {}) {
+    this.#onCheck = onCheck;
+  }
+
+  get all(): readonly Check[] {
+    return [...this.#done.values()];
+  }
+
+  /** Whether a check was made and passed without a warning. */
+  passed(id: string): boolean {
+    return this.#done.get(id)?.result === 'pass';
+  }
+
+  /** Whether a check was made and did not fail. */
+  holds(id: string): boolean {
+    const result = this.#done.get(id)?.result;
+    return result === 'pass' || result === 'warn';
+  }
+
+  /** One after the other, in this order. */
+  async run(trials: readonly Trial[]): Promise<void> {
+    for (const trial of trials) await this.#run(trial);
+  }
+
+  /** As `run`, and with the same outcome, but trials that need no other are made at the same time. */
+  async runTogether(trials: readonly Trial[]): Promise<void> {
+    await Promise.all(trials.filter(({ needs = [] }) => needs.length === 0).map((trial) => this.#run(trial)));
+    await Promise.all(trials.filter(({ needs = [] }) => needs.length > 0).map((trial) => this.#run(trial)));
+  }
+
+  async #run(trial: Trial): Promise<void> {
+    const missing = (trial.needs ?? []).find((id) => !this.holds(id));
+    const finding = missing === undefined ? await tryIt(trial) : notTried(missing);
+    const check = { id: trial.id, title: trial.title, ...finding };
+    this.#done.set(trial.id, check);
+    this.#onCheck(check);
+  }
+}
+
+async function tryIt(trial: Trial): Promise<Finding> {
+  const { promise: tooLong, resolve } = Promise.withResolvers<Finding>();
+  const seconds = TRIAL_MILLISECONDS_MAX / 1000;
+  const give = () => resolve({ result: 'fail', observed: `did not end within ${seconds} s`, fix: trial.fix });
+  const deadline = setTimeout(give, TRIAL_MILLISECONDS_MAX);
+  try {
+    return await Promise.race([trial.attempt(), tooLong]);
+  } catch (error) {
+    return { result: 'fail', observed: oneLine((error as Error).message), fix: trial.fix };
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+function notTried(missing: string): Finding {
+  return { result: 'not_tried', observed: `needs ${missing}`, fix: null };
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, 500);
+}

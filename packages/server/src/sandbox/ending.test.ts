@@ -1,0 +1,68 @@
+import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { describe, expect, it } from 'vitest';
+import { type EndingFacts, endingOf, parseWaitStatus, violationsOf } from './ending.ts';
+
+const exited: EndingFacts = {
+  stopCause: null,
+  breach: null,
+  oomKills: 0,
+  status: { exitCode: 0 },
+  isCpuTimeUsedUp: false,
+  diagnostics: '',
+};
+const signaled = (signal: string, isCpuTimeUsedUp: boolean): Partial<EndingFacts> => ({
+  status: { signal },
+  isCpuTimeUsedUp,
+});
+const counters = { wallMilliseconds: 1234.5678, cpuMilliseconds: 987.6543, processesRefused: 0 };
+
+describe('how a program ended', () => {
+  it.each<[string, Partial<EndingFacts>, string]>([
+    ['a memory kill outranks everything, even a parent that exits 0', { oomKills: 1 }, 'memory_limit'],
+    ['a memory kill outranks a limit that was reached after it', { oomKills: 1, breach: 'wall_limit' }, 'memory_limit'],
+    ['a memory kill outranks a cancellation', { oomKills: 1, stopCause: 'cancelled' }, 'memory_limit'],
+    ['a limit outranks what process 1 reports', { breach: 'cpu_limit' }, 'cpu_limit'],
+    ['a stop outranks what process 1 reports', { stopCause: 'server_shutdown' }, 'stopped'],
+    ['an end that nobody saw is a failure of the runtime', { status: null }, 'runtime_failed'],
+    ['the kernel ending one process for CPU time is the CPU limit', signaled('SIGXCPU', true), 'cpu_limit'],
+    ['a program that sends itself SIGXCPU with time to spare reached no limit', signaled('SIGXCPU', false), 'signaled'],
+    ['any other signal is of its own making', { status: { signal: 'SIGKILL' } }, 'signaled'],
+    ['an exit code of 137 is an exit code', { status: { exitCode: 137 } }, 'exited'],
+  ])('%s', (_, facts, kind) => {
+    expect(endingOf({ ...exited, ...facts }).kind).toBe(kind);
+  });
+});
+
+describe('the report of process 1', () => {
+  it.each([
+    ['exited 0\n', { exitCode: 0 }],
+    ['exited 255\n', { exitCode: 255 }],
+    ['signaled 6\n', { signal: 'SIGABRT' }],
+    ['signaled 29\n', { signal: 'SIGIO' }],
+    ['signaled 34\n', { signal: 'SIG34' }],
+    ['', null],
+    ['exited\n', null],
+    ['exited 0', null],
+    ['exited 0\nexited 1\n', null],
+  ])('%j is read as %j', (report, status) => {
+    expect(parseWaitStatus(report)).toEqual(status);
+  });
+});
+
+it('every limit that ended a program is a violation with the limit and what was observed', () => {
+  const violations = (['wall_limit', 'cpu_limit', 'memory_limit'] as const).flatMap((kind) =>
+    violationsOf({ kind }, counters, LIMIT_DEFAULTS),
+  );
+  expect(violations.map(({ type, limit, observed }) => ({ type, limit, observed }))).toEqual([
+    { type: 'wall_time', limit: 10, observed: 1.235 },
+    { type: 'cpu_time', limit: 5, observed: 0.988 },
+    { type: 'memory', limit: 256, observed: undefined },
+  ]);
+});
+
+it('a refused process is a violation, however the program ended', () => {
+  const refused = { ...counters, processesRefused: 3 };
+  expect(violationsOf({ kind: 'exited', exit_code: 0 }, refused, LIMIT_DEFAULTS)).toMatchObject([
+    { type: 'pids', limit: 64 },
+  ]);
+});

@@ -1,0 +1,98 @@
+/**
+ * How a program ended and what it breached, told from the facts: who killed it, what the kernel counted, and what
+ * process 1 of its cell reported. An exit code alone decides nothing: a program may exit 137 as it likes.
+ */
+import { constants } from 'node:os';
+import type { RequestedLimits, Violation } from '@svc/protocol';
+import type { Ending, StopCause } from './sandbox.ts';
+import type { Breach } from './watch.ts';
+
+/** How the program's own process ended, from waitpid(2). */
+export type WaitStatus = { readonly exitCode: number } | { readonly signal: string };
+
+/** Everything known of an end. `status` is null where nobody lived to see it. */
+export interface EndingFacts {
+  readonly stopCause: StopCause | null;
+  readonly breach: Breach | null;
+  readonly oomKills: number;
+  readonly status: WaitStatus | null;
+  /** Whether the tree has used the CPU time it may use: without that, SIGXCPU is a signal of the program's own making. */
+  readonly isCpuTimeUsedUp: boolean;
+  /** What an operator should read where the runtime failed. */
+  readonly diagnostics: string;
+}
+
+/** What was counted while the program ran. */
+export interface Counters {
+  readonly wallMilliseconds: number;
+  readonly cpuMilliseconds: number;
+  readonly processesRefused: number;
+}
+
+/** Some numbers have two names (SIGABRT is SIGIOT too): the first one listed is the one that people know. */
+const SIGNAL_NAMES = new Map(
+  Object.entries(constants.signals)
+    .reverse()
+    .map(([name, number]) => [number, name]),
+);
+
+/** Any memory kill outranks all else, because whatever came after it may be its consequence. */
+export function endingOf(facts: EndingFacts): Ending {
+  if (facts.oomKills > 0) return { kind: 'memory_limit' };
+  if (facts.breach !== null) return { kind: facts.breach };
+  if (facts.stopCause !== null) return { kind: 'stopped', cause: facts.stopCause };
+  if (facts.status === null)
+    return { kind: 'runtime_failed', message: facts.diagnostics || 'its end was not observed' };
+  if ('exitCode' in facts.status) return { kind: 'exited', exit_code: facts.status.exitCode };
+  const { signal } = facts.status;
+  return signal === 'SIGXCPU' && facts.isCpuTimeUsedUp ? { kind: 'cpu_limit' } : { kind: 'signaled', signal };
+}
+
+/** Reads what process 1 of a cell wrote: `exited CODE` or `signaled NUMBER` on one line; null for anything else. */
+export function parseWaitStatus(report: string): WaitStatus | null {
+  const [, how, value] = report.match(/^(exited|signaled) (\d+)\n$/) ?? [];
+  if (how === undefined) return null;
+  return how === 'exited' ? { exitCode: Number(value) } : { signal: SIGNAL_NAMES.get(Number(value)) ?? `SIG${value}` };
+}
+
+/** The breaches of an end, in the words of the `violation` event. */
+export function violationsOf(ending: Ending, counters: Counters, limits: RequestedLimits): Violation[] {
+  const violations: Violation[] = [];
+  const add = (violation: Violation): void => void violations.push(violation);
+  if (counters.processesRefused > 0) {
+    const message = `a new process was refused: ${limits.max_pids} may be alive at once`;
+    add({ type: 'pids', message, limit: limits.max_pids });
+  }
+  if (ending.kind === 'memory_limit') {
+    add({ type: 'memory', message: `more than ${limits.mem_mb} MiB of memory were needed`, limit: limits.mem_mb });
+  }
+  if (ending.kind === 'wall_limit') {
+    const observed = counters.wallMilliseconds / 1000;
+    add({
+      type: 'wall_time',
+      message: 'the wall clock ran out',
+      limit: limits.wall_seconds,
+      observed: thousandths(observed),
+    });
+  }
+  if (ending.kind === 'cpu_limit') {
+    const observed = counters.cpuMilliseconds / 1000;
+    add({
+      type: 'cpu_time',
+      message: 'the CPU time ran out',
+      limit: limits.cpu_seconds,
+      observed: thousandths(observed),
+    });
+  }
+  if (ending.kind === 'signaled' && ending.signal === 'SIGXFSZ') {
+    add({ type: 'file_size', message: `a file grew past ${limits.max_file_mb} MiB`, limit: limits.max_file_mb });
+  }
+  if (ending.kind === 'signaled' && ending.signal === 'SIGSYS') {
+    add({ type: 'syscall', message: 'a system call was made through an entry point that is closed' });
+  }
+  return violations;
+}
+
+function thousandths(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

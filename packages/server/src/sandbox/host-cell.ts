@@ -1,0 +1,260 @@
+/**
+ * The development subprocess: a program on the bare host, for machines where no sandbox runs. It isolates nothing and says
+ * so. Only the wall clock is held. It is used only where an operator asks for it by name.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { chownSync, mkdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import type { ExecutorOutput, Language, StreamName } from '@svc/protocol';
+import { type EndingFacts, endingOf, violationsOf, type WaitStatus } from './ending.ts';
+import { capabilitiesOf, parseStatus, seccompOf } from './oci/guest-report.ts';
+import { OutputCapture } from './output.ts';
+import { EXEC_WITH_PIPES, PERL, type Pipes, spawnWithPipes } from './pipes.ts';
+import {
+  BootstrapError,
+  type Collection,
+  type HeldLimits,
+  type OutputSink,
+  type Posture,
+  type Program,
+  type Sandbox,
+  type StopCause,
+  unreadyPosture,
+} from './sandbox.ts';
+import { Workspace } from './workspace.ts';
+
+const READY_MILLISECONDS_MAX = 10_000;
+/** How long output may go on after everything we can kill is dead: a daemon that left the group keeps its pipe open. */
+const DRAIN_MILLISECONDS_MAX = 1000;
+
+export interface HostCellOptions {
+  readonly language: Language;
+  /** The interpreter and its launcher. */
+  readonly command: readonly string[];
+  /** The cell's own directory, which does not exist yet. */
+  readonly directory: string;
+  /** The user to become; null where the service is not root and stays who it is. */
+  readonly uid: number | null;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export class HostCell implements Sandbox {
+  readonly language: Language;
+  readonly #options: HostCellOptions;
+  #posture: Posture = unreadyPosture('subprocess', HOST_IDENTITY);
+  #pipes: Pipes | undefined;
+  #workspace: Workspace | undefined;
+  #child: ChildProcess | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #status: WaitStatus | undefined;
+  #program: Program | undefined;
+  #captures: Record<StreamName, OutputCapture> | undefined;
+  #startedAt = 0;
+  #wall: NodeJS.Timeout | undefined;
+  #facts: Pick<EndingFacts, 'breach' | 'stopCause'> = { breach: null, stopCause: null };
+
+  private constructor(options: HostCellOptions) {
+    this.language = options.language;
+    this.#options = options;
+  }
+
+  /** Starts the interpreter and waits until it waits. Rejects with `BootstrapError`. */
+  static async prepare(options: HostCellOptions): Promise<HostCell> {
+    const cell = new HostCell(options);
+    try {
+      await cell.#bootstrap();
+      return cell;
+    } catch (error) {
+      await cell[Symbol.asyncDispose]();
+      const posture = unreadyPosture('subprocess', HOST_IDENTITY);
+      throw new BootstrapError('bootstrap', (error as Error).message, posture, { cause: error });
+    }
+  }
+
+  get posture(): Posture {
+    return this.#posture;
+  }
+
+  handOver(program: Program): Promise<HeldLimits> {
+    this.#program = program;
+    this.#workspace?.fill(program);
+    const { wall_seconds } = program.limits;
+    return Promise.resolve({
+      effective_limits: { wall_seconds, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null },
+      limit_enforcement: { wall_seconds: true, cpu_seconds: false, mem_mb: false, max_pids: false, max_file_mb: false },
+    });
+  }
+
+  release(sink: OutputSink): void {
+    const { pipes, program, child } = this.#handedOver();
+    this.#captures = {
+      stdout: new OutputCapture((records) => sink('stdout', records)),
+      stderr: new OutputCapture((records) => sink('stderr', records)),
+    };
+    pipes.stdout.on('data', (chunk: Buffer) => this.#captures?.stdout.write(chunk));
+    pipes.stderr.on('data', (chunk: Buffer) => this.#captures?.stderr.write(chunk));
+    this.#startedAt = performance.now();
+    this.#wall = setTimeout(
+      () => this.#end({ breach: 'wall_limit', stopCause: null }),
+      program.limits.wall_seconds * 1000,
+    );
+    (child.stdio[3] as Socket).end(`${program.limits.mem_mb}\n`);
+    if (program.stdin === null) pipes.stdin.end();
+    else pipes.stdin.end(program.stdin);
+  }
+
+  stop(cause: StopCause): void {
+    this.#end({ breach: null, stopCause: cause });
+  }
+
+  async collect(): Promise<Collection> {
+    const { pipes, program } = this.#handedOver();
+    await this.#exited;
+    clearTimeout(this.#wall);
+    const wallMilliseconds = performance.now() - this.#startedAt;
+    this.#killGroup();
+    await drained(pipes);
+    const status = this.#status ?? null;
+    const ending = endingOf({ ...this.#facts, oomKills: 0, status, isCpuTimeUsedUp: false, diagnostics: '' });
+    const counters = { wallMilliseconds, cpuMilliseconds: 0, processesRefused: 0 };
+    const outputs = this.#workspace?.collect(program.outputs) ?? { artifacts: [], violations: [] };
+    return {
+      ending,
+      usage: { wall_ms: Math.round(wallMilliseconds), cpu_ms: null, memory_peak_bytes: null },
+      output: this.#endOutput(),
+      violations: [...violationsOf(ending, counters, program.limits), ...outputs.violations],
+      artifacts: outputs.artifacts,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#wall);
+    this.#killGroup();
+    await this.#exited;
+    this.#pipes?.destroy();
+    this.#workspace?.[Symbol.dispose]();
+    this.#workspace = undefined;
+    await rm(this.#options.directory, { recursive: true, force: true });
+  }
+
+  async #bootstrap(): Promise<void> {
+    const { directory, uid } = this.#options;
+    const work = join(directory, 'work');
+    for (const path of [work, join(work, 'input'), join(work, 'output')]) mkdirSync(path, { recursive: true });
+    if (uid !== null) for (const path of [work, join(work, 'output')]) chownSync(path, uid, uid);
+    this.#workspace = new Workspace(work);
+    const child = await this.#start(work);
+    await ready(child);
+    this.#posture = observeHost(child.pid as number);
+  }
+
+  async #start(work: string): Promise<ChildProcess> {
+    const { command, uid, environment } = this.#options;
+    const user = uid === null ? {} : { uid, gid: uid };
+    const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe'] as const, ...user };
+    const { child, pipes } = spawnWithPipes([PERL, EXEC_WITH_PIPES, ...command], settings);
+    this.#child = child;
+    this.#exited = new Promise((resolve) => {
+      child.once('error', () => resolve());
+      child.once('exit', (code, signal) => {
+        const isOver = !isThere(child.pid as number);
+        this.#status = isOver && signal === null ? { exitCode: code ?? 0 } : { signal: signal ?? 'SIGKILL' };
+        if (!isOver) this.#killGroup();
+        resolve();
+      });
+    });
+    (child.stdio[3] as Socket).on('error', () => {}); // The launcher may be dead already: its exit says so.
+    this.#pipes = await pipes;
+    return child;
+  }
+
+  #handedOver(): { pipes: Pipes; program: Program; child: ChildProcess } {
+    if (this.#pipes === undefined || this.#program === undefined || this.#child === undefined) {
+      throw new Error('a program must be handed over first');
+    }
+    return { pipes: this.#pipes, program: this.#program, child: this.#child };
+  }
+
+  #end(facts: Pick<EndingFacts, 'breach' | 'stopCause'>): void {
+    if (this.#facts.breach !== null || this.#facts.stopCause !== null) return;
+    this.#facts = facts;
+    this.#killGroup();
+  }
+
+  /** Everything that did not leave the program's process group. A daemon that did survives: nothing here can hold it. */
+  #killGroup(): void {
+    const pid = this.#child?.pid;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  #endOutput(): ExecutorOutput {
+    const captures = this.#captures as Record<StreamName, OutputCapture>;
+    return { stdout: captures.stdout.end(), stderr: captures.stderr.end() };
+  }
+}
+
+const HOST_IDENTITY = { name: 'host', version: null, platform: null };
+
+/**
+ * Whether a process that Node says has exited is there all the same: one that asked to be traced, and stopped, is told as an
+ * exit with code 0 (waitpid(2) tells a tracer of stops). It is ended; Node never reaps it.
+ */
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+/** Resolves when the launcher has said that its interpreter is up and waiting. */
+async function ready(child: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const deadline = setTimeout(() => reject(new Error('the interpreter is not ready in time')), READY_MILLISECONDS_MAX);
+  child.once('error', reject);
+  child.once('exit', () => reject(new Error('the interpreter ended before it was ready')));
+  (child.stdio[4] as Socket).once('data', () => resolve());
+  await promise.finally(() => clearTimeout(deadline));
+}
+
+/** Nothing is isolated here; what can be read of the process itself is still said. */
+function observeHost(pid: number): Posture {
+  const status = readStatus(pid);
+  const noNewPrivileges = status.get('NoNewPrivs');
+  return {
+    ...unreadyPosture('subprocess', HOST_IDENTITY),
+    bootstrap_ready: true,
+    isolation_class: 'none',
+    seccomp: seccompOf(status),
+    no_new_privileges: noNewPrivileges === undefined ? null : noNewPrivileges === '1',
+    capabilities: capabilitiesOf(status),
+    network_allowed: true,
+    networking: 'host',
+  };
+}
+
+/** Empty where the host has no /proc. */
+function readStatus(pid: number): ReadonlyMap<string, string> {
+  try {
+    return parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return new Map();
+  }
+}
+
+/** Waits for the end of both streams, and gives up on them when a survivor keeps one open for too long. */
+async function drained(pipes: Pipes): Promise<void> {
+  const deadline = setTimeout(() => pipes.destroy(), DRAIN_MILLISECONDS_MAX);
+  await pipes.drained;
+  clearTimeout(deadline);
+  pipes.destroy();
+}

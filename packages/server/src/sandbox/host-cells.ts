@@ -1,0 +1,78 @@
+/** Makes development subprocesses: finds the host's interpreters and gives every program a directory of its own. */
+import { randomUUID } from 'node:crypto';
+import { accessSync, chmodSync, constants, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { HostCell } from './host-cell.ts';
+import { ENVIRONMENT, heapMb } from './oci/bundle.ts';
+import type { Cells, PreflightOptions } from './preflight.ts';
+import { BootstrapError, unreadyPosture } from './sandbox.ts';
+
+const GUEST = fileURLToPath(new URL('./oci/guest/', import.meta.url));
+/** Where a service started by root goes when it runs programs: the user that owns nothing. */
+const NOBODY = 65534;
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
+
+/** Cells without isolation, each a process of the host. Only what an operator names gets here. */
+export async function openHostCells(_options: PreflightOptions): Promise<Cells> {
+  const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
+  chmodSync(root, 0o711);
+  const environment = environmentIn(root);
+  const live = new Set<HostCell>();
+  return {
+    backend: 'subprocess',
+    runtime_packs: [],
+    packsLeftOut: [],
+    async prepare({ language }) {
+      const directory = join(root, randomUUID());
+      const uid = process.getuid?.() === 0 ? NOBODY : null;
+      const cell = await HostCell.prepare({ language, command: commandOf(language), directory, uid, environment });
+      live.add(cell);
+      return cell;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...live].map((cell) => cell[Symbol.asyncDispose]()));
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An explicit list: nothing of the service's own environment reaches a program. */
+function environmentIn(root: string): Readonly<Record<string, string>> {
+  const fixed = Object.fromEntries(ENVIRONMENT.map((entry) => entry.split('=', 2) as [string, string]));
+  return { ...fixed, PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };
+}
+
+function commandOf(language: Language): readonly string[] {
+  switch (language) {
+    case 'python':
+      return [find('python3'), '-I', '-u', join(GUEST, 'launch.py')];
+    case 'node':
+      return [process.execPath, `--max-old-space-size=${heapMb(LIMIT_DEFAULTS.mem_mb)}`, join(GUEST, 'launch.cjs')];
+    case 'bash':
+      return ['/bin/bash', '--norc', '--noprofile', join(GUEST, 'launch.sh')];
+    default:
+      return language satisfies never;
+  }
+}
+
+function find(name: string): string {
+  for (const directory of SEARCH_PATH.split(delimiter)) {
+    const path = join(directory, name);
+    if (isExecutable(path)) return path;
+  }
+  const posture = unreadyPosture('subprocess', { name: 'host', version: null, platform: null });
+  throw new BootstrapError('start', `${name} is not installed`, posture);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

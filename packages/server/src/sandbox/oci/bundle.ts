@@ -1,0 +1,159 @@
+/**
+ * The one hardened OCI configuration that crun and runsc both run. It is a pure function of its options: what it says is
+ * only what was asked for; what was really on is observed from the running cell.
+ */
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp.ts';
+
+/** The user a program runs as inside its cell. */
+export const JOB_UID = 1000;
+
+/** Where things are inside a cell. `/svc` holds only our own, read-only. */
+export const GUEST = { work: '/work', report: '/svc/report', guest: '/svc/guest', node: '/opt/svc/bin/node' } as const;
+
+/** The fixed environment of a program: all of it in the `system` pack. */
+export const ENVIRONMENT: readonly string[] = [
+  'PATH=/opt/svc/bin:/usr/local/bin:/usr/bin:/bin',
+  'HOME=/tmp',
+  'LANG=C.UTF-8',
+  'PYTHONUNBUFFERED=1',
+  'MPLCONFIGDIR=/tmp/matplotlib',
+];
+
+/** What waits in a cell for its one program, by language. `/opt/svc/bin/node` is the Node that the service runs on. */
+const INTERPRETERS: Readonly<Record<Language, readonly string[]>> = {
+  python: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/launch.py`],
+  node: [GUEST.node, `--max-old-space-size=${heapMb(LIMIT_DEFAULTS.mem_mb)}`, `${GUEST.guest}/launch.cjs`],
+  bash: ['/bin/bash', '--norc', '--noprofile', `${GUEST.guest}/launch.sh`],
+};
+
+/** The JavaScript heap for a memory limit: `launch.cjs` knows the same rule, and starts Node anew for another limit. */
+export function heapMb(memMb: number): number {
+  return Math.max(16, memMb - 64);
+}
+
+/** Capabilities of process 1 inside its user namespace; the interpreter it starts gives up every one of them. */
+const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
+
+export interface MountPoint {
+  readonly source: string;
+  readonly destination: string;
+}
+
+export interface BundleOptions {
+  readonly runtime: 'crun' | 'runsc';
+  readonly language: Language;
+  /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
+  readonly cell: string;
+  /** Read-only trees: those of the runtime pack, the first of them at `/usr`, and our guest programs. */
+  readonly binds: readonly MountPoint[];
+  /** What the runtime pack adds to the fixed environment, as `NAME=VALUE`. */
+  readonly environment: readonly string[];
+  /** The host user that is root inside; the job's user is the next one. */
+  readonly rootUid: number;
+  readonly temporaryBytes: number;
+}
+
+/** An OCI runtime configuration, as JSON value (OCI runtime specification 1.0.2). */
+export function bundleConfig(options: BundleOptions): object {
+  return {
+    ociVersion: '1.0.2',
+    process: processOf(options),
+    root: { path: `${options.cell}/rootfs`, readonly: true },
+    hostname: 'sandbox',
+    mounts: mountsOf(options),
+    linux: linuxOf(options),
+  };
+}
+
+function processOf(options: BundleOptions): object {
+  const capabilities = INIT_CAPABILITIES;
+  return {
+    terminal: false,
+    user: { uid: 0, gid: 0, umask: 0o22, additionalGids: [] },
+    args: ['/usr/bin/perl', `${GUEST.guest}/init.pl`, ...INTERPRETERS[options.language]],
+    env: [...ENVIRONMENT, ...options.environment],
+    cwd: GUEST.work,
+    capabilities: {
+      bounding: capabilities,
+      effective: capabilities,
+      permitted: capabilities,
+      inheritable: [],
+      ambient: [],
+    },
+    rlimits: Object.entries(RLIMITS).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
+    noNewPrivileges: true,
+    // Half-way: the job raises itself to 1000, so that in need the kernel takes the program and not its init.
+    oomScoreAdj: 500,
+  };
+}
+
+/** A second line behind the cgroup. File size, CPU and process limits are set when a job is handed over. */
+const RLIMITS = {
+  NOFILE: 256,
+  CORE: 0,
+  STACK: 8 * 1024 * 1024,
+  MEMLOCK: 64 * 1024,
+  MSGQUEUE: 0,
+  SIGPENDING: 256,
+  NICE: 0,
+  RTPRIO: 0,
+} as const;
+
+function mountsOf(options: BundleOptions): object[] {
+  const flags = ['nosuid', 'nodev'];
+  return [
+    { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
+    tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
+    tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),
+    tmpfs('/tmp', [...flags, 'noexec', 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),
+    ...options.binds.map(({ source, destination }) =>
+      bind(source, destination, ['ro', ...flags, ...(destination === GUEST.guest ? ['noexec'] : [])]),
+    ),
+    bind(`${options.cell}/report`, GUEST.report, ['rw', ...flags, 'noexec']),
+    bind(`${options.cell}/work`, GUEST.work, ['rw', ...flags, 'noexec']),
+    bind(`${options.cell}/work/input`, `${GUEST.work}/input`, ['ro', ...flags, 'noexec']),
+  ];
+}
+
+function tmpfs(destination: string, options: readonly string[]): object {
+  return { destination, type: 'tmpfs', source: 'tmpfs', options };
+}
+
+function bind(source: string, destination: string, options: readonly string[]): object {
+  return { destination, type: 'bind', source, options: ['rbind', 'private', ...options] };
+}
+
+function linuxOf(options: BundleOptions): object {
+  const profile: SeccompProfile = options.runtime === 'runsc' ? runscSeccompProfile() : seccompProfile();
+  const mapping = [
+    { containerID: 0, hostID: options.rootUid, size: 1 },
+    { containerID: JOB_UID, hostID: options.rootUid + 1, size: 1 },
+  ];
+  return {
+    namespaces: ['pid', 'network', 'ipc', 'uts', 'mount', 'cgroup', 'user'].map((type) => ({ type })),
+    uidMappings: mapping,
+    gidMappings: mapping,
+    rootfsPropagation: 'private',
+    maskedPaths: MASKED_PATHS,
+    readonlyPaths: READONLY_PATHS,
+    resources: { devices: [{ allow: false, access: 'rwm' }] },
+    seccomp: profile,
+  };
+}
+
+/** Kernel files that tell about the host. */
+const MASKED_PATHS = [
+  ...`acpi asound buddyinfo bus cmdline config.gz consoles diskstats driver fs interrupts iomem ioports irq kallsyms kcore
+    key-users keys kmsg kpagecgroup kpagecount kpageflags latency_stats locks modules mtrr pagetypeinfo partitions
+    pressure sched_debug schedstat scsi slabinfo softirqs swaps sysvipc timer_list timer_stats tty vmallocinfo vmstat
+    zoneinfo`
+    .split(/\s+/)
+    .map((name) => `/proc/${name}`),
+  '/sys/devices/virtual/dmi',
+  '/sys/devices/virtual/powercap',
+  '/sys/firmware',
+];
+
+/** Kernel files that steer the host. */
+const READONLY_PATHS = 'sys sysrq-trigger dynamic_debug'.split(' ').map((name) => `/proc/${name}`);

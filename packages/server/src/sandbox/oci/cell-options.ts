@@ -1,0 +1,76 @@
+/** Everything one cell is made of, chosen before it exists, and how its parts are told of it. */
+import { join } from 'node:path';
+import type { Language } from '@svc/protocol';
+import type { Group } from '../cgroup/cgroup.ts';
+import type { Pack } from '../packs/pack.ts';
+import { PERL } from '../pipes.ts';
+import { type BundleOptions, GUEST, type MountPoint } from './bundle.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Inodes of a cell's own file system: `/work` and all that is in it. */
+const WORK_INODES = 1024;
+const TEMPORARY_BYTES = 64 * 1024 * 1024;
+
+export interface CellOptions {
+  readonly id: string;
+  readonly runtime: Runtime;
+  readonly pack: Pack;
+  readonly language: Language;
+  readonly group: Group;
+  /** The cell's own directory on the host, which does not exist yet. */
+  readonly directory: string;
+  readonly rootfs: string;
+  /** Host directory of `stage.pl` and `guest/`. */
+  readonly programs: string;
+  readonly rootUid: number;
+  readonly hybridMount: string | null;
+  /** The most that a job can write below `/work`. */
+  readonly workBytes: number;
+  readonly hostPostureSha256: string | null;
+  /** How long the bootstrap may take. */
+  readonly readyMilliseconds: number;
+}
+
+/** `stage.pl` joins the group, makes the cell's mounts and becomes the runtime. */
+export function stageCommand(options: CellOptions): readonly string[] {
+  const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, id } = options;
+  return [
+    PERL,
+    join(programs, 'stage.pl'),
+    join(directory, 'cell'),
+    rootfs,
+    String(runtime.rootFlags),
+    String(rootUid),
+    String(workBytes),
+    String(WORK_INODES),
+    hybridMount ?? '-',
+    ...group.joinFiles,
+    '--',
+    ...treesOf(options).map(({ source }) => source),
+    '--',
+    ...runtime.command(directory, id),
+  ];
+}
+
+/** What the bundle of this cell is to say. */
+export function bundleOptions(options: CellOptions): BundleOptions {
+  const { directory, language, pack, rootUid, runtime } = options;
+  const binds = treesOf(options).map(({ destination }, at) => ({
+    source: join(directory, 'cell/trees', String(at)),
+    destination,
+  }));
+  return {
+    runtime: runtime.name,
+    language,
+    cell: join(directory, 'cell'),
+    binds,
+    environment: pack.environment,
+    rootUid,
+    temporaryBytes: TEMPORARY_BYTES,
+  };
+}
+
+/** What a cell is shown of the host, and where in the cell. */
+function treesOf({ pack, programs }: CellOptions): readonly MountPoint[] {
+  return [...pack.binds, { source: join(programs, 'guest'), destination: GUEST.guest }];
+}

@@ -1,0 +1,269 @@
+/**
+ * One cell under an OCI runtime, from an empty directory to nothing left. What it is told to do is in the bundle; what it
+ * says of itself is observed; how it ended is known by who killed it, by the kernel's counters and by process 1.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutorOutput, Language, StreamName } from '@svc/protocol';
+import type { Group } from '../cgroup/cgroup.ts';
+import { type Counters, endingOf, violationsOf } from '../ending.ts';
+import { OutputCapture } from '../output.ts';
+import { type Pipes, spawnWithPipes } from '../pipes.ts';
+import {
+  BootstrapError,
+  type Collection,
+  type HeldLimits,
+  NO_LIMITS_HELD,
+  type OutputSink,
+  type Posture,
+  type Program,
+  type Sandbox,
+  type StopCause,
+  unreadyPosture,
+} from '../sandbox.ts';
+import { type Breach, Watch } from '../watch.ts';
+import { Workspace } from '../workspace.ts';
+import { bundleConfig } from './bundle.ts';
+import { bundleOptions, type CellOptions, stageCommand } from './cell-options.ts';
+import { readEnding } from './ending-report.ts';
+import { GuestChannel } from './guest-channel.ts';
+import { parseGuestReport } from './guest-report.ts';
+import { holdLimits } from './hold-limits.ts';
+
+/** What an interpreter may use before it is handed a job. */
+const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
+const BOOT_PROCESSES = 64;
+
+export class OciCell implements Sandbox {
+  readonly language: Language;
+  readonly #options: CellOptions;
+  readonly #group: Group;
+  readonly #releaseResources: () => void;
+  #posture: Posture;
+  #step = 'directory';
+  #pipes: Pipes | undefined;
+  #channel: GuestChannel | undefined;
+  #workspace: Workspace | undefined;
+  #report: Workspace | undefined;
+  #exited: Promise<void> = Promise.resolve();
+  #stageSaid: () => string = () => '';
+  #program: Program | undefined;
+  #captures: Record<StreamName, OutputCapture> | undefined;
+  #watch: Watch | undefined;
+  #breach: Breach | null = null;
+  #stopCause: StopCause | null = null;
+  #fits = true;
+  #disposed: Promise<void> | undefined;
+
+  private constructor(options: CellOptions, releaseResources: () => void) {
+    this.language = options.language;
+    this.#options = options;
+    this.#group = options.group;
+    this.#releaseResources = releaseResources;
+    this.#posture = unreadyPosture(options.runtime.backend, options.runtime.identity);
+  }
+
+  /**
+   * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind.
+   * `releaseResources` is called once, when the cell is gone.
+   */
+  static async prepare(options: CellOptions, releaseResources: () => void): Promise<OciCell> {
+    const cell = new OciCell(options, releaseResources);
+    try {
+      await cell.#bootstrap();
+      return cell;
+    } catch (error) {
+      throw await cell.#failed(error);
+    }
+  }
+
+  get posture(): Posture {
+    return this.#posture;
+  }
+
+  async handOver(program: Program): Promise<HeldLimits> {
+    this.#program = program;
+    const { channel } = this.#handedOver();
+    try {
+      this.#step = 'files';
+      this.#workspace?.fill(program);
+      this.#step = 'limits';
+      return await holdLimits({ limits: program.limits, runtime: this.#options.runtime, group: this.#group, channel });
+    } catch (error) {
+      if (this.#group.oomKills() > 0 || (error as NodeJS.ErrnoException).code === 'EBUSY') return this.#doesNotFit();
+      throw await this.#failed(error);
+    }
+  }
+
+  release(sink: OutputSink): void {
+    const { pipes, channel, program } = this.#handedOver();
+    this.#captures = {
+      stdout: new OutputCapture((records) => sink('stdout', records)),
+      stderr: new OutputCapture((records) => sink('stderr', records)),
+    };
+    pipes.stdout.on('data', (chunk: Buffer) => this.#captures?.stdout.write(chunk));
+    pipes.stderr.on('data', (chunk: Buffer) => this.#captures?.stderr.write(chunk));
+    this.#group.resetPeak();
+    this.#watch = new Watch({
+      group: this.#group,
+      limits: program.limits,
+      cores: availableParallelism(),
+      onBreach: (breach) => this.#end(() => (this.#breach = breach)),
+    });
+    if (this.#fits && this.#stopCause === null) channel.release(program.stdin);
+    else this.#group.kill();
+  }
+
+  stop(cause: StopCause): void {
+    this.#end(() => (this.#stopCause = cause));
+  }
+
+  async collect(): Promise<Collection> {
+    const { pipes, program } = this.#handedOver();
+    await this.#exited;
+    const counters = this.#readCounters();
+    const usage = {
+      wall_ms: Math.round(counters.wallMilliseconds),
+      cpu_ms: Math.round(counters.cpuMilliseconds),
+      memory_peak_bytes: this.#group.memoryPeakBytes(),
+    };
+    const oomKills = this.#fits ? this.#group.oomKills() : 1;
+    await this.#group.remove();
+    await pipes.drained;
+    pipes.destroy();
+    const status = this.#report === undefined ? null : readEnding(this.#report);
+    const diagnostics = this.#channel?.diagnostics ?? '';
+    const isCpuTimeUsedUp = counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000;
+    const ending = endingOf({
+      stopCause: this.#stopCause,
+      breach: this.#breach,
+      oomKills,
+      status,
+      isCpuTimeUsedUp,
+      diagnostics,
+    });
+    const outputs = this.#workspace?.collect(program.outputs) ?? { artifacts: [], violations: [] };
+    const violations = [...violationsOf(ending, counters, program.limits), ...outputs.violations];
+    return { ending, usage, output: this.#endOutput(), violations, artifacts: outputs.artifacts };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#tearDown();
+    return this.#disposed;
+  }
+
+  async #bootstrap(): Promise<void> {
+    const { directory, runtime } = this.#options;
+    mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
+    writeFileSync(join(directory, 'config.json'), JSON.stringify(bundleConfig(bundleOptions(this.#options))));
+    this.#step = 'cgroup';
+    const processes = runtime.overhead.processes(BOOT_PROCESSES);
+    this.#group.limit({ memoryBytes: BOOT_MEMORY_BYTES + runtime.overhead.memoryBytes, processes });
+    this.#step = 'start';
+    const runtimePid = await this.#start();
+    this.#step = 'bootstrap';
+    const report = await this.#ready();
+    this.#step = 'observe';
+    this.#observe(runtimePid, report);
+  }
+
+  /** Resolves to the runtime's process id once its pipes are ours. */
+  async #start(): Promise<number> {
+    const { child, pipes, said } = spawnWithPipes(stageCommand(this.#options), { env: {}, cwd: '/' });
+    this.#stageSaid = said;
+    this.#exited = new Promise((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
+    const tooLate = setTimeout(() => child.kill('SIGKILL'), this.#options.readyMilliseconds);
+    this.#pipes = await pipes.finally(() => clearTimeout(tooLate));
+    const channel = new GuestChannel(this.#pipes);
+    this.#channel = channel;
+    child.once('exit', (code, signal) => channel.abort(new Error(`the runtime ended (${signal ?? code})`)));
+    if (child.exitCode !== null) channel.abort(new Error(`the runtime ended (${child.exitCode})`));
+    return child.pid as number;
+  }
+
+  async #ready(): Promise<string> {
+    const { readyMilliseconds } = this.#options;
+    const tooLate = new Error(`not ready within ${readyMilliseconds / 1000} s`);
+    const deadline = setTimeout(() => this.#channel?.abort(tooLate), readyMilliseconds);
+    try {
+      return await (this.#channel as GuestChannel).report();
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  #observe(runtimePid: number, report: string): void {
+    const { runtime, pack, directory, hostPostureSha256 } = this.#options;
+    const observed = runtime.observe(runtimePid, parseGuestReport(report));
+    // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
+    this.#workspace = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/work')}`);
+    this.#report = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/report')}`);
+    this.#posture = {
+      bootstrap_ready: true,
+      backend: runtime.backend,
+      runtime_identity: runtime.identity,
+      runtime_pack: { name: pack.name, version: pack.version, digest: pack.digest },
+      host_posture_sha256: hostPostureSha256,
+      ...observed,
+    };
+  }
+
+  /** The interpreter alone needs more than the job's memory limit: the job ends as one that ran out of memory. */
+  #doesNotFit(): HeldLimits {
+    this.#fits = false;
+    return NO_LIMITS_HELD;
+  }
+
+  #handedOver(): { pipes: Pipes; channel: GuestChannel; program: Program } {
+    if (this.#pipes === undefined || this.#channel === undefined || this.#program === undefined) {
+      throw new Error('a program must be handed over first');
+    }
+    return { pipes: this.#pipes, channel: this.#channel, program: this.#program };
+  }
+
+  /** The first reason to end a program is the one that counts. */
+  #end(note: () => void): void {
+    if (this.#breach !== null || this.#stopCause !== null) return;
+    note();
+    this.#group.kill();
+  }
+
+  #readCounters(): Counters {
+    const watch = this.#watch as Watch;
+    watch[Symbol.dispose]();
+    return {
+      wallMilliseconds: watch.wallMilliseconds(),
+      cpuMilliseconds: watch.cpuMilliseconds(),
+      processesRefused: this.#group.processesRefused(),
+    };
+  }
+
+  #endOutput(): ExecutorOutput {
+    const captures = this.#captures as Record<StreamName, OutputCapture>;
+    return { stdout: captures.stdout.end(), stderr: captures.stderr.end() };
+  }
+
+  async #failed(cause: unknown): Promise<BootstrapError> {
+    const { backend, identity } = this.#options.runtime;
+    const step = this.#step;
+    await this[Symbol.asyncDispose]();
+    const { message: reason } = cause as Error;
+    const said = [this.#stageSaid(), this.#channel?.diagnostics ?? ''].filter((text) => !reason.includes(text));
+    const message = [reason, ...said].join(': ');
+    return new BootstrapError(step, message, unreadyPosture(backend, identity), { cause });
+  }
+
+  async #tearDown(): Promise<void> {
+    this.#watch?.[Symbol.dispose]();
+    await this.#group.remove();
+    await this.#exited;
+    await this.#pipes?.drained;
+    this.#pipes?.destroy();
+    this.#workspace?.[Symbol.dispose]();
+    this.#report?.[Symbol.dispose]();
+    await rm(this.#options.directory, { recursive: true, force: true });
+    this.#releaseResources();
+  }
+}

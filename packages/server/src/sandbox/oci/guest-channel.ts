@@ -1,0 +1,122 @@
+/**
+ * The conversation with process 1 of a cell, on the same pipes that later are the program's: it ends the moment the
+ * program is released, and from then on every byte is the program's own.
+ */
+import type { Socket } from 'node:net';
+
+const DIAGNOSTICS_CHARS_MAX = 4096;
+const REPORT_BYTES_MAX = 256 * 1024;
+const LINE_BYTES = 64;
+
+/** What process 1 read back from the kernel after it set them on the interpreter. */
+export interface GuestLimits {
+  readonly fileBytes: number;
+  readonly cpuSeconds: number;
+  readonly processes: number;
+}
+
+interface Streams {
+  readonly stdin: Socket;
+  readonly stdout: Socket;
+  readonly stderr: Socket;
+}
+
+export class GuestChannel {
+  readonly #streams: Streams;
+  #received = Buffer.alloc(0);
+  #diagnostics = '';
+  #failure: Error | null = null;
+  #wake: () => void = () => {};
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+    streams.stdout.on('data', this.#receive).on('error', this.#fail).on('end', this.#ended);
+    streams.stderr.on('data', this.#diagnose).on('error', this.#fail);
+  }
+
+  /** What the runtime or process 1 printed before the program was released, for an operator. */
+  get diagnostics(): string {
+    return this.#diagnostics.trim();
+  }
+
+  /** Ends a conversation that waits: the pending and every later step rejects with this reason. */
+  abort(reason: Error): void {
+    this.#failure ??= reason;
+    this.#wake();
+  }
+
+  /** The report of the waiting interpreter. Resolves at the workload-ready boundary. */
+  async report(): Promise<string> {
+    const [, length] = (await this.#line()).match(/^ready (\d+)$/) ?? [];
+    if (length === undefined || Number(length) > REPORT_BYTES_MAX) throw new Error('the cell sent no report');
+    return (await this.#bytes(Number(length))).toString();
+  }
+
+  /** Has the limits set on the interpreter and resolves to what the kernel then says. */
+  async limit(limits: GuestLimits, memMb: number): Promise<GuestLimits> {
+    this.#send(`limits ${limits.fileBytes} ${limits.cpuSeconds} ${limits.processes} ${memMb}`);
+    const held = (await this.#line())
+      .match(/^limits (\d+) (\d+) (\d+)$/)
+      ?.slice(1)
+      .map(Number);
+    const [fileBytes, cpuSeconds, processes] = held ?? [];
+    if (fileBytes === undefined || cpuSeconds === undefined || processes === undefined) {
+      throw new Error('the cell did not say which limits it holds');
+    }
+    return { fileBytes, cpuSeconds, processes };
+  }
+
+  /** Lets the program run, gives it its stdin, and hands the output streams over: this channel reads no more. */
+  release(stdin: string | null): void {
+    const { stdout, stderr, stdin: input } = this.#streams;
+    stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
+    stderr.off('data', this.#diagnose).off('error', this.#fail);
+    this.#send('run');
+    if (stdin === null) input.end();
+    else input.end(stdin);
+  }
+
+  #send(line: string): void {
+    this.#streams.stdin.write(`${line.padEnd(LINE_BYTES - 1)}\n`);
+  }
+
+  async #line(): Promise<string> {
+    for (;;) {
+      const end = this.#received.indexOf(0x0a);
+      if (end >= 0) {
+        const line = this.#received.toString('latin1', 0, end);
+        this.#received = this.#received.subarray(end + 1);
+        return line;
+      }
+      await this.#more();
+    }
+  }
+
+  async #bytes(length: number): Promise<Buffer> {
+    while (this.#received.byteLength < length) await this.#more();
+    const bytes = this.#received.subarray(0, length);
+    this.#received = this.#received.subarray(length);
+    return bytes;
+  }
+
+  async #more(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    if (this.#failure) throw this.#failure;
+  }
+
+  readonly #receive = (chunk: Buffer): void => {
+    this.#received = Buffer.concat([this.#received, chunk]);
+    if (this.#received.byteLength > 2 * REPORT_BYTES_MAX) this.abort(new Error('the cell sent too much'));
+    this.#wake();
+  };
+
+  readonly #diagnose = (chunk: Buffer): void => {
+    this.#diagnostics = (this.#diagnostics + chunk.toString()).slice(0, DIAGNOSTICS_CHARS_MAX);
+  };
+
+  readonly #fail = (error: Error): void => this.abort(error);
+  readonly #ended = (): void => this.abort(new Error('the cell ended before it was ready'));
+}

@@ -1,0 +1,136 @@
+/**
+ * Makes cells under one OCI runtime. It owns what cells share: the directory on the host, the group root and the empty
+ * root.
+ */
+import { randomInt, randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { RuntimePack } from '@svc/protocol';
+import type { GroupRoot } from '../cgroup/cgroup.ts';
+import { type Pack, SYSTEM_PACK } from '../packs/pack.ts';
+import { BootstrapError, type CellRequest, type Sandbox, unreadyPosture } from '../sandbox.ts';
+import { OciCell } from './cell.ts';
+import { buildRootfs } from './rootfs.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Where `stage.pl` and `guest/` are. */
+const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));
+/**
+ * Host users of jobs: a range that no user database, subordinate range or container manager hands out by default. Every
+ * cell gets two that were not in use, so that no job shares a user with another, and none is a user of the host.
+ */
+const UID_FIRST = 0x70000000;
+const UID_COUNT = 0x0ffffffe;
+const READY_MILLISECONDS_MAX = 10_000;
+
+export interface OciFactoryOptions {
+  readonly runtime: Runtime;
+  readonly packs: readonly Pack[];
+  readonly groups: GroupRoot;
+  /** The service's own directory on the host, root only. */
+  readonly directory: string;
+  readonly workBytes: number;
+  readonly hostPostureSha256: string | null;
+}
+
+/** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
+export class OciCells implements AsyncDisposable {
+  readonly #options: OciFactoryOptions;
+  readonly #rootfs: string;
+  readonly #cells = new Set<OciCell>();
+  readonly #preparing = new Set<Promise<unknown>>();
+  #isClosed = false;
+  readonly #uids = new Set<number>();
+
+  constructor(options: OciFactoryOptions) {
+    this.#options = options;
+    this.#rootfs = join(options.directory, `rootfs-${options.runtime.name}`);
+    mkdirSync(join(options.directory, 'cells'), { recursive: true, mode: 0o711 });
+    if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs);
+  }
+
+  get runtime(): Runtime {
+    return this.#options.runtime;
+  }
+
+  get packs(): readonly RuntimePack[] {
+    return this.#options.packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
+  }
+
+  prepare(request: CellRequest): Promise<Sandbox> {
+    const prepared = this.#prepare(request);
+    const settled = prepared.catch(() => {});
+    this.#preparing.add(settled);
+    return prepared.finally(() => this.#preparing.delete(settled));
+  }
+
+  /** Ends every cell, those too that are still being made, and makes no more. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#preparing);
+    await Promise.all([...this.#cells].map((cell) => cell[Symbol.asyncDispose]()));
+  }
+
+  async #prepare(request: CellRequest): Promise<Sandbox> {
+    const { runtime, groups, directory, workBytes, hostPostureSha256 } = this.#options;
+    const id = randomUUID();
+    const rootUid = this.#takeUid();
+    const settle = () => {
+      this.#uids.delete(rootUid);
+    };
+    try {
+      if (this.#isClosed) throw new Error('no more cells are made: the service is stopping');
+      const cell = await OciCell.prepare(
+        {
+          id,
+          runtime,
+          pack: this.#pack(request.runtime),
+          language: request.language,
+          group: groups.create(id),
+          directory: join(directory, 'cells', id),
+          rootfs: this.#rootfs,
+          programs: PROGRAMS,
+          rootUid,
+          hybridMount: groups.hybridMount,
+          workBytes,
+          hostPostureSha256,
+          readyMilliseconds: request.readyMilliseconds ?? READY_MILLISECONDS_MAX,
+        },
+        settle,
+      );
+      return this.#remember(cell);
+    } catch (error) {
+      throw error instanceof BootstrapError ? error : this.#unprepared(error, settle);
+    }
+  }
+
+  #pack(name: string | null): Pack {
+    const wanted = name ?? SYSTEM_PACK;
+    const pack = this.#options.packs.find((candidate) => candidate.name === wanted);
+    if (pack === undefined) throw new Error(`there is no runtime pack ${wanted}`);
+    return pack;
+  }
+
+  #remember(cell: OciCell): Sandbox {
+    this.#cells.add(cell);
+    const dispose = cell[Symbol.asyncDispose].bind(cell);
+    cell[Symbol.asyncDispose] = () => dispose().finally(() => this.#cells.delete(cell));
+    return cell;
+  }
+
+  #unprepared(error: unknown, settle: () => void): BootstrapError {
+    settle();
+    const { backend, identity } = this.#options.runtime;
+    return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
+  }
+
+  #takeUid(): number {
+    for (;;) {
+      const uid = UID_FIRST + 2 * randomInt(UID_COUNT / 2);
+      if (this.#uids.has(uid)) continue;
+      this.#uids.add(uid);
+      return uid;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/** Opens the two sandboxed providers on this host: finds the runtime, the groups and the packs, and clears the ground. */
+import { existsSync, rmSync } from 'node:fs';
+import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { loadPacks } from '../packs/load-packs.ts';
+import { systemPack } from '../packs/system-pack.ts';
+import type { Cells, PreflightOptions } from '../preflight.ts';
+import { instanceName, openRunDirectory } from '../run-directory.ts';
+import { choosePlatform } from './gvisor-platform.ts';
+import { OciCells } from './oci-cells.ts';
+import { crunRuntime, type GvisorPlatform, type Runtime, runscRuntime } from './runtime.ts';
+
+/** How long a platform has to start a cell: one that does not work may hang. */
+const TRY_MILLISECONDS_MAX = 5000;
+
+/** Cells of the namespace class, under crun. */
+export async function openNamespaceCells(options: PreflightOptions): Promise<Cells> {
+  return openOciCells(options, await crunRuntime());
+}
+
+/** Cells of the gVisor class, under runsc with the best platform that works on this host. */
+export async function openGvisorCells(options: PreflightOptions): Promise<Cells> {
+  return openGvisorCellsOn(options, await choosePlatform((platform) => tryGvisorPlatform(options, platform)));
+}
+
+/** Cells of the gVisor class on a platform that is known to work. */
+export async function openGvisorCellsOn(options: PreflightOptions, platform: GvisorPlatform): Promise<Cells> {
+  return openOciCells(options, await runscRuntime(platform));
+}
+
+/** Starts one cell on a platform, which is gone when this resolves. Rejects where it is not ready in time. */
+export async function tryGvisorPlatform(options: PreflightOptions, platform: GvisorPlatform): Promise<void> {
+  if (platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
+  const dataDirectory = `${options.dataDirectory}#${platform}`;
+  await using cells = await openGvisorCellsOn({ ...options, dataDirectory, packsDirectory: null }, platform);
+  await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds: TRY_MILLISECONDS_MAX });
+}
+
+async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Cells> {
+  if (process.getuid?.() !== 0) {
+    throw new Error('only root can make the control groups and mounts of a cell: run the service as root');
+  }
+  const instance = instanceName(options.dataDirectory);
+  const groups = openGroupRoot(readCgroupLayout(), instance);
+  const directory = await openRunDirectory(instance, groups);
+  const { workBytes, hostPostureSha256 } = options;
+  const loaded = loadPacks(options.packsDirectory);
+  const packs = [await systemPack(), ...loaded.packs];
+  const cells = new OciCells({ runtime, packs, groups, directory, workBytes, hostPostureSha256 });
+  return {
+    backend: runtime.backend,
+    runtime_packs: cells.packs,
+    packsLeftOut: loaded.leftOut,
+    prepare: (request) => cells.prepare(request),
+    async [Symbol.asyncDispose]() {
+      await cells[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true, force: true });
+      groups.dispose();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { requireVersion } from './runtime-version.ts';
+
+it.each([
+  ['crun', '1.8'],
+  ['crun', '1.8.1'],
+  ['crun', '1.14.3'],
+  ['crun', '2.0'],
+  ['runsc', '0.0~20221219.0'],
+  ['runsc', 'release-20240212.0'],
+] as const)('%s %s is new enough', (name, version) => {
+  expect(() => requireVersion(name, version)).not.toThrow();
+});
+
+it.each([
+  ['crun', '1.7.2'],
+  ['crun', '0.15.1'],
+  ['runsc', '0.0~20221218.0'],
+  ['runsc', 'release-20210101.0'],
+] as const)('%s %s is refused as older than what was tried', (name, version) => {
+  expect(() => requireVersion(name, version)).toThrow(/is older than/);
+});
+
+it.each([
+  ['crun', null],
+  ['crun', 'UNKNOWN'],
+  ['runsc', 'VERSION_MISSING'],
+] as const)('%s that says %j of its version is refused', (name, version) => {
+  expect(() => requireVersion(name, version)).toThrow(/does not say which version/);
+});

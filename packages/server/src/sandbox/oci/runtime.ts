@@ -1,0 +1,127 @@
+/** What differs between the two OCI runtimes that run the one hardened bundle. */
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Backend, IsolationClass, RuntimeIdentity } from '@svc/protocol';
+import type { GuestReport } from './guest-report.ts';
+import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
+import { requireVersion } from './runtime-version.ts';
+
+const run = promisify(execFile);
+const VERSION_MILLISECONDS_MAX = 5000;
+const MIB = 1024 * 1024;
+const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Host resources that a runtime itself takes in a cell's group, kept out of what the job may use. */
+export interface Overhead {
+  readonly memoryBytes: number;
+  /** Host processes and threads for a job of `max_pids`. */
+  readonly processes: (maxPids: number) => number;
+  /**
+   * What RLIMIT_NPROC is set above `max_pids`. Under crun above, so that the group is what refuses, and counts. Under
+   * runsc below by one, because gVisor counts an interpreter that changed its user for the user it had.
+   */
+  readonly guestProcesses: number;
+}
+
+export interface Runtime {
+  readonly name: 'crun' | 'runsc';
+  readonly backend: Backend;
+  readonly isolation_class: IsolationClass;
+  readonly path: string;
+  readonly identity: RuntimeIdentity;
+  /** Mount flags of the cell's root, as mount(2) has them. */
+  readonly rootFlags: number;
+  readonly overhead: Overhead;
+  /** The command that runs the bundle in `directory` in the foreground. */
+  command(directory: string, id: string): readonly string[];
+  /** Throws, naming what is missing, unless the cell is what the class demands. */
+  observe(runtimePid: number, report: GuestReport): ObservedPosture;
+  /** The job's process limit as held: by the group under crun, by gVisor's own kernel under runsc. */
+  heldProcesses(held: { readonly group: number; readonly guest: number }): number;
+}
+
+const MS_RDONLY = 1;
+const MS_NOSUID = 2;
+const MS_NODEV = 4;
+
+/** crun, for the namespace class. Its own process and process 1 of the cell are the two that are not the job's. */
+export async function crunRuntime(): Promise<Runtime> {
+  const path = find('crun');
+  const version = await versionOf(path, /crun version (\S+)/);
+  requireVersion('crun', version);
+  const own = 2;
+  return {
+    name: 'crun',
+    backend: 'namespace',
+    isolation_class: 'linux-shared-kernel',
+    path,
+    identity: { name: 'crun', version, platform: null },
+    rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
+    overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
+    command: (directory, id) => [
+      path,
+      `--root=${join(directory, 'state')}`,
+      '--cgroup-manager=disabled',
+      'run',
+      '--no-new-keyring',
+      `--bundle=${directory}`,
+      id,
+    ],
+    observe: (runtimePid) => observeNamespaceCell(findCellProcesses(runtimePid)),
+    heldProcesses: ({ group }) => group - own,
+  };
+}
+
+/** gVisor's ways to intercept system calls, best first. A platform may hang instead of failing: each must be tried. */
+export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
+export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
+
+/** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
+export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
+  const path = find('runsc');
+  const version = await versionOf(path, /runsc version (\S+)/);
+  requireVersion('runsc', version);
+  return {
+    name: 'runsc',
+    backend: 'gvisor',
+    isolation_class: 'gvisor-application-kernel',
+    path,
+    identity: { name: 'runsc', version, platform },
+    // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
+    rootFlags: 0,
+    overhead: { memoryBytes: 32 * MIB, processes: (maxPids) => 64 + 16 * maxPids, guestProcesses: -1 },
+    command: (directory, id) => [
+      path,
+      `--root=${join(directory, 'state')}`,
+      `--platform=${platform}`,
+      '--network=none',
+      '--ignore-cgroups',
+      '--oci-seccomp',
+      `--log=${join(directory, 'runsc.log')}`,
+      `--panic-log=${join(directory, 'panic.log')}`,
+      'run',
+      `-bundle=${directory}`,
+      id,
+    ],
+    observe: (_runtimePid, report) => observeGvisorCell(report),
+    heldProcesses: ({ guest }) => guest + 1,
+  };
+}
+
+function find(name: string): string {
+  for (const directory of SEARCH_PATH) {
+    const path = join(directory, name);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {}
+  }
+  throw new Error(`${name} is not installed (Debian, Ubuntu: apt-get install ${name})`);
+}
+
+async function versionOf(path: string, pattern: RegExp): Promise<string | null> {
+  const { stdout } = await run(path, ['--version'], { timeout: VERSION_MILLISECONDS_MAX });
+  return pattern.exec(stdout)?.[1] ?? null;
+}

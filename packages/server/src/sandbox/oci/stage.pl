@@ -1,0 +1,95 @@
+# Starts one runtime (crun or runsc) for one cell, on the host, before anything untrusted exists.
+#
+# It joins the cell's cgroups first, so that everything it becomes is held by them; gives the cell a mount namespace of
+# its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
+# the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
+#
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES HIDE CGROUP_PROCS... -- TREE... -- COMMAND...
+#   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
+#   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime leaves root's view of
+#   the host before it mounts, and could not reach one whose way there is closed to others, as a data directory's is.
+# Errors go to standard error, in one line, with exit code 125. Pipes are offered and taken as `pipes.pl` says.
+use strict;
+use warnings;
+use File::Basename ();
+use POSIX ();
+require(File::Basename::dirname(__FILE__) . '/../pipes.pl');
+
+my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $hide, @rest) = @ARGV;
+my @procs = take_words();
+my @trees = take_words();
+
+my %NUMBER = (
+    x86_64  => { mount => 165, umount2 => 166, unshare => 272 },
+    aarch64 => { mount => 40,  umount2 => 39,  unshare => 97 },
+);
+my $call = $NUMBER{ (POSIX::uname())[4] } or fail('this machine is neither x86_64 nor aarch64');
+my ($NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $REC, $PRIVATE, $RDONLY) =
+    (2, 4, 8, 32, 4096, 16384, 1 << 18, 1);
+my $MNT_DETACH  = 2;
+my $CLONE_NEWNS = 0x20000;
+
+offer_pipes();
+join_cgroup($_) for @procs;
+system_call('unshare', $CLONE_NEWNS);
+mount('none', '/', '', $REC | $PRIVATE, '');
+system_call('umount2', $hide, $MNT_DETACH) if $hide ne '-';
+
+# One tmpfs holds all that a job can fill: what it may write is bounded here, and gone with this namespace.
+mount('tmpfs', $cell, 'tmpfs', $NOSUID | $NODEV | $NOEXEC, "size=$size,nr_inodes=$inodes,mode=755");
+directory("$cell/rootfs", 0755, 0);
+directory("$cell/report", 0700, $uid);
+directory("$cell/work",   0755, $uid + 1);
+directory("$cell/work/input", 0755, 0);
+directory("$cell/work/output", 0755, $uid + 1);
+mount($rootfs, "$cell/rootfs", '', $BIND, '');
+mount('none', "$cell/rootfs", '', $BIND | $REMOUNT | $root_flags, '');
+directory("$cell/trees", 0755, 0);
+show($trees[$_], "$cell/trees/$_") for 0 .. $#trees;
+
+take_pipes();
+%ENV = (PATH => '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin');
+exec { $rest[0] } @rest or fail("cannot start $rest[0]: $!");
+
+# The words up to the next `--`, which is dropped.
+sub take_words {
+    my @words;
+    push @words, shift @rest while @rest && $rest[0] ne '--';
+    shift @rest;
+    return @words;
+}
+
+# A link would show whatever it leads to instead of the tree that was meant.
+sub show {
+    my ($tree, $at) = @_;
+    fail("$tree is a symbolic link") if -l $tree;
+    if (-d $tree) { directory($at, 0755, 0) }
+    else          { open(my $handle, '>', $at) or fail("cannot make $at: $!") }
+    mount($tree, $at, '', $BIND | $REC, '');
+}
+
+sub join_cgroup {
+    my ($file) = @_;
+    open(my $handle, '>', $file) or fail("cannot open $file: $!");
+    print {$handle} $$;
+    close($handle) or fail("cannot join $file: $!");
+}
+
+sub directory {
+    my ($path, $mode, $owner) = @_;
+    mkdir($path)                  or fail("cannot make $path: $!");
+    chmod($mode, $path)           or fail("cannot chmod $path: $!");
+    chown($owner, $owner, $path)  or fail("cannot chown $path: $!");
+}
+
+sub mount {
+    my ($source, $target, $type, $flags, $data) = @_;
+    system_call('mount', $source, $target, $type, $flags, $data);
+}
+
+sub system_call {
+    my ($name, @arguments) = @_;
+    # syscall() takes a string as its address and a number as itself: the types above must stay what they are.
+    syscall($call->{$name}, map { /^\d+$/ ? 0 + $_ : "$_" } @arguments) == 0
+        or fail("$name(@arguments): $!");
+}

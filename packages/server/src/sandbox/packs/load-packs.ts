@@ -1,0 +1,32 @@
+/** What a service does with its packs directory at start: takes the newest version of each pack whose tree is intact. */
+import { existsSync } from 'node:fs';
+import type { Pack } from './pack.ts';
+import { newestPacks, packOf, packPlaces } from './pack-store.ts';
+import { verifyPack } from './verify-pack.ts';
+
+/** A pack that cannot be offered, and why, for an operator. */
+export interface PackLeftOut {
+  readonly pack: string;
+  readonly problem: string;
+}
+
+export interface LoadedPacks {
+  readonly packs: readonly Pack[];
+  readonly leftOut: readonly PackLeftOut[];
+}
+
+/** Loads every pack below `directory`; none where it is null or does not exist. Never rejects for one pack's fault. */
+export function loadPacks(directory: string | null): LoadedPacks {
+  const packs: Pack[] = [];
+  const leftOut: PackLeftOut[] = [];
+  if (directory === null || !existsSync(directory)) return { packs, leftOut };
+  for (const { name, version } of newestPacks(directory)) {
+    try {
+      const places = packPlaces(directory, name, version);
+      packs.push(packOf(verifyPack(places, 'changed').facts, places));
+    } catch (error) {
+      leftOut.push({ pack: `${name} ${version}`, problem: (error as Error).message });
+    }
+  }
+  return { packs, leftOut };
+}

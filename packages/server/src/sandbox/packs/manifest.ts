@@ -1,0 +1,97 @@
+/**
+ * What a pack's tree holds, entry by entry, and the digest that stands for all of it. The manifest is text of one canonical
+ * JSON object a line, sorted by the bytes of the path; a pack's digest is the SHA-256 of that text, so an auditor needs
+ * nothing of ours to compute it again.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { canonicalJson } from '@svc/evidence';
+
+const { O_NOFOLLOW, O_RDONLY } = constants;
+/** One for all: a tree has tens of thousands of small files. */
+const buffer = Buffer.alloc(1024 * 1024);
+
+/** One entry. `path` is relative to the tree; `mode` is four octal digits, and a link has none of its own. */
+export type ManifestEntry =
+  | { readonly path: string; readonly type: 'directory'; readonly mode: string }
+  | {
+      readonly path: string;
+      readonly type: 'file';
+      readonly mode: string;
+      readonly size: number;
+      readonly sha256: string;
+    }
+  | { readonly path: string; readonly type: 'link'; readonly target: string };
+
+/** Everything below `tree`, parents first. @throws Error on what no pack may hold: devices, pipes, sockets, odd names */
+export function readTree(tree: string): ManifestEntry[] {
+  return walkTree(tree, ({ path, absolute, stats }) => entryOf(path, absolute, stats));
+}
+
+export function manifestText(entries: readonly ManifestEntry[]): string {
+  const sorted = entries.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
+  return sorted.map((entry) => `${canonicalJson(entry)}\n`).join('');
+}
+
+/** The entries of a manifest's text by path. */
+export function parseManifest(text: string): Map<string, ManifestEntry> {
+  const entries = text.split('\n').filter(Boolean);
+  return new Map(entries.map((line) => JSON.parse(line) as ManifestEntry).map((entry) => [entry.path, entry]));
+}
+
+/** The digest of a pack whose manifest is `text`. */
+export function manifestDigest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export interface Visited {
+  readonly path: string;
+  readonly absolute: string;
+  readonly stats: BigIntStats;
+}
+
+/** Visits everything below `tree`, parents first, following no link. */
+export function walkTree<T>(tree: string, visit: (visited: Visited) => T, below = ''): T[] {
+  return readdirSync(join(tree, below)).flatMap((name) => {
+    // A name that is not UTF-8 was decoded with a replacement character, and would not be found again.
+    if (name.includes('\ufffd')) throw new Error(`${join(below, name)}: its name is not UTF-8`);
+    const path = below === '' ? name : `${below}/${name}`;
+    const absolute = join(tree, path);
+    const stats = lstatSync(absolute, { bigint: true });
+    const visited = visit({ path, absolute, stats });
+    return stats.isDirectory() ? [visited, ...walkTree(tree, visit, path)] : [visited];
+  });
+}
+
+/** What an entry is apart from a file's content. @throws Error on what no pack may hold */
+export function entryOf(path: string, absolute: string, stats: BigIntStats): ManifestEntry {
+  const mode = (stats.mode & 0o7777n).toString(8).padStart(4, '0');
+  if (stats.isDirectory()) return { path, type: 'directory', mode };
+  if (stats.isSymbolicLink()) return { path, type: 'link', target: readlinkSync(absolute) };
+  if (stats.isFile()) return { path, type: 'file', mode, size: Number(stats.size), sha256: hashFile(absolute) };
+  throw new Error(`${path} is neither a file, a directory nor a link`);
+}
+
+/** SHA-256 of a regular file's content. */
+export function hashFile(path: string): string {
+  const file = openSync(path, O_RDONLY | O_NOFOLLOW);
+  try {
+    const hash = createHash('sha256');
+    for (let count = readSync(file, buffer); count > 0; count = readSync(file, buffer)) {
+      hash.update(buffer.subarray(0, count));
+    }
+    return hash.digest('hex');
+  } finally {
+    closeSync(file);
+  }
+}

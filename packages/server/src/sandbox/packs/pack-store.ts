@@ -1,0 +1,184 @@
+/**
+ * Runtime packs on disk: `NAME/VERSION/` below the packs directory, each with its tree, its manifest and what is known of
+ * it. A pack is put there whole by one rename, and is only ever read from then on.
+ *
+ *   NAME/VERSION/pack.json        what the pack is, `PackFacts`
+ *   NAME/VERSION/manifest.jsonl   every entry of the tree; its SHA-256 is the pack's digest
+ *   NAME/VERSION/checked.json     up to which change time the tree's content is known to be the manifest's
+ *   NAME/VERSION/tree/{usr,etc}   what a cell sees as its /usr and /etc
+ */
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { LANGUAGES } from '@svc/protocol';
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { GUEST } from '../oci/bundle.ts';
+import type { Pack } from './pack.ts';
+import { PackError } from './pack-error.ts';
+import { PACK_NAME, PACK_VERSION } from './recipe.ts';
+
+export const PACK_FORMAT = 'svc.pack.v1';
+
+export const PackFacts = Type.Object({
+  format: Type.Literal(PACK_FORMAT),
+  name: Type.String({ pattern: PACK_NAME.source }),
+  version: Type.String({ pattern: PACK_VERSION.source }),
+  description: Type.String(),
+  languages: Type.Array(Type.Enum([...LANGUAGES])),
+  digest: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  recipe_sha256: Type.String(),
+  suite: Type.String(),
+  built_at: Type.String(),
+  /** Every Debian package in it, as `name=version`. */
+  packages: Type.Array(Type.String()),
+  entries: Type.Integer(),
+  size_bytes: Type.Integer(),
+});
+export type PackFacts = Static<typeof PackFacts>;
+
+const factsSchema = Compile(PackFacts);
+
+/** A pack's directory and its parts. */
+export interface PackPlaces {
+  readonly directory: string;
+  readonly facts: string;
+  readonly manifest: string;
+  readonly checked: string;
+  readonly tree: string;
+}
+
+/** Where a pack of this name and version is, or would be. */
+export function packPlaces(packs: string, name: string, version: string): PackPlaces {
+  if (!PACK_NAME.test(name)) throw new PackError(`${JSON.stringify(name)} is not a name of a pack`);
+  if (!PACK_VERSION.test(version)) throw new PackError(`${JSON.stringify(version)} is not a version of a pack`);
+  return placesIn(join(packs, name, version));
+}
+
+export function placesIn(directory: string): PackPlaces {
+  return {
+    directory,
+    facts: join(directory, 'pack.json'),
+    manifest: join(directory, 'manifest.jsonl'),
+    checked: join(directory, 'checked.json'),
+    tree: join(directory, 'tree'),
+  };
+}
+
+/** One name and version below the packs directory, legible or not. */
+export interface Listed {
+  readonly name: string;
+  readonly version: string;
+  readonly facts: PackFacts | null;
+  /** Why it is of no use, where `facts` is null. */
+  readonly problem: string | null;
+}
+
+/** Every pack, by name and, within a name, oldest version first. None where the directory does not exist. */
+export function listPacks(packs: string): Listed[] {
+  return directoriesIn(packs, PACK_NAME).flatMap((name) =>
+    directoriesIn(join(packs, name), PACK_VERSION)
+      .toSorted(byVersion)
+      .map((version) => list(packs, name, version)),
+  );
+}
+
+/** The newest version of every name: what a service offers. */
+export function newestPacks(packs: string): Listed[] {
+  return [...new Map(listPacks(packs).map((listed) => [listed.name, listed])).values()];
+}
+
+/** The version of a pack that is meant: the one given, or the newest. @throws PackError where there is none */
+export function requirePack(packs: string, name: string, version: string | null): PackPlaces {
+  const listed = listPacks(packs).filter((pack) => pack.name === name && (version ?? pack.version) === pack.version);
+  const last = listed.at(-1);
+  if (last !== undefined) return packPlaces(packs, name, last.version);
+  const wanted = version === null ? name : `${name} ${version}`;
+  throw new PackError(`there is no runtime pack ${wanted} in ${packs}`, {
+    hint: '`svc packs list` shows those there are',
+  });
+}
+
+/**
+ * What is known of a pack, once its layout is what it must be: every directory on the way to the two trees is a real one,
+ * of root's, that nobody else may write to, and the tree holds those two and nothing else.
+ *
+ * @throws PackError naming what is wrong
+ */
+export function readFacts(places: PackPlaces): PackFacts {
+  const { directory, tree } = places;
+  for (const path of [join(directory, '..'), directory, tree, join(tree, 'usr'), join(tree, 'etc')]) checkOwn(path);
+  const stranger = readdirSync(tree).find((name) => name !== 'usr' && name !== 'etc');
+  if (stranger !== undefined) throw new PackError(`${join(tree, stranger)} is not an entry that a pack may bring`);
+  const facts = readJson(places.facts);
+  if (!factsSchema.Check(facts)) throw new PackError(`${places.facts} is not what a pack says of itself`);
+  if (packPlaces(join(directory, '../..'), facts.name, facts.version).directory !== join(directory)) {
+    throw new PackError(`${directory} holds ${facts.name} ${facts.version}`);
+  }
+  return facts;
+}
+
+/** A pack as cells are made of it. */
+export function packOf(facts: PackFacts, places: PackPlaces): Pack {
+  const { name, version, languages, digest } = facts;
+  const binds = [
+    { source: join(places.tree, 'usr'), destination: '/usr' },
+    { source: join(places.tree, 'etc'), destination: '/etc' },
+    { source: process.execPath, destination: GUEST.node },
+  ];
+  const environment = readFileSync(join(places.tree, 'etc/environment'), 'utf8').split('\n').filter(Boolean);
+  return { name, version, languages, digest, binds, environment };
+}
+
+/** Takes a pack away. A service that offers it must not be running: its cells would see the tree vanish. */
+export function removePack(packs: string, name: string, version: string | null): PackPlaces {
+  const places = requirePack(packs, name, version);
+  removeDirectory(packs, places.directory);
+  if (readdirSync(join(packs, name)).length === 0) rmSync(join(packs, name), { recursive: true });
+  return places;
+}
+
+/** Moved aside first: nobody ever meets half a pack. */
+function removeDirectory(packs: string, directory: string): void {
+  const aside = join(packs, `.removed-${process.pid}-${Date.now()}`);
+  renameSync(directory, aside);
+  rmSync(aside, { recursive: true });
+}
+
+function list(packs: string, name: string, version: string): Listed {
+  try {
+    return { name, version, facts: readFacts(packPlaces(packs, name, version)), problem: null };
+  } catch (error) {
+    return { name, version, facts: null, problem: (error as Error).message };
+  }
+}
+
+const collator = new Intl.Collator('en', { numeric: true });
+
+/** 1.9 before 1.10. */
+function byVersion(a: string, b: string): number {
+  return collator.compare(a, b) || (a < b ? -1 : 1);
+}
+
+function directoriesIn(path: string, pattern: RegExp): string[] {
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => pattern.test(entry.name))
+    .map((entry) => entry.name)
+    .toSorted();
+}
+
+function checkOwn(path: string): void {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory()) {
+    throw new PackError(`${path} is ${stats?.isSymbolicLink() ? 'a symbolic link' : 'not a directory'}`);
+  }
+  if (stats.uid !== 0 || (stats.mode & 0o022) !== 0) throw new PackError(`${path} can be changed by others than root`);
+}
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new PackError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}

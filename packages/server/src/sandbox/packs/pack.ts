@@ -1,0 +1,14 @@
+/** A runtime pack: the read-only trees that a cell sees as its system, and what may be said of them. */
+import type { RuntimePack } from '@svc/protocol';
+import type { MountPoint } from '../oci/bundle.ts';
+
+/** The name of the pack that every host has, which no other pack may take. */
+export const SYSTEM_PACK = 'system';
+
+/** A pack that cells can be made of. */
+export interface Pack extends RuntimePack {
+  /** Trees and files of the host, and where a cell has them. */
+  readonly binds: readonly MountPoint[];
+  /** What is added to the fixed environment of a program, as `NAME=VALUE`. */
+  readonly environment: readonly string[];
+}

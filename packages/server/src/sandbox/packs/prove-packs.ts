@@ -1,0 +1,35 @@
+/** Proves runtime packs as languages are proven: each language of each pack runs its canary in a real cell. */
+import type { RuntimePack } from '@svc/protocol';
+import { type CanaryResult, runCanary } from '../canary.ts';
+import type { Provider } from '../sandbox.ts';
+import type { PackLeftOut } from './load-packs.ts';
+
+export interface ProvenPacks {
+  /** Each with the languages that passed, of which there is at least one. */
+  readonly packs: readonly RuntimePack[];
+  /** A whole pack, or one of its languages. */
+  readonly leftOut: readonly PackLeftOut[];
+}
+
+/** Runs every canary of the packs, one pack after the other. Never rejects; a pack takes eleven seconds at most. */
+export async function provePacks(
+  packs: readonly RuntimePack[],
+  { prepare }: Pick<Provider, 'prepare'>,
+): Promise<ProvenPacks> {
+  const proven: RuntimePack[] = [];
+  const leftOut: PackLeftOut[] = [];
+  for (const pack of packs) {
+    const results = await Promise.all(
+      pack.languages.map((language) => runCanary(language, () => prepare({ language, runtime: pack.name }))),
+    );
+    const failed = results.filter((result) => 'problem' in result);
+    leftOut.push(...failed.map((result) => describe(pack, result)));
+    const languages = pack.languages.filter((language) => failed.every((result) => result.language !== language));
+    if (languages.length > 0) proven.push({ ...pack, languages });
+  }
+  return { packs: proven, leftOut };
+}
+
+function describe(pack: RuntimePack, result: Extract<CanaryResult, { problem: string }>): PackLeftOut {
+  return { pack: `${pack.name} ${pack.version}`, problem: `${result.language}: ${result.problem}` };
+}

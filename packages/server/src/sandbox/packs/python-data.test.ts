@@ -1,0 +1,113 @@
+/** The shipped pack, built from Debian packages and run in real cells of both classes. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Opened, openProvider } from '../preflight.ts';
+import type { Collection, Posture, Program, Provider } from '../sandbox.ts';
+import type { PackFacts } from './pack-store.ts';
+import { BUILD_MILLISECONDS_MAX, pythonDataPack } from './python-data.fixture.ts';
+
+const PLOT = `
+import numpy as np, pandas as pd
+import matplotlib.pyplot as plt
+frame = pd.DataFrame({'x': np.arange(100), 'y': np.sin(np.arange(100) / 9)})
+print(frame['x'].sum(), round(frame['y'].max(), 3), plt.get_backend())
+frame.plot(x='x', y='y', title='sine', figsize=(4, 3))
+plt.savefig('output/plot.png', dpi=100)
+`;
+const PNG_SIGNATURE = '89504e470d0a1a0a';
+const MIB = 1024 * 1024;
+let packs: string;
+let facts: PackFacts;
+
+beforeAll(async () => {
+  ({ packs, facts } = await pythonDataPack());
+}, BUILD_MILLISECONDS_MAX);
+
+describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provider', (choice) => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-python-data-'));
+  let provider: Provider;
+  let packsLeftOut: Opened['packsLeftOut'];
+
+  beforeAll(async () => {
+    ({ provider, packsLeftOut } = await openProvider({
+      choice,
+      dataDirectory,
+      packsDirectory: packs,
+      workBytes: 96 * MIB,
+      hostPostureSha256: null,
+    }));
+  });
+
+  afterAll(async () => {
+    await provider[Symbol.asyncDispose]();
+    rmSync(dataDirectory, { recursive: true });
+  });
+
+  async function run(
+    language: Language,
+    code: string,
+    limits: Partial<Program['limits']> = {},
+    outputs: string[] = [],
+  ) {
+    await using sandbox = await provider.prepare({ language, runtime: 'python-data' });
+    const held = { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 60, ...limits };
+    await sandbox.handOver({ language, code, stdin: null, files: [], outputs, limits: held });
+    const text = { stdout: '', stderr: '' };
+    sandbox.release((stream, records) => {
+      for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
+    });
+    const collection: Collection & typeof text & { posture: Posture } = {
+      ...(await sandbox.collect()),
+      ...text,
+      posture: sandbox.posture,
+    };
+    return collection;
+  }
+
+  it('is offered beside the host’s own pack, with every language that ran in it', () => {
+    const { name, version, digest } = facts;
+    expect(packsLeftOut).toEqual([]);
+    expect(provider.runtime_packs.map((pack) => pack.name)).toEqual(['system', 'python-data']);
+    expect(provider.runtime_packs[1]).toEqual({ name, version, digest, languages: ['python', 'node', 'bash'] });
+  });
+
+  it('gives a plot of numpy, pandas and matplotlib back as an artifact, within the default memory', async () => {
+    const { stdout, stderr, ending, artifacts, posture } = await run('python', PLOT, {}, ['output/plot.png']);
+    expect({ stdout, stderr, ending }).toEqual({
+      stdout: '4950 1.0 agg\n',
+      stderr: '',
+      ending: { kind: 'exited', exit_code: 0 },
+    });
+    const png = Buffer.from(artifacts[0]?.content ?? []);
+    expect(png.subarray(0, 8).toString('hex')).toBe(PNG_SIGNATURE);
+    expect({ width: png.readUInt32BE(16), height: png.readUInt32BE(20) }).toEqual({ width: 400, height: 300 });
+    expect(posture.runtime_pack).toEqual({ name: facts.name, version: facts.version, digest: facts.digest });
+  });
+
+  it('has memory for large arrays up to the job’s limit, and not past it', async () => {
+    const code = 'import numpy\na = numpy.ones(600 * 2 ** 17)\nprint(int(a.sum() / 2 ** 17))';
+    expect((await run('python', code, { mem_mb: 1024 })).stdout).toBe('600\n');
+    expect((await run('python', code, { mem_mb: 512 })).ending).toEqual({ kind: 'memory_limit' });
+  });
+
+  it('multiplies matrices in the few threads that its environment says', async () => {
+    const code = `import numpy, os
+a = numpy.random.default_rng(1).random((400, 400))
+print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENBLAS_NUM_THREADS'])`;
+    const { stdout, stderr } = await run('python', code, { max_pids: 8 });
+    expect({ stdout, stderr }).toEqual({ stdout: 'True 4\n', stderr: '' });
+  });
+
+  it('is what a program sees as its system, and cannot change it', async () => {
+    const code = `[ ! -e /usr/include ] && echo no headers
+cat /etc/passwd | wc -l
+( echo x > /usr/bin/new ) 2>/dev/null || echo /usr is read-only
+( echo x > /etc/new ) 2>/dev/null || echo /etc is read-only
+python3 -c 'import scipy; print("scipy")'
+node -e 'console.log("node")'`;
+    expect((await run('bash', code)).stdout).toBe('no headers\n2\n/usr is read-only\n/etc is read-only\nscipy\nnode\n');
+  });
+});

@@ -1,0 +1,44 @@
+/** The runtime pack that every host has: its own `/usr`, read-only, and the interpreters found there. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { LANGUAGES } from '@svc/protocol';
+import { GUEST } from '../oci/bundle.ts';
+import { type Pack, SYSTEM_PACK } from './pack.ts';
+
+const run = promisify(execFile);
+
+/**
+ * The host's own interpreters, read-only: `/usr/bin/python3`, `/bin/bash`, and the Node that this service runs on. Its
+ * version and digest name what those interpreters say they are; the host's `/usr` itself is not hashed.
+ */
+export async function systemPack(): Promise<Pack> {
+  const [python, bash] = await Promise.all([
+    firstLine('/usr/bin/python3', ['-I', '--version']),
+    firstLine('/bin/bash', ['--version']),
+  ]);
+  const versions = [python, `Node ${process.version}`, bash];
+  const binds = [
+    { source: '/usr', destination: '/usr' },
+    { source: '/etc/alternatives', destination: '/etc/alternatives' },
+    { source: process.execPath, destination: GUEST.node },
+  ];
+  return {
+    name: SYSTEM_PACK,
+    version: versions.map((text) => /\d+(\.\d+)+/.exec(text)?.[0] ?? 'none').join('-'),
+    languages: [...LANGUAGES],
+    digest: createHash('sha256').update(versions.join('\n')).digest('hex'),
+    binds: binds.filter(({ source }) => existsSync(source)),
+    environment: [],
+  };
+}
+
+async function firstLine(path: string, args: readonly string[]): Promise<string> {
+  try {
+    const { stdout } = await run(path, [...args], { timeout: 5000 });
+    return stdout.split('\n')[0] ?? '';
+  } catch {
+    return `${path} is missing`;
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Chooses a provider by trying: every language is run for real under every candidate, and only what came back exact is
+ * offered. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
+ */
+import { LANGUAGES, type RuntimePack } from '@svc/protocol';
+import { type CanaryResult, runCanary } from './canary.ts';
+import { openHostCells } from './host-cells.ts';
+import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
+import type { PackLeftOut } from './packs/load-packs.ts';
+import { SYSTEM_PACK } from './packs/pack.ts';
+import { provePacks } from './packs/prove-packs.ts';
+import type { Provider, Sandbox } from './sandbox.ts';
+
+export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
+
+export interface PreflightOptions {
+  readonly choice: ProviderChoice;
+  /** The service's data directory: what names its groups and its directory on the host. */
+  readonly dataDirectory: string;
+  readonly packsDirectory: string | null;
+  /** The most that a job can write below `/work`, in bytes. */
+  readonly workBytes: number;
+  readonly hostPostureSha256: string | null;
+}
+
+/** What can be tried: something that makes cells, not yet proven. */
+export interface Cells extends Omit<Provider, 'languages' | 'isolation_class'> {
+  /** Packs that are there and cannot be used. */
+  readonly packsLeftOut: readonly PackLeftOut[];
+}
+
+/** Why a candidate cannot be used, for an operator. */
+export interface Rejection {
+  readonly candidate: string;
+  readonly problem: string;
+}
+
+/** No provider passed. The message is one line that names every candidate and what to do. */
+export class NoProviderError extends Error {
+  override readonly name = 'NoProviderError';
+  readonly rejections: readonly Rejection[];
+  constructor(rejections: readonly Rejection[]) {
+    super(
+      `no sandbox can be used here: ${rejections.map(({ candidate, problem }) => `${candidate}: ${oneLine(problem)}`).join('; ')}` +
+        ' (run `svc doctor` to see every control, or choose SERVICE_PROVIDER=subprocess for development, which isolates nothing)',
+    );
+    this.rejections = rejections;
+  }
+}
+
+/** A provider that passed, the stronger ones that did not, and the runtime packs that it cannot offer. */
+export interface Opened {
+  readonly provider: Provider;
+  readonly rejections: readonly Rejection[];
+  readonly packsLeftOut: readonly PackLeftOut[];
+}
+
+type Opener = (options: PreflightOptions) => Promise<Cells>;
+
+const CANDIDATES: Readonly<Record<Exclude<ProviderChoice, 'auto'>, Opener>> = {
+  gvisor: openGvisorCells,
+  namespace: openNamespaceCells,
+  subprocess: openHostCells,
+};
+const STRONGEST_FIRST = ['gvisor', 'namespace'] as const;
+
+/** Opens the chosen provider, or the strongest that passes. Rejects with `NoProviderError`. */
+export async function openProvider(options: PreflightOptions): Promise<Opened> {
+  const candidates = options.choice === 'auto' ? STRONGEST_FIRST : [options.choice];
+  const rejections: Rejection[] = [];
+  for (const candidate of candidates) {
+    try {
+      return { ...(await prove(await CANDIDATES[candidate](options))), rejections };
+    } catch (error) {
+      rejections.push({ candidate, problem: (error as Error).message });
+    }
+  }
+  throw new NoProviderError(rejections);
+}
+
+/** Runs every language's canary. Rejects, having disposed the cells, where not one passed. */
+async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
+  const results = await Promise.all(
+    LANGUAGES.map((language) => runCanary(language, () => cells.prepare({ language, runtime: null }))),
+  );
+  const passed = results.filter((result) => 'posture' in result);
+  const isolation = passed[0]?.posture.isolation_class ?? null;
+  if (isolation === null) {
+    await cells[Symbol.asyncDispose]();
+    throw new Error(results.map(describe).join(', '));
+  }
+  const languages = passed.map(({ language }) => language);
+  const system = cells.runtime_packs.filter(isSystem);
+  const others = cells.runtime_packs.filter((pack) => !isSystem(pack));
+  const proven = await provePacks(others, cells);
+  const provider: Provider = {
+    backend: cells.backend,
+    isolation_class: isolation,
+    languages,
+    runtime_packs: [...system.map((pack) => ({ ...pack, languages })), ...proven.packs],
+    prepare: (request): Promise<Sandbox> => cells.prepare(request),
+    [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
+  };
+  return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut] };
+}
+
+/** Its languages are the default ones, proven already. */
+function isSystem({ name }: RuntimePack): boolean {
+  return name === SYSTEM_PACK;
+}
+
+function describe(result: CanaryResult): string {
+  return 'problem' in result ? `${result.language} ${result.problem}` : `${result.language} passed`;
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,281 @@
+/** What every provider promises, tried on each of them with real programs. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openProvider, type ProviderChoice } from './preflight.ts';
+import { instanceName } from './run-directory.ts';
+import type { Collection, HeldLimits, Posture, Program, Provider, StopCause } from './sandbox.ts';
+
+interface Run extends Collection {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly posture: Posture;
+  readonly held: HeldLimits;
+}
+
+interface RunOptions extends Partial<Omit<Program, 'limits' | 'language' | 'code'>> {
+  readonly limits?: Partial<Program['limits']>;
+  /** Stops the program as soon as it has written this to stdout. */
+  readonly stopAt?: { readonly text: string; readonly cause: StopCause };
+}
+
+const SANDBOXED = ['namespace', 'gvisor'] as const;
+const EVERY = ['namespace', 'gvisor', 'subprocess'] as const;
+const open = new Map<ProviderChoice, Provider>();
+const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-sandbox-test-'));
+
+beforeAll(async () => {
+  for (const choice of EVERY) {
+    const options = { packsDirectory: null, workBytes: 96 * 1024 * 1024, hostPostureSha256: null };
+    const { provider } = await openProvider({ choice, dataDirectory: join(dataDirectory, choice), ...options });
+    open.set(choice, provider);
+  }
+});
+
+afterAll(async () => {
+  for (const provider of open.values()) await provider[Symbol.asyncDispose]();
+  rmSync(dataDirectory, { recursive: true });
+});
+
+async function run(choice: ProviderChoice, language: Language, code: string, options: RunOptions = {}): Promise<Run> {
+  const { limits, stopAt, ...rest } = options;
+  await using sandbox = await (open.get(choice) as Provider).prepare({ language, runtime: null });
+  const program = { language, code, stdin: null, files: [], outputs: [], ...rest };
+  const held = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
+  const text = { stdout: '', stderr: '' };
+  sandbox.release((stream, records) => {
+    for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
+    if (stopAt !== undefined && text.stdout.includes(stopAt.text)) sandbox.stop(stopAt.cause);
+  });
+  return { ...(await sandbox.collect()), ...text, posture: sandbox.posture, held };
+}
+
+describe.each(EVERY)('the %s provider', (choice) => {
+  it('offers every language that ran its canary', () => {
+    expect(open.get(choice)?.languages).toEqual(['python', 'node', 'bash']);
+  });
+
+  it.each([
+    ['python', 'import sys\nprint("out")\nprint("err", file=sys.stderr)\nsys.exit(3)'],
+    ['node', 'console.log("out"); console.error("err"); process.exitCode = 3;'],
+    ['bash', 'echo out; echo err > /dev/stderr; exit 3'],
+  ] as const)('runs %s and gives back output and exit code', async (language, code) => {
+    const { stdout, stderr, ending } = await run(choice, language, code);
+    expect({ stdout, stderr, ending }).toEqual({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      ending: { kind: 'exited', exit_code: 3 },
+    });
+  });
+
+  it('gives a program its stdin, and an end of file where there is none', async () => {
+    expect((await run(choice, 'bash', 'cat', { stdin: 'a\nb' })).stdout).toBe('a\nb');
+    expect((await run(choice, 'bash', 'cat; echo done')).stdout).toBe('done\n');
+  });
+
+  it('lets stdin, stdout and stderr be opened again by path', async () => {
+    const code = 'cat /dev/stdin > /dev/stdout; echo e > /dev/stderr; echo f >> /proc/self/fd/2';
+    expect(await run(choice, 'bash', code, { stdin: 'in\n' })).toMatchObject({ stdout: 'in\n', stderr: 'e\nf\n' });
+  });
+
+  it('passes files in and outputs out', async () => {
+    const code = 'mkdir output/deep; cat input/a/b > output/deep/c; head -c 3 /dev/zero > output/zeros';
+    const files = [{ path: 'input/a/b', content: Buffer.from('bytes') }];
+    const { artifacts, violations } = await run(choice, 'bash', code, {
+      files,
+      outputs: ['output/deep/c', 'output/zeros'],
+    });
+    expect(
+      artifacts.map(({ path, size_bytes, content }) => [path, size_bytes, Buffer.from(content).toString()]),
+    ).toEqual([
+      ['output/deep/c', 5, 'bytes'],
+      ['output/zeros', 3, '\0\0\0'],
+    ]);
+    expect(artifacts[0]?.sha256).toBe(createHash('sha256').update('bytes').digest('hex'));
+    expect(violations).toEqual([]);
+  });
+
+  it('names an output that was not written, and keeps the others', async () => {
+    const { artifacts, violations } = await run(choice, 'bash', 'echo x > output/a', {
+      outputs: ['output/missing', 'output/a'],
+    });
+    expect(artifacts.map(({ path }) => path)).toEqual(['output/a']);
+    expect(violations).toMatchObject([{ type: 'output_missing', path: 'output/missing' }]);
+  });
+
+  it('never follows a link a program left as its output', async () => {
+    const code = 'ln -s /etc/passwd output/link; ln -s / output/root; mkfifo output/fifo';
+    const outputs = ['output/link', 'output/root/etc/passwd', 'output/fifo'];
+    const { artifacts, violations } = await run(choice, 'bash', code, { outputs });
+    expect(artifacts).toEqual([]);
+    expect(violations.map(({ path, type }) => [path, type])).toEqual([
+      ['output/link', 'output_path'],
+      ['output/root/etc/passwd', 'output_path'],
+      // gVisor keeps special files to itself: on the host there is nothing of that name.
+      ['output/fifo', choice === 'gvisor' ? 'output_missing' : 'output_kind'],
+    ]);
+  });
+
+  it('runs node source as CommonJS or as a module, whichever it is', async () => {
+    const common =
+      'console.log(typeof require, require.main === module, __filename.endsWith("main.cjs"), process.argv.length)';
+    expect((await run(choice, 'node', common)).stdout).toBe('function true true 2\n');
+    const module = 'import os from "node:os"; await 0; console.log(typeof os, import.meta.url.endsWith("main.mjs"))';
+    expect((await run(choice, 'node', module)).stdout).toBe('object true\n');
+  });
+
+  it('shows a traceback that starts in the program and names only its file', async () => {
+    const { stderr, ending } = await run(choice, 'python', 'def f():\n    raise ValueError("é")\nf()\n');
+    expect(stderr.match(/File ".*\/(\S+)", line (\d+)/g)?.length).toBe(2);
+    expect(stderr).toMatch(/^Traceback[\s\S]*main\.py", line 3, in <module>[\s\S]*ValueError: é\n$/);
+    expect(ending).toEqual({ kind: 'exited', exit_code: 1 });
+  });
+
+  it('runs a python program as __main__, with its own exit handlers and threads', async () => {
+    const code = `import atexit, threading, sys, time
+atexit.register(lambda: print("handler"))
+threading.Thread(target=lambda: (time.sleep(0.05), print("thread"))).start()
+print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
+    expect((await run(choice, 'python', code)).stdout).toBe('__main__ True True\nthread\nhandler\n');
+  });
+
+  it('tells a signal from an exit code of 128 and more', async () => {
+    expect((await run(choice, 'bash', 'kill -9 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
+    expect((await run(choice, 'bash', 'kill -TERM $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
+    expect((await run(choice, 'bash', 'exit 137')).ending).toEqual({ kind: 'exited', exit_code: 137 });
+  });
+
+  it('ends a program at its wall limit, whatever signals it ignores', async () => {
+    const code = 'trap "" TERM INT HUP QUIT; exec 1>&-; while :; do sleep 1; done';
+    const { ending, violations } = await run(choice, 'bash', code, { limits: { wall_seconds: 0.3 } });
+    expect(ending).toEqual({ kind: 'wall_limit' });
+    expect(violations).toMatchObject([{ type: 'wall_time', limit: 0.3 }]);
+  });
+
+  it.each(['cancelled', 'server_shutdown'] as const)('can be stopped from outside: %s', async (cause) => {
+    const { ending } = await run(choice, 'bash', 'echo up; sleep 100', { stopAt: { text: 'up', cause } });
+    expect(ending).toEqual({ kind: 'stopped', cause });
+  });
+
+  it('ends when the program does, though it leaves children behind', async () => {
+    const { ending, stdout } = await run(choice, 'bash', 'sleep 100 & echo left; exit 5');
+    expect({ ending, stdout }).toEqual({ ending: { kind: 'exited', exit_code: 5 }, stdout: 'left\n' });
+  });
+
+  it('counts and hashes every byte of a flood', async () => {
+    const { output } = await run(choice, 'bash', 'head -c 5000000 /dev/zero');
+    expect(output.stdout).toMatchObject({ bytes_seen: 5_000_000, executor_truncated: true });
+    expect(output.stdout.raw_sha256).toBe(createHash('sha256').update(Buffer.alloc(5_000_000)).digest('hex'));
+  });
+
+  it('gives a program only its fixed environment', async () => {
+    process.env['SVC_TEST_SECRET'] = 'planted';
+    const { stdout } = await run(choice, 'bash', 'env');
+    delete process.env['SVC_TEST_SECRET'];
+    const names = stdout.split('\n').map((line) => line.split('=')[0] as string);
+    const given = new Set(names.filter((name) => !['PWD', 'SHLVL', '_', ''].includes(name)));
+    expect(given).toEqual(new Set(['HOME', 'LANG', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED']));
+  });
+});
+
+describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
+  it('holds all five limits, and says what it read back', async () => {
+    const limits = { wall_seconds: 3, cpu_seconds: 2, mem_mb: 100, max_pids: 20, max_file_mb: 2 };
+    const { held } = await run(choice, 'bash', ':', { limits });
+    expect(held.effective_limits).toEqual(limits);
+    expect(Object.values(held.limit_enforcement)).toEqual([true, true, true, true, true]);
+  });
+
+  it('is observed before any job: no capabilities, no new privileges, a filter, no network', async () => {
+    const { posture } = await run(choice, 'bash', ':');
+    expect(posture).toMatchObject({
+      bootstrap_ready: true,
+      isolation_class: choice === 'gvisor' ? 'gvisor-application-kernel' : 'linux-shared-kernel',
+      private_rootfs: true,
+      dedicated_bootstrap: true,
+      seccomp: 'filter',
+      no_new_privileges: true,
+      capabilities: '0',
+      network_allowed: false,
+      networking: 'disabled',
+    });
+  });
+
+  it('takes out of memory for what it is, even where the parent exits 0', async () => {
+    const hog = 'a = []\nwhile True: a.append(bytearray(b"x" * (8 << 20)))';
+    const alone = await run(choice, 'python', hog, { limits: { mem_mb: 64 } });
+    expect(alone.ending).toEqual({ kind: 'memory_limit' });
+    expect(alone.violations).toMatchObject([{ type: 'memory', limit: 64 }]);
+    const child = `python3 -c '${hog}'; exit 0`;
+    expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
+  });
+
+  it('ends a job whose limit the interpreter alone does not fit as one out of memory', async () => {
+    expect((await run('namespace', 'node', 'console.log(1)', { limits: { mem_mb: 1 } })).ending).toEqual({
+      kind: 'memory_limit',
+    });
+  });
+
+  it('counts the CPU time of a whole tree', async () => {
+    const code = 'for i in 1 2 3 4; do (while :; do :; done) & done; wait';
+    const { ending, violations } = await run(choice, 'bash', code, { limits: { cpu_seconds: 0.5 } });
+    expect(ending).toEqual({ kind: 'cpu_limit' });
+    expect(violations).toMatchObject([{ type: 'cpu_time', limit: 0.5 }]);
+  });
+
+  it('refuses one process too many as an ordinary error', async () => {
+    const code = `import os, time
+made = 0
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(60)
+        made += 1
+except BlockingIOError:
+    print(made)`;
+    const { stdout, violations } = await run(choice, 'python', code, { limits: { max_pids: 8 } });
+    expect(stdout).toBe('7\n');
+    // gVisor's own kernel refuses, and tells nobody.
+    expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
+  });
+
+  it('stops a file at its limit', async () => {
+    const code = 'exec head -c 3000000 /dev/zero > big';
+    const { ending, violations } = await run(choice, 'bash', code, { limits: { max_file_mb: 1 } });
+    expect(ending).toEqual({ kind: 'signaled', signal: 'SIGXFSZ' });
+    expect(violations).toMatchObject([{ type: 'file_size', limit: 1 }]);
+  });
+
+  it('keeps its inputs as they were given', async () => {
+    const code = 'echo x > input/a; echo $?; rm -f input/a; mv input gone; cat input/a';
+    const { stdout } = await run(choice, 'bash', code, { files: [{ path: 'input/a', content: Buffer.from('same') }] });
+    expect(stdout).toBe('1\nsame');
+  });
+});
+
+it('leaves no process, group or directory when it was disposed', async () => {
+  const directory = join(dataDirectory, 'gone');
+  const options = { packsDirectory: null, workBytes: 1 << 20, hostPostureSha256: null };
+  const { provider } = await openProvider({ choice: 'namespace', dataDirectory: directory, ...options });
+  const parked = await provider.prepare({ language: 'python', runtime: null });
+  const running = await provider.prepare({ language: 'bash', runtime: null });
+  await running.handOver({
+    language: 'bash',
+    code: 'sleep 99',
+    stdin: null,
+    files: [],
+    outputs: [],
+    limits: LIMIT_DEFAULTS,
+  });
+  running.release(() => {});
+  expect(parked.posture.bootstrap_ready).toBe(true);
+  await provider[Symbol.asyncDispose]();
+  const instance = instanceName(directory);
+  expect(existsSync(`/run/svc/${instance}`)).toBe(false);
+  expect(execFileSync('find', ['/sys/fs/cgroup', '-name', instance]).toString()).toBe('');
+  expect(execFileSync('ps', ['-eo', 'args']).toString()).not.toContain(instance);
+});

@@ -1,0 +1,167 @@
+/**
+ * The cell: what a program runs in. A `Program` goes in, output goes to a sink, an observation comes out. The sandbox
+ * knows no tenant, no job row and no HTTP.
+ *
+ * A sandbox's life has four steps, in this order and each at most once:
+ *
+ *   prepare    a cell up to the workload-ready boundary: bootstrapped, observed, its interpreter waiting, nothing of
+ *              any job in it; it may wait there, parked, for as long as the service likes
+ *   hand over  the limits set and read back, the files and the program given, still not running
+ *   release    the program runs
+ *   collect    the program has ended, everything of it is dead, its outputs are read
+ *
+ * A program that fails is a result. Only a cell that could not be built is an error: `BootstrapError`.
+ */
+import type {
+  ArtifactRecord,
+  Backend,
+  EffectiveLimits,
+  ExecutorOutput,
+  IsolationClass,
+  Language,
+  LimitEnforcement,
+  Networking,
+  OutputRecord,
+  RequestedLimits,
+  ResourceUsage,
+  RuntimeIdentity,
+  RuntimePack,
+  SeccompMode,
+  StreamName,
+  Violation,
+} from '@svc/protocol';
+
+/** One program and everything it is given. Paths are already validated: relative, under `input/` or `output/`. */
+export interface Program {
+  readonly language: Language;
+  readonly code: string;
+  /** Null gives the program a stdin at end-of-file. */
+  readonly stdin: string | null;
+  readonly files: readonly { readonly path: string; readonly content: Uint8Array }[];
+  readonly outputs: readonly string[];
+  readonly limits: RequestedLimits;
+}
+
+/** Takes recorded output as it comes, in order within a stream. Called often: it must not block and must not throw. */
+export type OutputSink = (stream: StreamName, records: readonly OutputRecord[]) => void;
+
+/** What was on, as observed from the cell itself and never from configuration. Null says: not observed. */
+export interface Posture {
+  readonly bootstrap_ready: boolean;
+  readonly backend: Backend;
+  readonly runtime_identity: RuntimeIdentity;
+  readonly runtime_pack: { readonly name: string; readonly version: string; readonly digest: string } | null;
+  readonly isolation_class: IsolationClass | null;
+  readonly private_rootfs: boolean;
+  readonly dedicated_bootstrap: boolean;
+  readonly seccomp: SeccompMode | null;
+  readonly no_new_privileges: boolean | null;
+  /** The effective capability set as lower-case hex without leading zeros; `0` is the empty set. */
+  readonly capabilities: string | null;
+  readonly network_allowed: boolean | null;
+  readonly networking: Networking | null;
+  readonly host_posture_sha256: string | null;
+}
+
+/** The controls in force, read back after they were set. */
+export interface HeldLimits {
+  readonly effective_limits: EffectiveLimits;
+  readonly limit_enforcement: LimitEnforcement;
+}
+
+/** Why the service ended a program itself. */
+export type StopCause = 'cancelled' | 'server_shutdown';
+
+/** How a program ended, told apart by who killed it and by the kernel's counters, never by an exit code. */
+export type Ending =
+  | { readonly kind: 'exited'; readonly exit_code: number }
+  | { readonly kind: 'signaled'; readonly signal: string }
+  | { readonly kind: 'wall_limit' | 'cpu_limit' | 'memory_limit' }
+  | { readonly kind: 'stopped'; readonly cause: StopCause }
+  | { readonly kind: 'runtime_failed'; readonly message: string };
+
+export interface CollectedArtifact extends ArtifactRecord {
+  readonly content: Uint8Array;
+}
+
+/** Everything observed of one run. `violations` are in the order they were noticed. */
+export interface Collection {
+  readonly ending: Ending;
+  readonly usage: ResourceUsage;
+  readonly output: ExecutorOutput;
+  readonly violations: readonly Violation[];
+  readonly artifacts: readonly CollectedArtifact[];
+}
+
+/** A prepared cell. Disposing it at any step kills everything inside and leaves nothing behind. */
+export interface Sandbox extends AsyncDisposable {
+  readonly language: Language;
+  /** What was observed at the workload-ready boundary, before anything of a job entered. */
+  readonly posture: Posture;
+  /** Sets the limits, reads them back, and gives the files and the program. Rejects with `BootstrapError`. */
+  handOver(program: Program): Promise<HeldLimits>;
+  /** Lets the program run; the wall clock starts here. Output reaches the sink from now until `collect` resolves. */
+  release(sink: OutputSink): void;
+  /** Ends the program from outside. Idempotent, and harmless before release or after the end. */
+  stop(cause: StopCause): void;
+  /** Resolves once the program has ended, nothing of it is alive, all output was offered and outputs were read. */
+  collect(): Promise<Collection>;
+}
+
+/** What kind of cell is wanted. `readyMilliseconds` shortens how long its bootstrap may take, 10,000 by default. */
+export interface CellRequest {
+  readonly language: Language;
+  /** A runtime pack's name; null is the default pack. */
+  readonly runtime: string | null;
+  readonly readyMilliseconds?: number;
+}
+
+/** What a provider proved about itself by running every language for real. */
+export interface Provider extends AsyncDisposable {
+  readonly backend: Backend;
+  readonly isolation_class: IsolationClass;
+  /** Languages of the default pack that ran correctly at start. */
+  readonly languages: readonly Language[];
+  readonly runtime_packs: readonly RuntimePack[];
+  /** Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. */
+  prepare(request: CellRequest): Promise<Sandbox>;
+}
+
+/** A cell could not be built: the program never ran. `step` names where, for operators; `posture` is what may be said. */
+export class BootstrapError extends Error {
+  override readonly name = 'BootstrapError';
+  readonly step: string;
+  readonly posture: Posture;
+  constructor(step: string, message: string, posture: Posture, options?: ErrorOptions) {
+    super(message, options);
+    this.step = step;
+    this.posture = posture;
+  }
+}
+
+/**
+ * What may be claimed when the workload-ready boundary was not reached: nothing. Spec § Receipt, `bootstrap_ready`.
+ */
+export function unreadyPosture(backend: Backend, runtime_identity: RuntimeIdentity): Posture {
+  return {
+    bootstrap_ready: false,
+    backend,
+    runtime_identity,
+    runtime_pack: null,
+    isolation_class: null,
+    private_rootfs: false,
+    dedicated_bootstrap: false,
+    seccomp: null,
+    no_new_privileges: null,
+    capabilities: null,
+    network_allowed: null,
+    networking: null,
+    host_posture_sha256: null,
+  };
+}
+
+/** No control held: the effective limits of a cell that never became ready. */
+export const NO_LIMITS_HELD: HeldLimits = {
+  effective_limits: { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null },
+  limit_enforcement: { wall_seconds: false, cpu_seconds: false, mem_mb: false, max_pids: false, max_file_mb: false },
+};

@@ -1,0 +1,179 @@
+/**
+ * What the host does with a cell's `/work`: it writes the program and its inputs before anything of the job runs, and
+ * reads the requested outputs after everything of the job is dead. It holds the directory open and walks from there one
+ * name at a time, never following a link, so that no path a program shaped ever leads the host anywhere.
+ */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  type Stats,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
+import { fileBytesMax, filesTotalBytesMax, type Violation } from '@svc/protocol';
+import type { CollectedArtifact, Program } from './sandbox.ts';
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** The program's file, by language. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
+export const SOURCE_FILE = { python: 'main.py', node: 'main.js', bash: 'main.sh' } as const;
+
+/** The number by which statfs(2) knows the file system of a cell. */
+const TMPFS = 0x01021994;
+const BLOCK_BYTES = 512;
+
+/** An open directory whose name no longer matters: it stays reachable after its mount namespace is gone. */
+export class Workspace implements Disposable {
+  readonly #directory: number;
+  /** Whether a file's blocks say how much of it there is: not so where a file system compresses. */
+  readonly #showsHoles: boolean;
+
+  /** Opens `path`, which must not yet be reachable by any program. */
+  constructor(path: string) {
+    this.#directory = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    this.#showsHoles = statfsSync(`/proc/self/fd/${this.#directory}`).type === TMPFS;
+  }
+
+  /** Writes the source and the input files. Called once, before the program runs. */
+  fill(program: Program): void {
+    writeNew(childOf(this.#directory, SOURCE_FILE[program.language]), Buffer.from(program.code));
+    for (const file of program.files) this.#writeInput(file.path.split('/'), file.content);
+  }
+
+  /**
+   * Reads the requested outputs. Called once, after everything of the job is dead. Each that is missing, special,
+   * linked, sparse or too large is a violation that names it; the others still come back. Spec § Job submission, path rules.
+   */
+  collect(outputs: readonly string[]): { artifacts: CollectedArtifact[]; violations: Violation[] } {
+    const artifacts: CollectedArtifact[] = [];
+    const violations: Violation[] = [];
+    let total = 0;
+    for (const path of outputs) {
+      const found = this.#read(path, filesTotalBytesMax - total);
+      if ('type' in found) violations.push(found);
+      else {
+        artifacts.push(found);
+        total += found.size_bytes;
+      }
+    }
+    return { artifacts, violations };
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#directory);
+  }
+
+  #writeInput(names: readonly string[], content: Uint8Array): void {
+    const path = names.slice(0, -1).reduce((parent, name) => {
+      const directory = `${parent}/${name}`;
+      mkdirSync(directory, { recursive: true, mode: 0o755 });
+      return directory;
+    }, `/proc/self/fd/${this.#directory}`);
+    writeNew(`${path}/${names.at(-1)}`, content);
+  }
+
+  #read(path: string, room: number): CollectedArtifact | Violation {
+    const opened = this.#open(path);
+    if (typeof opened !== 'number') return opened;
+    try {
+      const status = fstatSync(opened);
+      if (!status.isFile()) return { type: 'output_kind', message: `${path} is not a regular file`, path };
+      if (status.nlink !== 1)
+        return { type: 'output_kind', message: `${path} has other names: it is hard-linked`, path };
+      if (status.size > fileBytesMax) return tooLarge(path, fileBytesMax, status.size);
+      if (status.size > room) return tooLargeTogether(path, status.size, room);
+      if (this.#showsHoles && isSparse(status)) return sparse(path);
+      return artifactOf(path, readWhole(opened, status.size));
+    } finally {
+      closeSync(opened);
+    }
+  }
+
+  /** Walks down from the held directory; a link anywhere on the way ends the walk. */
+  #open(path: string): number | Violation {
+    const names = path.split('/');
+    let directory = this.#directory;
+    try {
+      for (const [index, name] of names.entries()) {
+        const last = index === names.length - 1;
+        const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | (last ? 0 : O_DIRECTORY);
+        const next = openSync(childOf(directory, name), flags);
+        if (directory !== this.#directory) closeSync(directory);
+        directory = next;
+      }
+      return directory;
+    } catch (error) {
+      if (directory !== this.#directory) closeSync(directory);
+      return unopened(path, (error as NodeJS.ErrnoException).code ?? 'unknown');
+    }
+  }
+}
+
+/** A name in an open directory. The kernel resolves `/proc/self/fd/N` to the directory itself, wherever it is mounted. */
+function childOf(directory: number, name: string): string {
+  return `/proc/self/fd/${directory}/${name}`;
+}
+
+function writeNew(path: string, content: Uint8Array): void {
+  const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o644);
+  try {
+    writeFileSync(file, content);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readWhole(file: number, size: number): Buffer {
+  const content = Buffer.alloc(size);
+  let at = 0;
+  while (at < size) {
+    const count = readSync(file, content, at, size - at, at);
+    if (count === 0) break;
+    at += count;
+  }
+  return content.subarray(0, at);
+}
+
+function artifactOf(path: string, content: Buffer): CollectedArtifact {
+  const sha256 = createHash('sha256').update(content).digest('hex');
+  return { path, size_bytes: content.byteLength, sha256, content };
+}
+
+/** Less of it is there than its size says: what was never written would come back as zeros. */
+function isSparse({ size, blocks }: Stats): boolean {
+  return blocks * BLOCK_BYTES < size;
+}
+
+function sparse(path: string): Violation {
+  return { type: 'output_kind', message: `${path} is sparse: parts of it were never written`, path };
+}
+
+function tooLarge(path: string, limit: number, observed: number): Violation {
+  return { type: 'output_size', message: `${path} is larger than ${limit} bytes`, path, limit, observed };
+}
+
+function tooLargeTogether(path: string, observed: number, room: number): Violation {
+  const message = `${path} does not fit: all outputs together may hold ${filesTotalBytesMax} bytes, ${room} are left`;
+  return { type: 'output_size', message, path, limit: filesTotalBytesMax, observed };
+}
+
+function unopened(path: string, code: string): Violation {
+  switch (code) {
+    case 'ENOENT':
+      return { type: 'output_missing', message: `${path} was not written`, path };
+    case 'ELOOP':
+      return { type: 'output_path', message: `${path} leads through a symbolic link`, path };
+    case 'ENOTDIR':
+      return { type: 'output_path', message: `${path} leads through something that is not a directory`, path };
+    case 'ENXIO':
+    case 'ENODEV':
+      return { type: 'output_kind', message: `${path} is not a regular file`, path };
+    default:
+      return { type: 'output_path', message: `${path} cannot be opened (${code})`, path };
+  }
+}
