@@ -1,0 +1,73 @@
+import { SCOPES } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { createAccess, tokenBytesMax } from './authenticate.ts';
+import { createLegacyKeys } from './legacy.ts';
+import { isTenantName } from './tenant.ts';
+
+const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame=' }])]);
+
+test('a legacy key stands for one tenant with every scope and no expiry', async () => {
+  expect(await access.authenticate('Bearer sesame=')).toEqual({
+    tenant: 'acme',
+    principal: 'legacy:acme',
+    auth_method: 'legacy',
+    credential_id: 'legacy_1',
+    scopes: [...SCOPES],
+    expires_at: null,
+  });
+});
+
+test.each([
+  undefined,
+  '',
+  'Bearer',
+  'Bearer ',
+  'Bearer  sesame=',
+  'bearer sesame=',
+  'Basic c2VzYW1lPQ==',
+  'sesame=',
+  'Bearer sesame= x',
+  'Bearer sesame',
+  'Bearer sesame==',
+  'Bearer Sesame=',
+  'Bearer sésame=',
+  `Bearer ${'a'.repeat(tokenBytesMax)}`,
+  `Bearer ${'a'.repeat(tokenBytesMax + 1)}`,
+])('the header %j is refused with unauthorized', async (header) => {
+  expect(await access.authenticate(header)).toMatchObject({ code: 'unauthorized', status: 401 });
+});
+
+test('a refusal does not say why a token was not believed', async () => {
+  const messages = await Promise.all(
+    ['Bearer wrong', 'Bearer a b', `Bearer ${'a'.repeat(9000)}`].map(async (header) => {
+      return (await access.authenticate(header)) as Error;
+    }),
+  );
+  expect(new Set(messages.map(({ message }) => message)).size).toBe(1);
+});
+
+test.each([
+  '',
+  '__proto__',
+  'constructor',
+  'toString',
+  'a'.repeat(65),
+  'a'.repeat(1000),
+  'a/b',
+  'a\0',
+  ' a',
+  'é',
+  '.a',
+])('the tenant %j is refused when the key is loaded, without showing the key', (tenant) => {
+  expect(isTenantName(tenant)).toBe(false);
+  expect(() => createLegacyKeys([{ tenant, key: 'sesame' }])).toThrow(/^(?!.*sesame)/);
+});
+
+test.each(['a', 'A1', 'acme-eu.prod_2', 'a'.repeat(64)])('the tenant %j is allowed', (tenant) => {
+  expect(isTenantName(tenant)).toBe(true);
+});
+
+test('one key cannot stand for two tenants', () => {
+  const twice = ['a', 'b'].map((tenant) => ({ tenant, key: 'sesame' }));
+  expect(() => createLegacyKeys(twice)).toThrow('given twice');
+});

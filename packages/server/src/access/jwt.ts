@@ -1,0 +1,156 @@
+/**
+ * Access tokens of an issuer that the operator trusts: RFC 9068 with the rules of RFC 8725, and a tenant in a claim.
+ * What is not said plainly in a token is refused, not guessed.
+ */
+import { hash } from 'node:crypto';
+import { SCOPES } from '@svc/protocol';
+import { errors, type JWTVerifyResult, jwtVerify } from 'jose';
+import type { Caller } from '../caller.ts';
+import { ServiceError } from '../service-error.ts';
+import { parseStrictJson } from '../strict-json.ts';
+import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
+import { dropOldest } from './indexed.ts';
+import type { KeySet } from './key-set.ts';
+import { isTenantName } from './tenant.ts';
+
+export interface JwtOptions {
+  /** `iss`, exactly. */
+  readonly issuer: string;
+  /** One of `aud`, exactly. */
+  readonly audience: string;
+  /** The claim that names the tenant. */
+  readonly tenantClaim: string;
+  readonly keys: KeySet;
+  /** The time of day in milliseconds. */
+  readonly now?: () => number;
+}
+
+const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
+const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
+const skewSeconds = 30;
+/** No token gives authority for longer than this from its issue. */
+const lifetimeSecondsMax = 24 * 3600;
+const claimCharsMax = 256;
+
+/** A checked token is remembered by its digest for so long at most: a key that the issuer withdrew stops counting then. */
+const rememberedMilliseconds = 5 * 60_000;
+const rememberedMax = 1000;
+
+const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** Knows tokens by their three parts. */
+export function createJwtAccess(options: JwtOptions): CredentialKind {
+  const now = options.now ?? Date.now;
+  const remembered = new Map<string, { readonly caller: Caller; readonly until: number }>();
+  return {
+    method: 'jwt',
+    async resolve(token) {
+      if (token.split('.').length !== 3) return null;
+      const digest = hash('sha256', token, 'base64');
+      const known = remembered.get(digest);
+      if (known !== undefined && now() < known.until) return known.caller;
+      remembered.delete(digest);
+      const caller = await verified(token, { ...options, now });
+      if (caller === null) return unknownCredential();
+      const until = Math.min(now() + rememberedMilliseconds, Date.parse(caller.expires_at ?? '') || 0);
+      remembered.set(digest, { caller, until });
+      if (remembered.size > rememberedMax) dropOldest(remembered);
+      return caller;
+    },
+    // A token cannot be taken back before it expires; that is what its short life is for.
+    stands: async ({ expires_at }) => !hasExpired(expires_at, now()),
+  };
+}
+
+/** Null where the token is not to be believed. Rejects where the issuer's keys cannot be read. */
+async function verified(token: string, options: JwtOptions & { now: () => number }): Promise<Caller | null> {
+  try {
+    await checkHeader(token);
+    const { payload } = await verifySignature(token, options);
+    const claims = (await parseStrictJson(partOf(token, 1))) as Record<string, unknown>;
+    checkLifetime(payload as { exp: number; iat: number }, options.now() / 1000);
+    return callerOf(claims, options.tenantClaim);
+  } catch (error) {
+    if (error instanceof Disbelieved || error instanceof errors.JOSEError) return null;
+    if (error instanceof ServiceError && error.code === 'invalid_json') return null;
+    throw error;
+  }
+}
+
+/** Why a token is not believed. It is for whoever reads this code; a caller is never told. */
+class Disbelieved extends Error {
+  override readonly name = 'Disbelieved';
+}
+
+/** What jose leaves to its caller: one spelling of each part, no member twice, no extension. */
+async function checkHeader(token: string): Promise<void> {
+  if (!COMPACT.test(token)) throw new Disbelieved('it is not compact');
+  for (const part of token.split('.')) {
+    if (Buffer.from(part, 'base64url').toString('base64url') !== part) throw new Disbelieved('a part is not canonical');
+  }
+  const header = (await parseStrictJson(partOf(token, 0))) as Record<string, unknown> | null;
+  if (typeof header?.['alg'] !== 'string') throw new Disbelieved('it names no algorithm');
+  if (header['kid'] !== undefined && typeof header['kid'] !== 'string') throw new Disbelieved('its key id is no text');
+  for (const extension of ['crit', 'zip', 'b64']) {
+    if (header[extension] !== undefined) throw new Disbelieved(`it has the extension ${extension}`);
+  }
+}
+
+function partOf(token: string, index: number): Buffer {
+  return Buffer.from(token.split('.')[index] ?? '', 'base64url');
+}
+
+/** A key that is not in the set may have come into it since: the set is read once more, at most every 30 seconds. */
+async function verifySignature(
+  token: string,
+  { keys, issuer, audience, now }: JwtOptions & { now: () => number },
+): Promise<JWTVerifyResult> {
+  const rules = {
+    algorithms: ALGORITHMS,
+    typ: 'at+jwt',
+    issuer,
+    audience,
+    requiredClaims: REQUIRED_CLAIMS,
+    clockTolerance: skewSeconds,
+    currentDate: new Date(now()),
+  };
+  try {
+    return await jwtVerify(token, keys.keyFor, rules);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey) || !(await keys.refresh())) throw error;
+    return await jwtVerify(token, keys.keyFor, rules);
+  }
+}
+
+function checkLifetime({ exp, iat }: { exp: number; iat: number }, nowSeconds: number): void {
+  if (!Number.isFinite(exp) || !Number.isFinite(iat)) throw new Disbelieved('a time is not finite');
+  if (iat > nowSeconds + skewSeconds) throw new Disbelieved('it was issued in the future');
+  if (exp - iat > lifetimeSecondsMax) throw new Disbelieved('it would live too long');
+}
+
+function callerOf(claims: Record<string, unknown>, tenantClaim: string): Caller {
+  const tenant = Object.hasOwn(claims, tenantClaim) ? claims[tenantClaim] : undefined;
+  if (!isTenantName(tenant)) throw new Disbelieved('its tenant is not one');
+  textClaim(claims, 'client_id');
+  return {
+    tenant,
+    principal: textClaim(claims, 'sub'),
+    auth_method: 'jwt',
+    credential_id: textClaim(claims, 'jti'),
+    scopes: scopesOf(claims['scope']),
+    expires_at: new Date(Number(claims['exp']) * 1000).toISOString(),
+  };
+}
+
+function textClaim(claims: Record<string, unknown>, name: string): string {
+  const value = claims[name];
+  if (typeof value === 'string' && value !== '' && value.length <= claimCharsMax) return value;
+  throw new Disbelieved(`its claim ${name} is not a text of 1 to ${claimCharsMax} characters`);
+}
+
+/** Words separated by single spaces; what is no scope here is somebody else's. RFC 8693 § 4.2. */
+function scopesOf(claim: unknown): Caller['scopes'] {
+  if (claim !== undefined && typeof claim !== 'string') throw new Disbelieved('its scope is no text');
+  const words = new Set((claim ?? '').split(' '));
+  return SCOPES.filter((scope) => words.has(scope));
+}

@@ -1,0 +1,97 @@
+/**
+ * The public keys of the issuer of access tokens, from a file or an https address that the operator set. Nothing in a
+ * token ever decides where keys come from. RFC 7517; RFC 8725 § 3.10.
+ */
+import { readFile } from 'node:fs/promises';
+import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
+import { ServiceError } from '../service-error.ts';
+import { parseStrictJson } from '../strict-json.ts';
+
+/** How long a set of keys is used before it is read again. */
+const freshMilliseconds = 5 * 60_000;
+/** A token with an unknown key id has the set read again, at most this often; and so has a set that cannot be read. */
+const forcedMilliseconds = 30_000;
+const readMillisecondsMax = 5000;
+const setBytesMax = 256 * 1024;
+
+export interface KeySet {
+  /** The key for the header of a token, as jose asks for it. Rejects with jose's errors where no key fits. */
+  readonly keyFor: JWTVerifyGetKey;
+  /** Reads the set again unless that was done a moment ago. True where it was read. */
+  refresh(): Promise<boolean>;
+}
+
+export interface KeySetOptions {
+  /** A path, or an https address. */
+  readonly source: string;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+/**
+ * A set that is read when it is first needed. While it cannot be read again, the keys it had are used.
+ *
+ * @throws ServiceError `internal` from `keyFor` where there is no set at all.
+ */
+export function createKeySet({ source, now = () => performance.now() }: KeySetOptions): KeySet {
+  let keys: JWTVerifyGetKey | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | null = null;
+  const read = (): Promise<void> => {
+    if (reading === null) {
+      readAt = now();
+      reading = readSet(source)
+        .then((set) => {
+          keys = set;
+        })
+        .finally(() => {
+          reading = null;
+        });
+    }
+    return reading;
+  };
+  return {
+    async keyFor(header, token) {
+      const age = now() - readAt;
+      if (keys === null && (reading !== null || age >= forcedMilliseconds)) await read();
+      else if (age >= freshMilliseconds) await read().catch(() => undefined);
+      if (keys === null) throw new ServiceError('internal', 'The keys of the token issuer cannot be read.');
+      return await keys(header, token);
+    },
+    async refresh() {
+      if (now() - readAt < forcedMilliseconds) return false;
+      await read().catch(() => undefined);
+      return true;
+    },
+  };
+}
+
+async function readSet(source: string): Promise<JWTVerifyGetKey> {
+  try {
+    const bytes = source.startsWith('https://') ? await fetchSet(source) : await readFile(source);
+    if (bytes.length > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
+    const { keys } = (await parseStrictJson(bytes)) as { keys: JWK[] };
+    return createLocalJWKSet({ keys: keys.filter(isPublicSigningKey) });
+  } catch (cause) {
+    throw new ServiceError('internal', 'The keys of the token issuer cannot be read.', { cause });
+  }
+}
+
+async function fetchSet(address: string): Promise<Buffer> {
+  const response = await fetch(address, { redirect: 'error', signal: AbortSignal.timeout(readMillisecondsMax) });
+  if (!response.ok || response.body === null) throw new Error(`the key set was answered ${response.status}`);
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of response.body as AsyncIterable<Uint8Array>) {
+    size += piece.length;
+    if (size > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** A secret or a key for another use never verifies anything, whatever the issuer put into its set. */
+function isPublicSigningKey(key: JWK): boolean {
+  const isPublic = (key.kty === 'OKP' || key.kty === 'EC' || key.kty === 'RSA') && key.d === undefined;
+  return isPublic && (key.use === undefined || key.use === 'sig');
+}

@@ -1,0 +1,54 @@
+/** Keys that the operator sets beside a tenant's name: every scope, no expiry. Spec § Authentication 2. */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { SCOPES } from '@svc/protocol';
+import type { Caller } from '../caller.ts';
+import type { CredentialKind } from './authenticate.ts';
+import { isTenantName } from './tenant.ts';
+
+export interface LegacyKey {
+  readonly tenant: string;
+  readonly key: string;
+}
+
+/**
+ * Knows the keys by their digests only and compares each in constant time.
+ *
+ * @throws Error naming the entry, never the key, where a tenant's name is not allowed or a key is given twice.
+ */
+export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
+  const known = keys.map(({ tenant, key }, index) => {
+    if (!isTenantName(tenant)) throw new Error(`legacy key ${index + 1} has a tenant that is not allowed`);
+    return { digest: sha256(key), caller: legacyCaller(tenant, index + 1) };
+  });
+  if (new Set(known.map(({ digest }) => digest.toString('hex'))).size < known.length) {
+    throw new Error('a legacy key is given twice');
+  }
+  return {
+    method: 'legacy',
+    async resolve(token) {
+      const digest = sha256(token);
+      let caller: Caller | null = null;
+      for (const candidate of known) {
+        if (timingSafeEqual(candidate.digest, digest)) caller = candidate.caller;
+      }
+      return caller;
+    },
+    // The keys of a process are the same for its whole life.
+    stands: async () => true,
+  };
+}
+
+function legacyCaller(tenant: string, ordinal: number): Caller {
+  return {
+    tenant,
+    principal: `legacy:${tenant}`,
+    auth_method: 'legacy',
+    credential_id: `legacy_${ordinal}`,
+    scopes: [...SCOPES],
+    expires_at: null,
+  };
+}
+
+function sha256(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}

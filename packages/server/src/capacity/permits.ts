@@ -1,0 +1,85 @@
+/**
+ * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is
+ * held for the whole life of what it admits and given back exactly once. Spec § Response transfer rules, § Errors.
+ */
+import { ServiceError } from '../service-error.ts';
+
+export const PERMIT_KINDS = ['body', 'wait', 'stream', 'response'] as const;
+export type PermitKind = (typeof PERMIT_KINDS)[number];
+
+/** How many may be held at once, by everybody and by one tenant. */
+export interface PermitBound {
+  readonly total: number;
+  readonly perTenant: number;
+}
+
+/** Disposing gives it back; a second time does nothing. */
+export type Permit = Disposable;
+
+export interface Permits {
+  /**
+   * Takes one permit at once or not at all.
+   *
+   * @throws ServiceError `capacity_exhausted` where the service holds as many as it may, `tenant_capacity_exhausted`
+   * where the tenant does.
+   */
+  take(kind: PermitKind, tenant: string): Permit;
+  /** How many are held now. */
+  held(kind: PermitKind): number;
+}
+
+const NAMES: Readonly<Record<PermitKind, string>> = {
+  body: 'request bodies',
+  wait: 'result waits',
+  stream: 'streams',
+  response: 'large responses',
+};
+
+/** A refused request may try again after this many seconds: permits come back within seconds or not for minutes. */
+const retryAfterSeconds = 1;
+
+interface Held {
+  total: number;
+  readonly tenants: Map<string, number>;
+}
+
+/** Permits of one process, none held. */
+export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>): Permits {
+  const held = Object.fromEntries(
+    PERMIT_KINDS.map((kind) => [kind, { total: 0, tenants: new Map<string, number>() }]),
+  ) as Record<PermitKind, Held>;
+  return {
+    take(kind, tenant) {
+      const { total, tenants } = held[kind];
+      const ofTenant = tenants.get(tenant) ?? 0;
+      if (ofTenant >= bounds[kind].perTenant) {
+        throw refusal('tenant_capacity_exhausted', `The tenant has ${ofTenant} ${NAMES[kind]} in flight already.`);
+      }
+      if (total >= bounds[kind].total) {
+        throw refusal('capacity_exhausted', `The service has ${total} ${NAMES[kind]} in flight already.`);
+      }
+      held[kind].total = total + 1;
+      tenants.set(tenant, ofTenant + 1);
+      return permit(held[kind], tenant);
+    },
+    held: (kind) => held[kind].total,
+  };
+}
+
+function permit(held: Held, tenant: string): Permit {
+  let isHeld = true;
+  return {
+    [Symbol.dispose]() {
+      if (!isHeld) return;
+      isHeld = false;
+      held.total -= 1;
+      const left = (held.tenants.get(tenant) ?? 1) - 1;
+      if (left === 0) held.tenants.delete(tenant);
+      else held.tenants.set(tenant, left);
+    },
+  };
+}
+
+function refusal(code: 'tenant_capacity_exhausted' | 'capacity_exhausted', message: string): ServiceError {
+  return new ServiceError(code, message, { retryAfterSeconds });
+}

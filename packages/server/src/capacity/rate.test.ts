@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRateBudget } from './rate.ts';
+
+/** A budget of 20 a second, burst 3, and a clock that the test moves. */
+function budget(bound = { perSecond: 20, burst: 3 }) {
+  let now = 0;
+  const rate = createRateBudget(bound, () => now);
+  return { rate, pass: (milliseconds: number) => (now += milliseconds) };
+}
+
+test('a full bucket holds its burst, and the next request is refused', () => {
+  const { rate } = budget();
+  expect([1, 2, 3, 4].map(() => rate.spend('a').allowed)).toEqual([true, true, true, false]);
+});
+
+test('one token is back after its time and not before', () => {
+  const { rate, pass } = budget();
+  for (let index = 0; index < 3; index += 1) rate.spend('a');
+  pass(49);
+  expect(rate.spend('a').allowed).toBe(false);
+  pass(1);
+  expect(rate.spend('a').allowed).toBe(true);
+  expect(rate.spend('a').allowed).toBe(false);
+});
+
+test('Retry-After is whole seconds, at least one, and enough', () => {
+  const { rate, pass } = budget({ perSecond: 0.4, burst: 1 });
+  rate.spend('a');
+  const { retryAfterSeconds } = rate.spend('a');
+  expect(retryAfterSeconds).toBe(3);
+  pass(retryAfterSeconds * 1000);
+  expect(rate.spend('a').allowed).toBe(true);
+});
+
+test('tenants have buckets of their own', () => {
+  const { rate } = budget({ perSecond: 1, burst: 1 });
+  expect([rate.spend('a'), rate.spend('a'), rate.spend('b')].map(({ allowed }) => allowed)).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+test('what is left and when it is full again is told', () => {
+  const { rate } = budget({ perSecond: 1, burst: 3 });
+  expect(rate.spend('a')).toEqual({ allowed: true, limit: 3, remaining: 2, resetSeconds: 1, retryAfterSeconds: 0 });
+});
+
+test('a tenant whose bucket was dropped as full loses and gains nothing', () => {
+  const { rate, pass } = budget();
+  for (let index = 0; index < 3; index += 1) rate.spend('kept');
+  for (let index = 0; index < 5000; index += 1) rate.spend(`t${index}`);
+  expect(rate.spend('kept').allowed).toBe(false);
+  pass(60_000);
+  for (let index = 0; index < 5000; index += 1) rate.spend(`u${index}`);
+  expect(rate.spend('kept').remaining).toBe(2);
+});
+
+test('no sequence of requests is ever allowed more than the burst and what has flowed in', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(200), { maxLength: 200 }), (gaps) => {
+      const { rate, pass } = budget();
+      let elapsed = 0;
+      let allowed = 0;
+      for (const gap of gaps) {
+        elapsed += gap;
+        pass(gap);
+        if (rate.spend('a').allowed) allowed += 1;
+      }
+      return allowed <= 3 + (elapsed / 1000) * 20 + 1e-6;
+    }),
+  );
+});

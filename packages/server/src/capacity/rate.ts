@@ -1,0 +1,79 @@
+/**
+ * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
+ * token. Exact to the token: no window opens at once for everybody, and none can be straddled for twice the rate.
+ */
+
+export interface RateBound {
+  readonly perSecond: number;
+  /** Tokens a full bucket holds: at least 1. */
+  readonly burst: number;
+}
+
+/** What one request did to its tenant's bucket. */
+export interface RateDecision {
+  readonly allowed: boolean;
+  /** The burst. */
+  readonly limit: number;
+  /** Whole tokens left. */
+  readonly remaining: number;
+  /** Whole seconds until the bucket is full again. */
+  readonly resetSeconds: number;
+  /** Whole seconds until a request would be allowed; 0 where this one was. */
+  readonly retryAfterSeconds: number;
+}
+
+export interface RateBudget {
+  /** Takes one token of the tenant if there is one. A refused request takes none. */
+  spend(tenant: string): RateDecision;
+}
+
+interface Bucket {
+  tokens: number;
+  /** Milliseconds of the monotonic clock at which `tokens` was right. */
+  at: number;
+}
+
+/** Full buckets say nothing and are dropped once there are this many. */
+const bucketsSwept = 1024;
+
+/** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */
+export function createRateBudget(bound: RateBound, now: () => number = () => performance.now()): RateBudget {
+  const buckets = new Map<string, Bucket>();
+  let sweepAt = bucketsSwept;
+  return {
+    spend(tenant) {
+      const at = now();
+      const bucket = refilled(buckets.get(tenant), bound, at);
+      const allowed = bucket.tokens >= 1;
+      if (allowed) bucket.tokens -= 1;
+      buckets.set(tenant, bucket);
+      if (buckets.size >= sweepAt) sweepAt = sweep(buckets, bound, at);
+      return decision(bucket, bound, allowed);
+    },
+  };
+}
+
+function refilled(bucket: Bucket | undefined, bound: RateBound, at: number): Bucket {
+  if (bucket === undefined) return { tokens: bound.burst, at };
+  bucket.tokens = Math.min(bound.burst, bucket.tokens + ((at - bucket.at) / 1000) * bound.perSecond);
+  bucket.at = at;
+  return bucket;
+}
+
+function decision(bucket: Bucket, bound: RateBound, allowed: boolean): RateDecision {
+  return {
+    allowed,
+    limit: bound.burst,
+    remaining: Math.floor(bucket.tokens),
+    resetSeconds: Math.ceil((bound.burst - bucket.tokens) / bound.perSecond),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / bound.perSecond)),
+  };
+}
+
+/** Drops every bucket that is full by now; answers at which size to look again. */
+function sweep(buckets: Map<string, Bucket>, bound: RateBound, at: number): number {
+  for (const [tenant, bucket] of buckets) {
+    if (refilled(bucket, bound, at).tokens >= bound.burst) buckets.delete(tenant);
+  }
+  return Math.max(bucketsSwept, buckets.size * 2);
+}

@@ -1,0 +1,64 @@
+/** Ties what a request holds to the end of its answer: sent to the last byte, or the connection torn down. */
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply } from 'fastify';
+import type { PermitKind, Permits } from '../capacity/permits.ts';
+import type { AuthorityWatch } from './authority.ts';
+import { callerOf } from './operation.ts';
+
+/** What an answer is held by. */
+export interface Holds {
+  readonly permits: Permits;
+  readonly authority: AuthorityWatch;
+}
+
+/**
+ * Takes a permit that the answer holds to its end, and ends the connection when the caller's authority ends before.
+ * Spec § Response transfer rules.
+ *
+ * @throws ServiceError where there is no permit.
+ */
+export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: Holds, kind: PermitKind): void {
+  const caller = callerOf(reply.request);
+  const permit = permits.take(kind, caller.tenant);
+  const unwatch = authority.watch(caller, () => reply.request.raw.socket.destroy());
+  onAnswerEnd(reply.raw, () => {
+    permit[Symbol.dispose]();
+    unwatch();
+  });
+}
+
+/**
+ * Takes a permit that the answer holds to its end.
+ *
+ * @throws ServiceError where there is none.
+ */
+export function holdPermitUntilAnswered(reply: FastifyReply, permits: Permits, kind: PermitKind): void {
+  const permit = permits.take(kind, callerOf(reply.request).tenant);
+  onAnswerEnd(reply.raw, () => permit[Symbol.dispose]());
+}
+
+/** Calls back once, when the answer was sent or can no longer be. */
+export function onAnswerEnd(response: ServerResponse, callback: () => void): void {
+  if (response.destroyed || response.closed) callback();
+  else response.once('close', callback);
+}
+
+/** Aborts when the answer can no longer be sent or when the service stops. Disposing lets go of both. */
+export interface Interruption extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+export function interruptionOf(response: ServerResponse, stopping: AbortSignal): Interruption {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  response.once('close', abort);
+  stopping.addEventListener('abort', abort);
+  if (stopping.aborted || response.destroyed) abort();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      response.off('close', abort);
+      stopping.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,298 @@
+import { type ErrorEnvelope, OPERATION_IDS, operationOf } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceError } from '../service-error.ts';
+import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
+import type { Metrics } from './metrics.ts';
+import { bearer, credentialWith, type Door, JOB, KEY_OF_OTHER, openDoor } from './test-door.ts';
+
+let door: Door;
+beforeAll(async () => {
+  door = await openDoor({ credentials: [credentialWith('no-scopes', [])] });
+});
+afterAll(() => door[Symbol.asyncDispose]());
+
+/** The refusal that a response is, checked for what every refusal has. */
+async function refusalIn(response: Response): Promise<ErrorEnvelope['error']> {
+  const { error } = (await response.json()) as ErrorEnvelope;
+  expect(response.headers.get('x-request-id')).toBe(error.request_id);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  return error;
+}
+
+const request = (path: string, init: RequestInit = {}) => fetch(`${door.url}${path}`, init);
+const submit = (body: string, headers: Record<string, string> = {}) =>
+  request('/v1/jobs', {
+    method: 'POST',
+    headers: { ...bearer(), 'content-type': 'application/json', ...headers },
+    body,
+  });
+
+test.each(OPERATION_IDS)('%s has a route, and refuses who shows no credential unless it is public', async (id) => {
+  const { method, path, access } = operationOf(id);
+  const response = await request(path.replace('{id}', JOB), { method });
+  const isAbsent = id === 'getDashboard' || id === 'getMetrics';
+  const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
+  expect(response.status).toBe(expected);
+  expect(response.headers.get('www-authenticate')).toBe(expected === 401 ? 'Bearer realm="svc"' : null);
+});
+
+test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
+  '%s refuses a credential without its scope, naming the scope',
+  async (id) => {
+    const { method, path, access } = operationOf(id);
+    const response = await request(path.replace('{id}', JOB), { method, headers: bearer('no-scopes') });
+    expect((await refusalIn(response)).code).toBe('insufficient_scope');
+    expect(response.headers.get('www-authenticate')).toBe(
+      `Bearer realm="svc", error="insufficient_scope", scope="${access}"`,
+    );
+  },
+);
+
+test('a bad token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)', async () => {
+  const response = await request('/v1/whoami', { headers: bearer('wrong') });
+  expect((await refusalIn(response)).code).toBe('unauthorized');
+  expect(response.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
+});
+
+test('a token in the query counts for nothing', async () => {
+  const response = await request('/v1/whoami?access_token=key-of-acme');
+  expect((await refusalIn(response)).code).toBe('unauthorized');
+  expect(JSON.stringify(door.log)).not.toContain('key-of-acme');
+});
+
+test('whoami says who the credential stands for', async () => {
+  const response = await request('/v1/whoami', { headers: bearer() });
+  expect(await response.json()).toMatchObject({ tenant: 'acme', auth_method: 'legacy', expires_at: null });
+});
+
+test('a foreign, an unknown and an impossible job are the same 404', async () => {
+  const bodies = [];
+  for (const [id, key] of [
+    [JOB, KEY_OF_OTHER],
+    ['job_unknown', 'key-of-acme'],
+    ['%2e%2e%00', 'key-of-acme'],
+    ['x'.repeat(3000), 'key-of-acme'],
+  ]) {
+    const response = await request(`/v1/jobs/${id}`, { headers: bearer(key) });
+    expect(response.status).toBe(404);
+    bodies.push({ ...(await refusalIn(response)), request_id: '' });
+  }
+  expect(new Set(bodies.map((body) => JSON.stringify(body)))).toHaveLength(1);
+});
+
+test('a submission answers 201 with Location and Idempotency-Replayed', async () => {
+  const response = await submit('{"language":"bash","code":":"}', { 'idempotency-key': 'k1' });
+  expect(response.status).toBe(201);
+  expect(response.headers.get('location')).toBe(`/v1/jobs/${JOB}`);
+  expect(response.headers.get('idempotency-replayed')).toBe('false');
+  expect(door.submissions.at(-1)).toEqual({ body: { language: 'bash', code: ':' }, idempotencyKey: 'k1' });
+});
+
+test.each([
+  ['text/plain', 415],
+  ['application/json; charset=latin1', 415],
+  ['application/json;charset=UTF-8', 201],
+  ['application/json; charset="utf-8"', 201],
+  ['application/jsonp', 415],
+  ['application/x-www-form-urlencoded', 415],
+])('a body of type %s is answered %i', async (type, status) => {
+  expect((await submit('{}', { 'content-type': type })).status).toBe(status);
+});
+
+test('an encoded body is never inflated: 415', async () => {
+  const response = await submit('{}', { 'content-encoding': 'gzip' });
+  expect((await refusalIn(response)).code).toBe('unsupported_media_type');
+});
+
+test.each([
+  ['', 'ends before'],
+  ['{"a":1,"a":2}', '"/a"'],
+  ['\ufeff{}', 'byte order mark'],
+])('the body %j is refused with invalid_json', async (body, says) => {
+  const error = await refusalIn(await submit(body));
+  expect(error.code).toBe('invalid_json');
+  expect(error.message).toContain(says);
+});
+
+test.each([
+  ['x'.repeat(1), 201],
+  ['x'.repeat(128), 201],
+  ['x'.repeat(129), 400],
+  ['a b', 400],
+  ['é', 400],
+  ['', 400],
+])('an Idempotency-Key of %j is answered %i', async (key, status) => {
+  expect((await submit('{}', { 'idempotency-key': key })).status).toBe(status);
+});
+
+test.each([
+  ['/v1/jobs?limit=0', 'limit'],
+  ['/v1/jobs?limit=201', 'limit'],
+  ['/v1/jobs?limit=1e1', 'limit'],
+  ['/v1/jobs?limit=', 'limit'],
+  ['/v1/jobs?limit=1&limit=1', 'limit'],
+  ['/v1/jobs?status=done', 'status'],
+  ['/v1/jobs?status=queued,', 'status'],
+  ['/v1/jobs?language=perl', 'language'],
+  ['/v1/jobs?colour=red', 'colour'],
+  ['/v1/jobs?cursor=', 'cursor'],
+  ['/v1/whoami?x=1', 'x'],
+  [`/v1/jobs/${JOB}/replay?after=-1`, 'after'],
+  [`/v1/jobs/${JOB}/replay?limit=1001`, 'limit'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=300.1`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=-1`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=NaN`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=1e9`, 'wait_seconds'],
+])('%s is refused, naming %s', async (path, name) => {
+  const error = await refusalIn(await request(path, { headers: bearer() }));
+  expect(error.code).toBe('invalid_request');
+  expect(error.message).toContain(`"${name}"`);
+});
+
+test.each([
+  '/v1/jobs?limit=1',
+  '/v1/jobs?limit=200',
+  '/v1/jobs?status=queued,running&language=node&cursor=abc',
+  `/v1/jobs/${JOB}/replay?after=0&limit=1000`,
+  `/v1/jobs/${JOB}/result?wait_seconds=0`,
+  `/v1/jobs/${JOB}/result?wait_seconds=0.25`,
+  `/v1/jobs/${JOB}/result?wait_seconds=300`,
+])('%s is taken', async (path) => {
+  expect((await request(path, { headers: bearer() })).status).toBe(200);
+});
+
+test.each([
+  ['PUT', '/v1/jobs', 'GET, HEAD, POST, OPTIONS'],
+  ['PATCH', `/v1/jobs/${JOB}`, 'GET, HEAD, DELETE, OPTIONS'],
+  ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
+  ['GET', `/v1/jobs/${JOB}/stream-ticket`, 'POST, OPTIONS'],
+])('%s %s is answered 405 with Allow: %s', async (method, path, allow) => {
+  const response = await request(path, { method, headers: bearer() });
+  expect((await refusalIn(response)).code).toBe('method_not_allowed');
+  expect(response.headers.get('allow')).toBe(allow);
+});
+
+test('OPTIONS says what a route takes and invites no other origin', async () => {
+  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+  const response = await request('/v1/jobs', { method: 'OPTIONS', headers });
+  expect(response.status).toBe(204);
+  expect(response.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
+  expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+});
+
+test('HEAD answers the headers of GET without a body', async () => {
+  const [head, get] = await Promise.all(
+    ['HEAD', 'GET'].map((method) => request(`/v1/jobs/${JOB}`, { method, headers: bearer() })),
+  );
+  expect(head?.headers.get('content-length')).toBe(get?.headers.get('content-length'));
+  expect(await head?.text()).toBe('');
+});
+
+test.each(['/v2/jobs', '/v1', '/v1/jobs/', '//v1/jobs', '/V1/jobs', '/v1/jobs/a/b/c'])(
+  '%s is no route',
+  async (path) => {
+    expect((await refusalIn(await request(path, { headers: bearer() }))).code).toBe('route_not_found');
+  },
+);
+
+test('every answer is kept from caches and from being sniffed', async () => {
+  for (const path of ['/healthz', '/v1/whoami', '/nowhere']) {
+    const { headers } = await request(path, { headers: bearer() });
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  }
+});
+
+test('what nobody meant to throw is answered internal, and its cause is in the log alone', async () => {
+  await using broken = await openDoor({
+    jobs: {
+      list: async () => {
+        throw new Error('secret cause');
+      },
+    },
+  });
+  const response = await fetch(`${broken.url}/v1/jobs`, { headers: bearer() });
+  const error = await refusalIn(response);
+  expect(error).toMatchObject({ code: 'internal', retryable: true });
+  expect(error.message).not.toContain('secret');
+  expect(broken.log.some((line) => JSON.stringify(line).includes('secret cause'))).toBe(true);
+});
+
+test('a refusal of a floor below keeps its code, its status and its Retry-After', async () => {
+  await using full = await openDoor({
+    jobs: {
+      submit: async () => {
+        throw new ServiceError('queue_full', 'The queue is full.', { retryAfterSeconds: 2.2 });
+      },
+    },
+  });
+  const headers = { ...bearer(), 'content-type': 'application/json' };
+  const response = await fetch(`${full.url}/v1/jobs`, { method: 'POST', headers, body: '{}' });
+  expect(response.status).toBe(503);
+  expect(await refusalIn(response)).toMatchObject({ code: 'queue_full', retryable: true });
+  expect(response.headers.get('retry-after')).toBe('3');
+});
+
+test('a message that repeats what the client wrote is short and harmless', async () => {
+  const response = await request(`/v1/whoami?${encodeURIComponent(`\u001b[31m\u202e${'z'.repeat(4000)}`)}=1`, {
+    headers: bearer(),
+  });
+  const { message } = await refusalIn(response);
+  expect(message.length).toBeLessThanOrEqual(200);
+  expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+});
+
+test('the request budget is one per tenant, refuses with Retry-After, and says what is left', async () => {
+  await using tight = await openDoor({ rate: { perSecond: 0.01, burst: 2 } });
+  const ask = (key?: string) => fetch(`${tight.url}/v1/whoami`, { headers: bearer(key) });
+  expect((await ask()).headers.get('ratelimit-remaining')).toBe('1');
+  expect((await ask()).status).toBe(200);
+  const refused = await ask();
+  expect((await refusalIn(refused)).code).toBe('rate_limited');
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(90);
+  expect((await ask(KEY_OF_OTHER)).status).toBe(200);
+});
+
+describe('metrics', () => {
+  const answers: AnsweredRequest[] = [];
+  const observer: Observer = { ...NO_OBSERVER, requestAnswered: (answer) => answers.push(answer) };
+  const metrics: Metrics = {
+    ofTenant: async (tenant, accept) => ({ mediaType: 'text/plain; version=0.0.4', text: `${tenant} ${accept}` }),
+    ofService: async () => ({ mediaType: 'text/plain; version=0.0.4', text: 'all' }),
+  };
+  const ask = async (port: Door, path: string, key: string) => {
+    const response = await fetch(`${port.url}${path}`, { headers: { ...bearer(key), accept: 'text/plain' } });
+    return [response.status, await response.text()] as const;
+  };
+
+  test('of the whole service are shown to the metrics token alone, and that opens nothing else', async () => {
+    await using metered = await openDoor({ metricsToken: 'metrics-token', metrics });
+    expect(await ask(metered, '/metrics', 'metrics-token')).toEqual([200, 'all']);
+    expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(401);
+    expect((await ask(metered, '/v1/metrics', 'metrics-token'))[0]).toBe(401);
+    expect((await fetch(`${metered.url}/metrics`)).headers.get('www-authenticate')).toBe('Bearer realm="svc"');
+  });
+
+  test('of a tenant are shown to the tenant, in the format it asks for', async () => {
+    await using metered = await openDoor({ metrics });
+    expect(await ask(metered, '/v1/metrics', 'key-of-acme')).toEqual([200, 'acme text/plain']);
+  });
+
+  test('of the whole service do not exist without a token', async () => {
+    await using metered = await openDoor({ metrics });
+    expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(404);
+  });
+
+  test('count every answer under labels that clients cannot multiply', async () => {
+    await using metered = await openDoor({ observer });
+    answers.length = 0;
+    for (const path of [`/v1/jobs/${JOB}`, '/nowhere/at/all', '/%ZZ']) await ask(metered, path, 'key-of-acme');
+    await expect
+      .poll(() => answers.map(({ route, status }) => [route, status]))
+      .toEqual([
+        ['/v1/jobs/{id}', 200],
+        [null, 404],
+        [null, 400],
+      ]);
+  });
+});

@@ -1,0 +1,151 @@
+/**
+ * The door: the only floor that knows HTTP. It turns requests into calls of the floors below and their answers and
+ * refusals into responses; every operation of the contract has its route here.
+ */
+import { EventEmitter } from 'node:events';
+import { OPERATION_IDS, operationOf } from '@svc/protocol';
+import {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify';
+import type { Access } from '../access/authenticate.ts';
+import { createTicketMemory, createTickets, type Tickets } from '../access/tickets.ts';
+import type { Permits } from '../capacity/permits.ts';
+import type { RateBudget } from '../capacity/rate.ts';
+import type { Jobs } from '../job/jobs.ts';
+import { ServiceError } from '../service-error.ts';
+import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
+import { AuthorityWatch } from './authority.ts';
+import { ClientGone } from './body.ts';
+import { Connections } from './connections.ts';
+import { entryHook } from './entry.ts';
+import { isStreamHandshake } from './handshake.ts';
+import { createDoorServer } from './listener.ts';
+import { answerUnrouted } from './methods.ts';
+import type { Metrics } from './metrics.ts';
+import { observeAnswer, observeRequests } from './observe.ts';
+import type { OperationHandlers } from './operation.ts';
+import { serviceErrorOf } from './refusal.ts';
+import { newRequestId } from './request-id.ts';
+import { sendRefusal } from './respond.ts';
+import { attestationHandlers } from './routes/attestations.ts';
+import type { RouteContext, ServiceFacts } from './routes/context.ts';
+import { jobHandlers } from './routes/jobs.ts';
+import { publicHandlers } from './routes/public.ts';
+import { serviceHandlers } from './routes/service.ts';
+import { streamRoute } from './routes/stream.ts';
+import { TRANSPORT_BOUNDS, type TransportBounds } from './transport.ts';
+import { addWebSockets } from './websocket.ts';
+
+export interface AppOptions {
+  readonly jobs: Jobs;
+  readonly access: Access;
+  /** Left out, tickets are kept in this process. */
+  readonly tickets?: Tickets;
+  /** Left out, no metrics are shown. */
+  readonly metrics?: Metrics;
+  /** Left out, nobody is told what happens. */
+  readonly observer?: Observer;
+  readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
+  readonly service: ServiceFacts;
+  /** The exact text of the OpenAPI document. */
+  readonly openapi: string;
+  readonly log: FastifyBaseLogger;
+  /** Null where the operator set none. */
+  readonly metricsToken: string | null;
+  /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
+  readonly stopping: AbortSignal;
+  /** Tests shorten it; everybody else leaves it out. */
+  readonly bounds?: Partial<TransportBounds>;
+}
+
+/** How often authorities are asked after: what they hold open ends within five seconds of their end. */
+const authorityCheckMilliseconds = 2000;
+
+/** Builds the door. Nothing listens yet: see `listen`. Closing the app ends its idle connections and then the rest. */
+export function createApp(options: AppOptions): FastifyInstance {
+  const { log, access, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
+  const bounds = { ...TRANSPORT_BOUNDS, ...options.bounds };
+  const tickets = options.tickets ?? createTickets(createTicketMemory());
+  const metrics = options.metrics ?? null;
+  const connections = new Connections(bounds);
+  const upgrades = new EventEmitter();
+  const authority = new AuthorityWatch({ access, log, checkMilliseconds: authorityCheckMilliseconds });
+  log.info({ bounds }, 'transport bounds');
+  const app = fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (parent) => parent,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: bounds.headBytes },
+    serverFactory: (handler) => createDoorServer(handler, { bounds, connections, upgrades, log, observer }),
+    // The router refused before any hook could run.
+    frameworkErrors: (error, request, reply) => {
+      observeAnswer(request, reply, observer);
+      void refuse(error, request, reply);
+    },
+    // The listener has an answer to parser errors; Fastify's own would be written behind it.
+    clientErrorHandler: () => undefined,
+  });
+  app.decorateRequest('caller', null);
+  // Bodies are read by the handlers that take one, after everything else was settled.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  observeRequests(app, observer);
+  app.addHook('onRequest', entryHook({ access, tickets, rate: capacity.rate, metricsToken, stopping }));
+  app.addHook('onResponse', (request, reply, done) => {
+    // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
+    if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
+    done();
+  });
+  app.addHook('onClose', async () => {
+    authority[Symbol.dispose]();
+    connections[Symbol.dispose]();
+  });
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler(answerUnrouted);
+  addWebSockets(app, { upgrades, connections });
+  const context = { ...options, bounds, tickets, metrics, connections, authority, permits: capacity.permits };
+  app.register(async (routes) => addRoutes(routes, context));
+  return app;
+}
+
+function addRoutes(app: FastifyInstance, context: RouteContext): void {
+  const handlers: OperationHandlers = {
+    ...publicHandlers(context),
+    ...serviceHandlers(context),
+    ...attestationHandlers(context),
+    ...jobHandlers(context),
+  };
+  for (const id of OPERATION_IDS) {
+    const operation = operationOf(id);
+    const { method } = operation;
+    const url = operation.path.replace('{id}', ':id');
+    const more = id === 'streamEvents' ? streamRoute(context) : {};
+    app.route({ method, url, config: { operation }, handler: handlers[id], ...more });
+  }
+}
+
+function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (error instanceof ClientGone || reply.raw.destroyed) return reply.hijack();
+  // Fastify minds the body of some methods before it minds that there is no such route.
+  if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply);
+  return refuse(error, request, reply);
+}
+
+function refuse(cause: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const error = serviceErrorOf(cause);
+  if (error.code === 'internal') {
+    request.log.error({ request_id: request.id, err: error.cause ?? error }, 'request failed');
+  }
+  return sendRefusal(request, reply, { error });
+}
+
+export type { ServiceFacts };

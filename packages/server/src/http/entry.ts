@@ -1,0 +1,110 @@
+/**
+ * What every request passes before its handler: who asks, whether the tenant's budget allows it, whether the credential
+ * may do it. In this order, and all of it before a byte of a body is read.
+ */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { type Operation, SCOPES } from '@svc/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Access, unknownCredential } from '../access/authenticate.ts';
+import type { Tickets } from '../access/tickets.ts';
+import type { Caller } from '../caller.ts';
+import type { RateBudget } from '../capacity/rate.ts';
+import { ServiceError } from '../service-error.ts';
+import { isStreamHandshake } from './handshake.ts';
+import { jobIdOf } from './job-id.ts';
+import { PLAIN_HEADERS } from './refusal.ts';
+import { hasBody } from './unread-body.ts';
+
+export interface EntryOptions {
+  readonly access: Access;
+  readonly tickets: Tickets;
+  readonly rate: RateBudget;
+  /** Null where the operator set none: then the operation does not exist. */
+  readonly metricsToken: string | null;
+  /** Aborted once the service is stopping. */
+  readonly stopping: AbortSignal;
+}
+
+/** The hook. It throws the refusal. */
+export function entryHook(options: EntryOptions): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
+    if (options.stopping.aborted || isStreamHandshake(request.raw)) reply.header('connection', 'close');
+    const { operation } = request.routeOptions.config;
+    if (operation === undefined) return;
+    await enter(request, reply, { ...options, operation });
+    if (operation.access !== 'public') refuseUnknownQuery(request, operation);
+    if (operation.method !== 'POST') refuseBody(request);
+  };
+}
+
+async function enter(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation, metricsToken, ...options }: EntryOptions & { operation: Operation },
+): Promise<void> {
+  if (operation.access === 'public') return;
+  if (operation.access === 'metrics_token') {
+    checkMetricsToken(request, metricsToken);
+    return;
+  }
+  const caller = await identify(request, operation, options);
+  if (caller instanceof ServiceError) throw caller;
+  request.caller = caller;
+  spendBudget(reply, options.rate, caller.tenant);
+  checkScope(caller, operation.access);
+}
+
+/** A ticket stands in for the header only where a stream is really opened: nothing else spends it. */
+async function identify(
+  request: FastifyRequest,
+  operation: Operation,
+  { access, tickets }: Pick<EntryOptions, 'access' | 'tickets'>,
+): Promise<Caller | ServiceError> {
+  const { authorization } = request.headers;
+  const { ticket } = request.query as { ticket?: unknown };
+  const isTicket = operation.ticket === true && typeof ticket === 'string' && authorization === undefined;
+  if (!isTicket || !isStreamHandshake(request.raw)) return await access.authenticate(authorization);
+  const caller = await tickets.redeem(ticket, jobIdOf(request));
+  if (caller instanceof ServiceError) return caller;
+  return (await access.stands(caller)) ? caller : unknownCredential();
+}
+
+function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {
+  const decision = rate.spend(tenant);
+  reply.header('ratelimit-limit', decision.limit);
+  reply.header('ratelimit-remaining', decision.remaining);
+  reply.header('ratelimit-reset', decision.resetSeconds);
+  if (decision.allowed) return;
+  const { retryAfterSeconds } = decision;
+  throw new ServiceError('rate_limited', "The tenant's request budget is spent.", { retryAfterSeconds });
+}
+
+function checkScope(caller: Caller, access: Operation['access']): void {
+  const scope = SCOPES.find((candidate) => candidate === access);
+  if (scope === undefined || caller.scopes.includes(scope)) return;
+  throw new ServiceError('insufficient_scope', `The credential lacks the scope "${scope}".`);
+}
+
+/** The global metrics have a token of their own, which no tenant credential replaces. Spec § Authentication 9. */
+function checkMetricsToken(request: FastifyRequest, metricsToken: string | null): void {
+  if (metricsToken === null) throw new ServiceError('route_not_found', 'No such route.');
+  const given = /^Bearer ([\x21-\x7e]+)$/.exec(request.headers.authorization ?? '')?.[1];
+  if (given !== undefined && timingSafeEqual(sha256(given), sha256(metricsToken))) return;
+  throw new ServiceError('unauthorized', 'This route takes the metrics token and nothing else.');
+}
+
+function sha256(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
+}
+
+function refuseUnknownQuery(request: FastifyRequest, operation: Operation): void {
+  const known = operation.query?.properties ?? {};
+  const unknown = Object.keys(request.query as object).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  throw new ServiceError('invalid_request', `The query parameter ${JSON.stringify(unknown)} is not known here.`);
+}
+
+function refuseBody({ raw }: FastifyRequest): void {
+  if (hasBody(raw)) throw new ServiceError('invalid_request', 'This operation takes no body.');
+}

@@ -1,0 +1,157 @@
+/** What a request holds while it is in flight, how many may, and when it is let go. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import type { CredentialKind } from '../access/authenticate.ts';
+import type { Caller } from '../caller.ts';
+import type { PermitKind } from '../capacity/permits.ts';
+import type { Jobs } from '../job/jobs.ts';
+import { AuthorityWatch } from './authority.ts';
+import { bearer, credentialWith, JOB, KEY_OF_OTHER, openDoor, RESULT } from './test-door.ts';
+import { RawSocket } from './test-socket.ts';
+
+const HEAD = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
+const WAIT = `GET /v1/jobs/${JOB}/result?wait_seconds=60 HTTP/1.1\r\n${HEAD}\r\n`;
+const RESULT_NOW = `GET /v1/jobs/${JOB}/result HTTP/1.1\r\n${HEAD}\r\n`;
+const BODY = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{`;
+
+/** Waits are endless, results do not fit into what a kernel buffers. */
+const HOLDING: Partial<Jobs> = {
+  result: async (_caller, _id, { waitSeconds, signal }) => {
+    if (waitSeconds > 0) await delay(60_000, null, { signal });
+    return { ...RESULT, stdout: 'x'.repeat(16 * 1024 * 1024) };
+  },
+};
+
+describe.each<[PermitKind, string]>([
+  ['body', BODY],
+  ['wait', WAIT],
+  ['response', RESULT_NOW],
+])('of the kind %s', (kind, bytes) => {
+  const hold = async (port: number) => {
+    const raw = await RawSocket.open(port);
+    raw.socket.pause();
+    return raw.send(bytes);
+  };
+  const ask = async (port: number) => {
+    using raw = await RawSocket.open(port);
+    const { status, headers, body } = await raw.send(bytes).answer();
+    return {
+      status,
+      retryAfter: headers['retry-after'],
+      code: (JSON.parse(body) as { error: { code: string } }).error.code,
+    };
+  };
+
+  test('a tenant holds as many as it may, the next is refused with 429, and one let go makes room', async () => {
+    await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
+    using first = await hold(door.port);
+    using _second = await hold(door.port);
+    await expect.poll(() => door.permits.held(kind)).toBe(2);
+    expect(await ask(door.port)).toEqual({ status: 429, retryAfter: '1', code: 'tenant_capacity_exhausted' });
+    first[Symbol.dispose]();
+    await expect.poll(() => door.permits.held(kind)).toBe(1);
+    using _third = await hold(door.port);
+    await expect.poll(() => door.permits.held(kind)).toBe(2);
+  });
+
+  test('the service holds as many as it may, and the next is refused with 503', async () => {
+    await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
+    using _held = await hold(door.port);
+    await expect.poll(() => door.permits.held(kind)).toBe(1);
+    expect(await ask(door.port)).toEqual({ status: 503, retryAfter: '1', code: 'capacity_exhausted' });
+  });
+
+  test('health, status and a small read of another tenant are answered meanwhile', async () => {
+    await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
+    using _held = await hold(door.port);
+    await expect.poll(() => door.permits.held(kind)).toBe(1);
+    const statuses = ['/healthz', '/v1/status', '/v1/jobs'].map(async (path) => {
+      return (await fetch(`${door.url}${path}`, { headers: bearer(KEY_OF_OTHER) })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([200, 200, 200]);
+  });
+});
+
+test('a large answer arrives whole and exact, and then holds nothing', async () => {
+  const stdout = Array.from({ length: 200_000 }, (_, index) => `line ${index} é\n`).join('');
+  await using door = await openDoor({ jobs: { result: async () => ({ ...RESULT, stdout }) } });
+  const response = await fetch(`${door.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
+  const text = await response.text();
+  expect(Number(response.headers.get('content-length'))).toBe(Buffer.byteLength(text));
+  expect(JSON.parse(text)).toEqual({ ...RESULT, stdout });
+  await expect.poll(() => door.permits.held('response')).toBe(0);
+});
+
+test('HEAD of a large answer declares its length, sends none of it and holds nothing', async () => {
+  await using door = await openDoor({ jobs: HOLDING });
+  using raw = await RawSocket.open(door.port);
+  raw.send(RESULT_NOW.replace('GET', 'HEAD'), 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+  await raw.until(() => raw.text.includes('{"status":"ok"}'));
+  expect(raw.text).toMatch(/content-length: 16777\d{3}\r\n/);
+  expect(raw.text).not.toContain('xxx');
+  await expect.poll(() => door.permits.held('response')).toBe(0);
+});
+
+describe('when the authority of a credential ends', () => {
+  test.each([
+    ['a wait', 'wait', WAIT],
+    ['a transfer', 'response', RESULT_NOW],
+  ] as const)('%s ends with its connection', async (_name, kind, bytes) => {
+    let stands = true;
+    const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
+    await using door = await openDoor({ jobs: HOLDING, credentials: [credential] });
+    using raw = await RawSocket.open(door.port);
+    raw.socket.pause();
+    raw.send(bytes);
+    await expect.poll(() => door.permits.held(kind)).toBe(1);
+    stands = false;
+    await expect.poll(() => door.permits.held(kind), { timeout: 5000 }).toBe(0);
+    raw.socket.resume();
+    expect(await raw.untilClosed()).toEqual([]);
+  });
+
+  const caller: Caller = {
+    tenant: 'acme',
+    principal: 'p',
+    auth_method: 'key',
+    credential_id: 'c',
+    scopes: [],
+    expires_at: null,
+  };
+
+  test('everything of that credential ends once, and nothing of another', async () => {
+    const asked: string[] = [];
+    const stands = async ({ credential_id }: Caller) => {
+      asked.push(credential_id);
+      return credential_id !== 'c';
+    };
+    using watch = new AuthorityWatch({ access: { stands }, log: pino({ level: 'silent' }), checkMilliseconds: 60_000 });
+    const ended: string[] = [];
+    watch.watch(caller, () => ended.push('first'));
+    watch.watch({ ...caller }, () => ended.push('second'));
+    watch.watch({ ...caller, credential_id: 'd' }, () => ended.push('other'));
+    const letGo = watch.watch(caller, () => ended.push('let go'));
+    letGo();
+    await watch.check();
+    await watch.check();
+    expect(ended).toEqual(['first', 'second']);
+    expect(asked).toEqual(['c', 'd', 'd']);
+  });
+
+  test('an authority that cannot be asked after stands until it can', async () => {
+    let isReachable = false;
+    const stands = async () => {
+      if (!isReachable) throw new Error('the ledger is away');
+      return false;
+    };
+    using watch = new AuthorityWatch({ access: { stands }, log: pino({ level: 'silent' }), checkMilliseconds: 60_000 });
+    const ended: string[] = [];
+    watch.watch(caller, () => ended.push('ended'));
+    await watch.check();
+    expect(ended).toEqual([]);
+    isReachable = true;
+    await watch.check();
+    expect(ended).toEqual(['ended']);
+  });
+});

@@ -1,0 +1,30 @@
+/** What is answered where no route fits: which methods a path would take, or that there is no such path. RFC 9110 § 15.5.6. */
+import { OPERATIONS, type Operation } from '@svc/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../service-error.ts';
+import { sendRefusal } from './respond.ts';
+
+const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = Object.values<Operation>(OPERATIONS).map(
+  ({ path, method }) => ({ path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`), method }),
+);
+
+/** The methods that a path takes, in a fixed order; none where there is no such path. */
+export function methodsOf(path: string): readonly string[] {
+  const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
+  if (methods.length === 0) return [];
+  return ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'].filter(
+    (method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method),
+  );
+}
+
+/** Answers OPTIONS, or refuses with 405 or 404. No header of it invites a browser of another origin. */
+export function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const methods = methodsOf(request.url.split('?', 1)[0] ?? '');
+  if (methods.length === 0) {
+    return sendRefusal(request, reply, { error: new ServiceError('route_not_found', 'No such route.') });
+  }
+  const allow = methods.join(', ');
+  if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send();
+  const error = new ServiceError('method_not_allowed', `This route takes ${allow}.`);
+  return sendRefusal(request, reply, { error, headers: { allow } });
+}

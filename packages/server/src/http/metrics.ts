@@ -1,0 +1,14 @@
+/** What the door asks the metrics for. Spec § Other routes. */
+
+/** Metrics as text, in the format that was negotiated. */
+export interface MetricsText {
+  readonly mediaType: string;
+  readonly text: string;
+}
+
+export interface Metrics {
+  /** Metrics of the tenant's current jobs. `accept` is the header as it was sent. */
+  ofTenant(tenant: string, accept: string | undefined): Promise<MetricsText>;
+  /** Metrics of the whole service. */
+  ofService(accept: string | undefined): Promise<MetricsText>;
+}

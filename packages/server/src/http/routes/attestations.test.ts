@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import type { ExactBytes } from '../../job/jobs.ts';
+import { bearer, JOB, openDoor } from '../test-door.ts';
+import { RawSocket } from '../test-socket.ts';
+
+function exactBytes(bytes: Uint8Array): ExactBytes {
+  return { bytes, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+const PARTS = [
+  ['attestation', 'envelope', 'application/vnd.dsse.envelope.v1+json'],
+  ['result-artifact', 'result_artifact', 'application/vnd.svc.execution-result.v1+json'],
+] as const;
+
+describe.each(PARTS)('GET %s', (path, part, mediaType) => {
+  test.each([0, 1, 65_535, 65_536, 65_537, 16 * 1024 * 1024])('answers %i bytes exactly', async (length) => {
+    // Bytes that are no UTF-8, as a view into a larger buffer: nothing may be decoded or measured otherwise.
+    const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
+    const asked: string[] = [];
+    await using door = await openDoor({
+      jobs: {
+        attestation: async (_caller, _id, wanted) => {
+          asked.push(wanted);
+          return exactBytes(bytes);
+        },
+      },
+    });
+    const response = await fetch(`${door.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
+    const received = Buffer.from(await response.arrayBuffer());
+    expect(response.status).toBe(200);
+    expect(asked).toEqual([part]);
+    expect(response.headers.get('content-type')).toBe(mediaType);
+    expect(response.headers.get('content-length')).toBe(String(length));
+    expect(response.headers.get('x-content-sha256')).toBe(exactBytes(received).sha256);
+    expect(received.equals(bytes)).toBe(true);
+    await expect.poll(() => door.permits.held('response')).toBe(0);
+  });
+
+  test('holds a response permit until its reader has it all', async () => {
+    const attestation = async () => exactBytes(new Uint8Array(16 * 1024 * 1024));
+    await using door = await openDoor({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
+    using slow = await RawSocket.open(door.port);
+    slow.socket.pause();
+    const head = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
+    slow.send(`GET /v1/jobs/${JOB}/${path} HTTP/1.1\r\n${head}\r\n`);
+    await expect.poll(() => door.permits.held('response')).toBe(1);
+    const refused = await fetch(`${door.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    slow[Symbol.dispose]();
+    await expect.poll(() => door.permits.held('response')).toBe(0);
+  });
+});

@@ -1,0 +1,34 @@
+/** What the handlers of the door are built from. */
+import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/protocol';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Tickets } from '../../access/tickets.ts';
+import type { Jobs } from '../../job/jobs.ts';
+import type { Holds } from '../answer-end.ts';
+import type { Connections } from '../connections.ts';
+import type { Metrics } from '../metrics.ts';
+import type { TransportBounds } from '../transport.ts';
+
+/** What the service says of itself. */
+export interface ServiceFacts {
+  capabilities(): Capabilities;
+  status(): Promise<ServiceStatus>;
+  /** The key that signs now; null where the operator has turned signing off. */
+  publicKey(): PublicKey | null;
+  /** Cached by whoever answers: asking often must cost nothing. */
+  readiness(): Readiness | Promise<Readiness>;
+}
+
+export interface RouteContext extends Holds {
+  readonly jobs: Jobs;
+  readonly tickets: Tickets;
+  readonly connections: Connections;
+  readonly log: FastifyBaseLogger;
+  readonly service: ServiceFacts;
+  /** The exact text of the OpenAPI document. */
+  readonly openapi: string;
+  /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
+  readonly stopping: AbortSignal;
+  readonly bounds: TransportBounds;
+  /** Null where nobody counts. */
+  readonly metrics: Metrics | null;
+}

@@ -1,0 +1,86 @@
+/** Operations on jobs. Who asks and what they may do was settled at the entry. Spec § Endpoints. */
+import {
+  bodyBytesMax,
+  JOB_STATUSES,
+  LANGUAGES,
+  listLimitDefault,
+  listLimitMax,
+  replayLimitDefault,
+  replayLimitMax,
+} from '@svc/protocol';
+import { holdUntilAnswered } from '../answer-end.ts';
+import { readJsonBody } from '../body.ts';
+import { idempotencyKeyOf } from '../idempotency-key.ts';
+import { jobIdOf } from '../job-id.ts';
+import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
+import { oneOf, opaqueText, readQuery, someOf, wholeNumber } from '../query.ts';
+import { sendJson } from '../respond.ts';
+import { refuseWhenStopping } from '../stopping.ts';
+import type { RouteContext } from './context.ts';
+import { resultHandler } from './result.ts';
+import { refusePlainStream, ticketHandler } from './stream.ts';
+
+const cursorCharsMax = 512;
+
+const LIST_QUERY = {
+  limit: wholeNumber({ minimum: 1, maximum: listLimitMax, default: listLimitDefault }),
+  cursor: opaqueText(cursorCharsMax),
+  status: someOf(JOB_STATUSES),
+  language: oneOf(LANGUAGES),
+};
+const REPLAY_QUERY = {
+  after: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+  limit: wholeNumber({ minimum: 1, maximum: replayLimitMax, default: replayLimitDefault }),
+};
+
+type JobOperation =
+  | 'submitJob'
+  | 'listJobs'
+  | 'getJob'
+  | 'cancelJob'
+  | 'getResult'
+  | 'replayEvents'
+  | 'mintStreamTicket'
+  | 'streamEvents';
+
+export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobOperation> {
+  const { jobs } = context;
+  return {
+    submitJob: submitHandler(context),
+    listJobs: async (request, reply) => {
+      const { limit, cursor, status, language } = readQuery(request.query, LIST_QUERY);
+      return sendJson(reply, 200, await jobs.list(callerOf(request), { limit, cursor, statuses: status, language }));
+    },
+    getJob: async (request, reply) => {
+      holdUntilAnswered(reply, context, 'response');
+      return sendJson(reply, 200, await jobs.detail(callerOf(request), jobIdOf(request)));
+    },
+    // It holds no permit: a service that is full must still be able to be relieved.
+    cancelJob: async (request, reply) => sendJson(reply, 200, await jobs.cancel(callerOf(request), jobIdOf(request))),
+    getResult: resultHandler(context),
+    replayEvents: async (request, reply) => {
+      const page = readQuery(request.query, REPLAY_QUERY);
+      holdUntilAnswered(reply, context, 'response');
+      return sendJson(reply, 200, await jobs.replay(callerOf(request), jobIdOf(request), page));
+    },
+    mintStreamTicket: ticketHandler(context),
+    streamEvents: refusePlainStream,
+  };
+}
+
+function submitHandler({ jobs, permits, stopping, bounds }: RouteContext): OperationHandler {
+  return async (request, reply) => {
+    refuseWhenStopping(stopping);
+    const caller = callerOf(request);
+    const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
+    const body = await readJsonBody(request, reply, {
+      permits,
+      tenant: caller.tenant,
+      bytesMax: bodyBytesMax,
+      millisecondsMax: bounds.bodyMilliseconds,
+    });
+    const { answer, replayed } = await jobs.submit(caller, { body, idempotencyKey });
+    reply.header('location', `/v1/jobs/${answer.job_id}`).header('idempotency-replayed', String(replayed));
+    return sendJson(reply, 201, answer);
+  };
+}

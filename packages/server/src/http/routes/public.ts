@@ -1,0 +1,33 @@
+/** Operations that anyone may call. None of them may ever show a secret. Spec § Endpoints. */
+import { ServiceError } from '../../service-error.ts';
+import type { OperationHandlers } from '../operation.ts';
+import { sendBytes, sendJson } from '../respond.ts';
+import type { RouteContext } from './context.ts';
+
+export function publicHandlers({
+  service,
+  openapi,
+  metrics,
+}: RouteContext): Pick<
+  OperationHandlers,
+  'getHealth' | 'getReadiness' | 'getContract' | 'getDashboard' | 'getMetrics'
+> {
+  const contract = Buffer.from(openapi);
+  return {
+    getHealth: async (_request, reply) => sendJson(reply, 200, { status: 'ok' }),
+    getReadiness: async (_request, reply) => {
+      const readiness = await service.readiness();
+      return sendJson(reply, readiness.status === 'ready' ? 200 : 503, readiness);
+    },
+    getContract: async (_request, reply) => sendBytes(reply, contract, { status: 200, mediaType: 'application/json' }),
+    getDashboard: async () => {
+      throw new ServiceError('route_not_found', 'This build has no dashboard.');
+    },
+    // That the token was shown, and that there is one, was seen to at the entry.
+    getMetrics: async (request, reply) => {
+      if (metrics === null) throw new ServiceError('route_not_found', 'This service counts nothing.');
+      const { mediaType, text } = await metrics.ofService(request.headers.accept);
+      return sendBytes(reply, Buffer.from(text), { status: 200, mediaType });
+    },
+  };
+}

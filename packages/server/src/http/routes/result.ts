@@ -1,0 +1,68 @@
+/**
+ * The folded result, with an optional wait for it. A wait holds a wait permit; the large answer holds a response permit
+ * to the end of its transfer. A wait that shutdown interrupts never answers with a part. Spec § GET result.
+ */
+import { type FoldedResult, isTerminal, waitSecondsMax } from '@svc/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Jobs } from '../../job/jobs.ts';
+import { ServiceError } from '../../service-error.ts';
+import { holdUntilAnswered, interruptionOf } from '../answer-end.ts';
+import { ClientGone } from '../body.ts';
+import { jobIdOf } from '../job-id.ts';
+import { callerOf, type OperationHandler } from '../operation.ts';
+import { decimalNumber, readQuery } from '../query.ts';
+import { sendJson } from '../respond.ts';
+import { refuseWhenStopping, shuttingDown } from '../stopping.ts';
+import type { RouteContext } from './context.ts';
+
+const RESULT_QUERY = { wait_seconds: decimalNumber({ minimum: 0, maximum: waitSecondsMax, default: 0 }) };
+
+export function resultHandler(context: RouteContext): OperationHandler {
+  const { jobs, stopping } = context;
+  return async (request, reply) => {
+    const { wait_seconds: waitSeconds } = readQuery(request.query, RESULT_QUERY);
+    if (waitSeconds === 0) {
+      holdUntilAnswered(reply, context, 'response');
+      return sendJson(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));
+    }
+    refuseWhenStopping(stopping);
+    using _wait = holdWait(reply, context);
+    const result = await waitFor({ request, reply, jobs, stopping, waitSeconds });
+    holdUntilAnswered(reply, context, 'response');
+    return sendJson(reply, 200, result);
+  };
+}
+
+/** A wait permit, and the end of the connection where the caller's authority ends before the wait does. */
+function holdWait(reply: FastifyReply, { permits, authority }: RouteContext): Disposable {
+  const caller = callerOf(reply.request);
+  const held = new DisposableStack();
+  held.use(permits.take('wait', caller.tenant));
+  held.defer(authority.watch(caller, () => reply.request.raw.socket.destroy()));
+  return held;
+}
+
+interface Wait {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly jobs: Jobs;
+  readonly stopping: AbortSignal;
+  readonly waitSeconds: number;
+}
+
+async function waitFor({ request, reply, jobs, stopping, waitSeconds }: Wait): Promise<FoldedResult> {
+  using interruption = interruptionOf(reply.raw, stopping);
+  const { signal } = interruption;
+  try {
+    const result = await jobs.result(callerOf(request), jobIdOf(request), { waitSeconds, signal });
+    if (waitSeconds > 0 && signal.aborted && !isTerminal(result.status)) throw interrupted(stopping);
+    return result;
+  } catch (error) {
+    if (waitSeconds === 0 || !signal.aborted || error instanceof ServiceError) throw error;
+    throw interrupted(stopping);
+  }
+}
+
+function interrupted(stopping: AbortSignal): Error {
+  return stopping.aborted ? shuttingDown() : new ClientGone();
+}

@@ -1,0 +1,61 @@
+/**
+ * The stream of a job and the tickets that open it. Everything that can be refused is refused as plain HTTP, before the
+ * connection becomes a WebSocket. Spec § POST stream-ticket, § WebSocket stream.
+ */
+import type { WebSocket } from '@fastify/websocket';
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import { ServiceError } from '../../service-error.ts';
+import { holdPermitUntilAnswered } from '../answer-end.ts';
+import { readEmptyBody } from '../body.ts';
+import { jobIdOf } from '../job-id.ts';
+import { callerOf, type OperationHandler } from '../operation.ts';
+import { opaqueText, readQuery, wholeNumber } from '../query.ts';
+import { sendJson } from '../respond.ts';
+import { refuseWhenStopping } from '../stopping.ts';
+import { serveStream } from '../stream.ts';
+import type { RouteContext } from './context.ts';
+
+const STREAM_QUERY = {
+  ticket: opaqueText(128),
+  after: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+};
+
+export function ticketHandler({ jobs, permits, tickets, stopping, bounds }: RouteContext): OperationHandler {
+  return async (request, reply) => {
+    refuseWhenStopping(stopping);
+    const caller = callerOf(request);
+    const job_id = jobIdOf(request);
+    await readEmptyBody(request, reply, { permits, tenant: caller.tenant, millisecondsMax: bounds.bodyMilliseconds });
+    await jobs.replay(caller, job_id, { after: 0, limit: 1 });
+    const { ticket, expires_at, expires_in } = await tickets.mint(caller, job_id);
+    const stream_url = `/v1/jobs/${job_id}/stream?ticket=${ticket}`;
+    return sendJson(reply, 201, { ticket, stream_url, expires_at, expires_in });
+  };
+}
+
+/** The route beyond what every operation has: what happens before and after the connection becomes a WebSocket. */
+export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 'preHandler' | 'wsHandler'>> {
+  const { jobs, permits, stopping, connections, authority, log } = context;
+  return {
+    preHandler: async (request, reply) => {
+      if (!request.ws) return;
+      refuseWhenStopping(stopping);
+      readQuery(request.query, STREAM_QUERY);
+      await jobs.replay(callerOf(request), jobIdOf(request), { after: 0, limit: 1 });
+      holdPermitUntilAnswered(reply, permits, 'stream');
+      // For the log: the answer itself is written by the WebSocket server.
+      reply.raw.statusCode = 101;
+    },
+    wsHandler: async (socket: WebSocket, request: FastifyRequest) => {
+      const { after } = readQuery(request.query, STREAM_QUERY);
+      const stream = { caller: callerOf(request), job_id: jobIdOf(request), after, requestId: request.id };
+      const connection = request.raw.socket;
+      await serveStream(socket, { ...stream, connection, jobs, connections, authority, stopping, log });
+    },
+  };
+}
+
+/** What the operation answers to a request that does not ask for a WebSocket. */
+export const refusePlainStream: OperationHandler = async () => {
+  throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
+};

@@ -1,0 +1,41 @@
+/**
+ * The bounds of every connection. They are compiled in, not settings: a deployment cannot weaken them by accident.
+ * Tests pass shorter times. Spec § Limits.
+ */
+import {
+  bodyMillisecondsMax,
+  connectionMillisecondsMax,
+  connectionsMax,
+  headBytesMax,
+  headMillisecondsMax,
+  writeProgressMillisecondsMax,
+} from '@svc/protocol';
+
+export interface TransportBounds {
+  /** Connections open at once. */
+  readonly connections: number;
+  readonly headBytes: number;
+  /** From the first moment of a connection, or the first byte of a later request, to the end of the head. */
+  readonly headMilliseconds: number;
+  /** From the end of the head to the end of the body. */
+  readonly bodyMilliseconds: number;
+  /** Without one byte accepted by the socket while there is something to send. */
+  readonly writeProgressMilliseconds: number;
+  /** From accept to close, whatever happens in between. */
+  readonly connectionMilliseconds: number;
+  /** Between the end of an answer and the first byte of the next request. Longer than the idle time of usual proxies. */
+  readonly idleMilliseconds: number;
+  /** How often connections are looked at: no deadline is missed by more. */
+  readonly checkMilliseconds: number;
+}
+
+export const TRANSPORT_BOUNDS: TransportBounds = {
+  connections: connectionsMax,
+  headBytes: headBytesMax,
+  headMilliseconds: headMillisecondsMax,
+  bodyMilliseconds: bodyMillisecondsMax,
+  writeProgressMilliseconds: writeProgressMillisecondsMax,
+  connectionMilliseconds: connectionMillisecondsMax,
+  idleMilliseconds: 65_000,
+  checkMilliseconds: 500,
+};

@@ -1,0 +1,52 @@
+/**
+ * What to do with a body that nobody will read. Closing a socket with unread bytes in it makes the kernel reset the
+ * connection, which can destroy the answer before the client has read it; so the answer is sent, the rest of the body is
+ * thrown away for a short while, and then the connection is closed. RFC 9112 § 9.6.
+ */
+import type { IncomingMessage } from 'node:http';
+import { bodyBytesMax } from '@svc/protocol';
+
+const discardMilliseconds = 2000;
+/** A client that sends nothing for this long has stopped sending. */
+const quietMilliseconds = 500;
+
+/** Whether a request's head announces a body. RFC 9112 § 6.3. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+/** Whether bytes of the request's body are still to come. */
+export function hasUnreadBody(request: IncomingMessage): boolean {
+  return !request.complete && hasBody(request);
+}
+
+/** Yields an answer's body, then holds it open until what is left of the request was thrown away, or for two seconds at most. */
+export async function* beforeDiscarding(body: Buffer, request: IncomingMessage): AsyncGenerator<Buffer> {
+  yield body;
+  await discardRest(request);
+}
+
+function discardRest(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    let discarded = 0;
+    const timer = setTimeout(finish, discardMilliseconds);
+    const quiet = setTimeout(finish, quietMilliseconds);
+    function finish(): void {
+      clearTimeout(timer);
+      clearTimeout(quiet);
+      request.off('data', count).off('end', finish).off('close', finish);
+      resolve();
+    }
+    function count(chunk: Buffer): void {
+      quiet.refresh();
+      discarded += chunk.length;
+      if (discarded > bodyBytesMax) finish();
+    }
+    // A client that goes away meanwhile is nobody's error: it was refused already.
+    request.on('error', finish);
+    request.on('data', count).on('end', finish).on('close', finish);
+    if (request.readableEnded || request.destroyed) finish();
+    else request.resume();
+  });
+}

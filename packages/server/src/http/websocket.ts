@@ -1,0 +1,35 @@
+/** The WebSocket server of the door: handshakes that passed the listener go through the router like any request. */
+import type { EventEmitter } from 'node:events';
+import type { Server } from 'node:http';
+import { fastifyWebsocket } from '@fastify/websocket';
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { Connections } from './connections.ts';
+
+/** The largest message a client may send before it is told that it may send none. */
+const messageBytesMax = 125;
+
+export interface WebSocketOptions {
+  /** Where clean handshakes are announced. */
+  readonly upgrades: EventEmitter;
+  readonly connections: Connections;
+}
+
+/** Lets routes have a `wsHandler`. Closing the app closes what is open. */
+export function addWebSockets(app: FastifyInstance, { upgrades, connections }: WebSocketOptions): void {
+  app.register(fastifyWebsocket, {
+    options: {
+      // The plugin only ever listens for `upgrade` on it.
+      server: upgrades as Server,
+      maxPayload: messageBytesMax,
+      perMessageDeflate: false,
+      autoPong: false,
+    },
+    // The WebSocket server has answered a client that broke the protocol; what is left is to see the connection closed.
+    errorHandler: (_error, _socket, request) => connections.close(request.raw.socket),
+    preClose(done) {
+      for (const socket of app.websocketServer.clients) socket.close(STREAM_CLOSE_CODES.restarting);
+      done();
+    },
+  });
+}

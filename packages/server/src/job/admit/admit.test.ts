@@ -1,0 +1,207 @@
+import { LIMIT_CEILINGS } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
+import { ServiceError } from '../../service-error.ts';
+import { StoreError } from '../../store/store-error.ts';
+
+const umbrella = callerOf('umbrella');
+
+/** How many jobs a tenant has. */
+async function count(rig: JobRig, caller = acme): Promise<number> {
+  return (await rig.jobs.list(caller, { limit: 200, cursor: null, statuses: null, language: null })).items.length;
+}
+
+describe('an admitted job', () => {
+  test('is stored queued, clamped, under an id of its own, with relative URLs', async () => {
+    await using rig = await JobRig.open();
+    const body = { ...hello, limits: { wall_seconds: 1e308, mem_mb: 64 } };
+    const { answer, replayed } = await rig.jobs.submit(acme, { body, idempotencyKey: null });
+    expect(replayed).toBe(false);
+    expect(answer.job_id).toMatch(/^job_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const url = `/v1/jobs/${answer.job_id}`;
+    expect(answer).toEqual({
+      job_id: answer.job_id,
+      status: 'queued',
+      created_at: answer.created_at,
+      stream_url: `${url}/stream`,
+      history_url: `${url}/replay`,
+      result_url: `${url}/result`,
+    });
+    const { requested_spec } = await rig.row({ tenant: 'acme', job_id: answer.job_id });
+    expect(requested_spec.limits).toEqual({
+      wall_seconds: 300,
+      cpu_seconds: 5,
+      mem_mb: 64,
+      max_pids: 64,
+      max_file_mb: 16,
+    });
+  });
+
+  test.each([
+    [{ ...hello, code: '' }, 'invalid_request'],
+    [{ ...hello, language: 'cobol' }, 'unsupported_language'],
+    [{ ...hello, limits: { allow_network: true } }, 'network_not_allowed'],
+    [{ ...hello, runtime: 'none-such' }, 'runtime_unavailable'],
+    [{ ...hello, requirements: { minimum_isolation: 'hardware-vm' } }, 'minimum_isolation_unsatisfied'],
+  ])('comes of no refused submission, and a refused one does not use its key up: %j', async (body, code) => {
+    await using rig = await JobRig.open();
+    await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({ code });
+    expect(await count(rig)).toBe(0);
+    expect((await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' })).replayed).toBe(false);
+  });
+
+  test('comes of no submission while the free-space reserve is touched', async () => {
+    const checkFreeSpace = () =>
+      Promise.reject(new ServiceError('insufficient_storage', 'full', { retryAfterSeconds: 9 }));
+    await using rig = await JobRig.open({ checkFreeSpace });
+    await expect(rig.submit()).rejects.toMatchObject({ code: 'insufficient_storage', retryAfterSeconds: 9 });
+    expect(await count(rig)).toBe(0);
+  });
+
+  test('comes of no submission once the service is stopping', async () => {
+    await using rig = await JobRig.open();
+    rig.shutdown.abort();
+    await expect(rig.submit()).rejects.toMatchObject({ code: 'shutting_down', retryable: true, retryAfterSeconds: 5 });
+  });
+
+  test.each([
+    ['full', 'insufficient_storage'],
+    ['busy', 'capacity_exhausted'],
+    ['unavailable', 'capacity_exhausted'],
+    ['corrupt', 'internal'],
+  ] as const)('a store that is %s is answered %s', async (storeCode, code) => {
+    const admit = () => Promise.reject(new StoreError(storeCode, 'the ledger at /secret/path failed'));
+    await using rig = await JobRig.open({ faults: () => ({ admit }) });
+    await expect(rig.submit()).rejects.toMatchObject({
+      code,
+      message: expect.not.stringContaining('/secret') as string,
+    });
+  });
+});
+
+describe('the queue', () => {
+  test('takes as many jobs as it may, then answers queue_full with a time to try again', async () => {
+    await using rig = await JobRig.open({ concurrency: 1, queue: { total: 2, perTenant: 2 } });
+    await rig.submit();
+    await rig.provider.running(0);
+    await rig.submit();
+    await rig.submit(hello, umbrella);
+    await expect(rig.submit(hello, callerOf('third'))).rejects.toMatchObject({
+      code: 'queue_full',
+      retryAfterSeconds: 1,
+    });
+  });
+
+  test('takes as many of one tenant as that may have, and still takes those of others', async () => {
+    await using rig = await JobRig.open({ concurrency: 1, queue: { total: 9, perTenant: 1 } });
+    await rig.submit();
+    await rig.provider.running(0);
+    await rig.submit();
+    await expect(rig.submit()).rejects.toMatchObject({ code: 'tenant_capacity_exhausted', retryAfterSeconds: 1 });
+    await rig.submit(hello, umbrella);
+    expect(await count(rig)).toBe(2);
+    expect(await count(rig, umbrella)).toBe(1);
+  });
+});
+
+describe('an idempotency key', () => {
+  const full = {
+    language: 'node',
+    code: 'é',
+    stdin: 'in',
+    files: [
+      { path: 'input/a', content_base64: 'eA==' },
+      { path: 'input/b', content_base64: 'eA==' },
+    ],
+    outputs: ['output/a', 'output/b'],
+    requirements: { minimum_isolation: 'linux-shared-kernel' },
+    limits: { wall_seconds: 2 },
+  };
+
+  test('with the same specification answers with the first job as it now stands', async () => {
+    await using rig = await JobRig.open();
+    const submission = { body: full, idempotencyKey: 'key' };
+    const { answer } = await rig.jobs.submit(acme, submission);
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    await rig.ended({ tenant: 'acme', job_id: answer.job_id });
+    expect(await rig.jobs.submit(acme, submission)).toEqual({
+      answer: { ...answer, status: 'succeeded' },
+      replayed: true,
+    });
+    expect(await count(rig)).toBe(1);
+  });
+
+  test('sees through another order of members, other spellings of a number and explicit defaults', async () => {
+    await using rig = await JobRig.open();
+    const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
+    const spelled: unknown = JSON.parse(
+      `{"outputs":[],"files":[],"requirements":{"minimum_isolation":"none"},"code":"\\u0070rint(\\"hello\\")",
+        "limits":{"max_file_mb":16.0,"max_pids":6.4e1,"mem_mb":256,"cpu_seconds":5.000,"wall_seconds":1e1,"allow_network":false},
+        "language":"python"}`,
+    );
+    const again = await rig.jobs.submit(acme, { body: spelled, idempotencyKey: 'key' });
+    expect(again).toMatchObject({ replayed: true, answer: { job_id: answer.job_id } });
+  });
+
+  test.each([
+    ['language', { ...full, language: 'python' }],
+    ['code', { ...full, code: 'è' }],
+    ['stdin', { ...full, stdin: '' }],
+    ['a file', { ...full, files: full.files.slice(1) }],
+    ['the order of files', { ...full, files: full.files.toReversed() }],
+    ['the order of outputs', { ...full, outputs: full.outputs.toReversed() }],
+    ['requirements', { ...full, requirements: {} }],
+    ['a limit', { ...full, limits: { wall_seconds: 2.5 } }],
+    ['a limit over its ceiling', { ...full, limits: { wall_seconds: 301 } }],
+    ['runtime', { ...full, runtime: 'system' }],
+  ])('used for another specification is refused, and makes no job: %s', async (_member, body) => {
+    await using rig = await JobRig.open();
+    await rig.jobs.submit(acme, { body: full, idempotencyKey: 'key' });
+    await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({
+      code: 'idempotency_key_reused',
+    });
+    expect(await count(rig)).toBe(1);
+  });
+
+  test('belongs to one tenant', async () => {
+    await using rig = await JobRig.open();
+    const mine = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
+    const theirs = await rig.jobs.submit(umbrella, { body: full, idempotencyKey: 'key' });
+    expect(theirs.replayed).toBe(false);
+    expect(theirs.answer.job_id).not.toBe(mine.answer.job_id);
+  });
+
+  test('replays although ceilings, runtimes and the queue have changed since', async () => {
+    const ceilings = { ...LIMIT_CEILINGS };
+    await using rig = await JobRig.open({ ceilings, concurrency: 1, queue: { total: 1, perTenant: 1 } });
+    await rig.submit();
+    await rig.provider.running(0);
+    const submission = { body: { ...hello, limits: { wall_seconds: 300 } }, idempotencyKey: 'key' };
+    const { answer } = await rig.jobs.submit(acme, submission);
+    ceilings.wall_seconds = 1;
+    Object.assign(rig.provider, { languages: [] });
+    expect(await rig.jobs.submit(acme, submission)).toMatchObject({
+      replayed: true,
+      answer: { job_id: answer.job_id },
+    });
+  });
+
+  test('used many times at once makes one job', async () => {
+    await using rig = await JobRig.open();
+    const submissions = Array.from({ length: 20 }, () => rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' }));
+    const answers = await Promise.all(submissions);
+    expect(new Set(answers.map(({ answer }) => answer.job_id)).size).toBe(1);
+    expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(await count(rig)).toBe(1);
+  });
+
+  test.each(["'; DROP TABLE jobs; --", '../../etc/passwd', '%00', '{"$gt":""}'])(
+    'is inert text: %s',
+    async (idempotencyKey) => {
+      await using rig = await JobRig.open();
+      const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey });
+      const again = await rig.jobs.submit(acme, { body: hello, idempotencyKey });
+      expect(again).toMatchObject({ replayed: true, answer: { job_id: answer.job_id } });
+    },
+  );
+});

@@ -1,0 +1,108 @@
+/**
+ * Turns a request into a queued row, durable before the client hears of it, or into a refusal that has left nothing behind.
+ * Spec § POST /v1/jobs.
+ */
+import { randomUUIDv7 } from 'node:crypto';
+import { canonicalJson, sha256Hex } from '@svc/evidence';
+import type { RequestedLimits, RequestedSpec, SubmissionAnswer } from '@svc/protocol';
+import { ServiceError } from '../../service-error.ts';
+import type { AdmitResult, JobSummary, Store } from '../../store/store.ts';
+import type { History } from '../history.ts';
+import type { Submission } from '../jobs.ts';
+import { shuttingDown } from '../refusals.ts';
+import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
+import { parseSubmission } from './submission.ts';
+
+export interface AdmitOptions {
+  readonly store: Pick<Store, 'findByIdempotencyKey'>;
+  readonly history: Pick<History, 'admit'>;
+  readonly provider: ProviderFacts;
+  readonly ceilings: RequestedLimits;
+  readonly queue: { readonly total: number; readonly perTenant: number };
+  /** Rejects with `insufficient_storage` while the free-space reserve is touched. */
+  readonly checkFreeSpace: () => Promise<void>;
+  /** Aborts when the service stops. */
+  readonly shutdown: AbortSignal;
+}
+
+export interface Admitted {
+  readonly answer: SubmissionAnswer;
+  readonly replayed: boolean;
+}
+
+/** When a full queue may have room again: jobs take seconds. */
+const queueRetrySeconds = 1;
+
+/**
+ * Admits a tenant's submission. A key that was used for the same specification answers with the first job, whatever has
+ * become of the ceilings, the provider or the queue since; a refused submission does not use its key up.
+ *
+ * @throws ServiceError as `parseSubmission` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
+ * `queue_full`, `tenant_capacity_exhausted`, `shutting_down`.
+ */
+export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
+  if (options.shutdown.aborted) throw shuttingDown();
+  const spec = parseSubmission(submission.body);
+  const idempotency =
+    submission.idempotencyKey === null ? null : { key: submission.idempotencyKey, spec_sha256: specDigest(spec) };
+  const earlier = idempotency === null ? null : await options.store.findByIdempotencyKey(tenant, idempotency.key);
+  if (earlier !== null) {
+    if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused();
+    return { answer: answerOf(earlier.job), replayed: true };
+  }
+  checkPolicy(spec, options.provider);
+  await options.checkFreeSpace();
+  const result = await options.history.admit({
+    tenant,
+    job_id: `job_${randomUUIDv7()}`,
+    created_at: new Date().toISOString(),
+    requested_spec: { ...spec, limits: clampLimits(spec.limits, options.ceilings) },
+    idempotency,
+    queueMax: options.queue.total,
+    tenantQueueMax: options.queue.perTenant,
+  });
+  return admitted(result);
+}
+
+/**
+ * What two submissions must share to be the same one: the canonical form of the specification with its defaults filled in
+ * and its limits as asked for, so that neither another spelling nor another ceiling makes a replay into a reuse.
+ */
+export function specDigest(spec: RequestedSpec): string {
+  return sha256Hex(canonicalJson(spec));
+}
+
+function admitted(result: AdmitResult): Admitted {
+  switch (result.kind) {
+    case 'created':
+    case 'replayed':
+      return { answer: answerOf(result.job), replayed: result.kind === 'replayed' };
+    case 'key_reused':
+      throw keyReused();
+    case 'full':
+      throw full(result.of);
+  }
+}
+
+function full(of: 'queue' | 'tenant'): ServiceError {
+  const retry = { retryAfterSeconds: queueRetrySeconds };
+  return of === 'queue'
+    ? new ServiceError('queue_full', 'The queue is full.', retry)
+    : new ServiceError('tenant_capacity_exhausted', 'The tenant has as many queued jobs as it may.', retry);
+}
+
+function keyReused(): ServiceError {
+  return new ServiceError('idempotency_key_reused', 'The Idempotency-Key was used for another job specification.');
+}
+
+function answerOf({ job_id, status, created_at }: JobSummary): SubmissionAnswer {
+  const url = `/v1/jobs/${job_id}`;
+  return {
+    job_id,
+    status,
+    created_at,
+    stream_url: `${url}/stream`,
+    history_url: `${url}/replay`,
+    result_url: `${url}/result`,
+  };
+}

@@ -1,0 +1,75 @@
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, type RequestedSpec } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
+
+const provider: ProviderFacts = {
+  isolation_class: 'linux-shared-kernel',
+  languages: ['python', 'bash'],
+  runtime_packs: [{ name: 'data', version: '1', languages: ['python'], digest: 'd' }],
+};
+
+function spec(members: Partial<RequestedSpec>): RequestedSpec {
+  return {
+    language: 'python',
+    code: 'x',
+    stdin: null,
+    files: [],
+    outputs: [],
+    runtime: null,
+    requirements: { minimum_isolation: 'none' },
+    limits: LIMIT_DEFAULTS,
+    ...members,
+  };
+}
+
+describe('policy', () => {
+  test('limits are brought down to the ceilings and never raised', () => {
+    const asked = { wall_seconds: 1e308, cpu_seconds: 0.001, mem_mb: 1025, max_pids: 256, max_file_mb: 63 };
+    expect(clampLimits(asked, LIMIT_CEILINGS)).toEqual({
+      wall_seconds: 300,
+      cpu_seconds: 0.001,
+      mem_mb: 1024,
+      max_pids: 256,
+      max_file_mb: 63,
+    });
+  });
+
+  test('a default over a ceiling is clamped like any other value', () => {
+    expect(clampLimits(LIMIT_DEFAULTS, { ...LIMIT_CEILINGS, mem_mb: 128 }).mem_mb).toBe(128);
+  });
+
+  test('a known language that did not pass the preflight is unavailable', () => {
+    expect(() => checkPolicy(spec({ language: 'bash' }), provider)).not.toThrow();
+    expect(() => checkPolicy(spec({ language: 'node' }), provider)).toThrow(
+      expect.objectContaining({
+        code: 'runtime_unavailable',
+        message: '/language node is not available on this service',
+      }),
+    );
+  });
+
+  test('a pack decides for its own languages', () => {
+    expect(() => checkPolicy(spec({ runtime: 'data' }), provider)).not.toThrow();
+    for (const members of [{ runtime: 'data', language: 'bash' }, { runtime: 'none-such' }] as const) {
+      expect(() => checkPolicy(spec(members), provider)).toThrow(
+        expect.objectContaining({ code: 'runtime_unavailable' }),
+      );
+    }
+  });
+
+  test.each(['none', 'linux-shared-kernel'] as const)(
+    'a minimum of %s is satisfied by linux-shared-kernel',
+    (minimum) => {
+      expect(() => checkPolicy(spec({ requirements: { minimum_isolation: minimum } }), provider)).not.toThrow();
+    },
+  );
+
+  test.each(['gvisor-application-kernel', 'hardware-vm', 'confidential-vm', 'wasm-capability'] as const)(
+    'a minimum of %s is not satisfied by linux-shared-kernel',
+    (minimum) => {
+      expect(() => checkPolicy(spec({ requirements: { minimum_isolation: minimum } }), provider)).toThrow(
+        expect.objectContaining({ code: 'minimum_isolation_unsatisfied' }),
+      );
+    },
+  );
+});

@@ -1,0 +1,54 @@
+/**
+ * What this service, as it is set up and as its provider proved itself at start, can do for a specification. Checked before
+ * a job is stored; isolation is checked again at execution, against what is then observed. Spec § POST /v1/jobs 3–5.
+ */
+import {
+  type Language,
+  LIMIT_NAMES,
+  type RequestedLimits,
+  type RequestedSpec,
+  satisfiesIsolation,
+} from '@svc/protocol';
+import type { Provider } from '../../sandbox/sandbox.ts';
+import { quoted, refusal } from './refuse.ts';
+
+/** The part of a provider that admission asks about. */
+export type ProviderFacts = Pick<Provider, 'isolation_class' | 'languages' | 'runtime_packs'>;
+
+/** Limits brought down to the operator's ceilings; nothing is ever raised. A default is clamped like any other value. */
+export function clampLimits(limits: RequestedLimits, ceilings: RequestedLimits): RequestedLimits {
+  const clamped = { ...limits };
+  for (const name of LIMIT_NAMES) clamped[name] = Math.min(limits[name], ceilings[name]);
+  return clamped;
+}
+
+/**
+ * Refuses what the provider cannot run.
+ *
+ * @throws ServiceError `runtime_unavailable` or `minimum_isolation_unsatisfied`.
+ */
+export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts): void {
+  if (spec.runtime !== null) {
+    checkPack(spec.runtime, spec.language, provider);
+  } else if (!provider.languages.includes(spec.language)) {
+    throw refusal('runtime_unavailable', '/language', `${spec.language} is not available on this service`);
+  }
+  const { minimum_isolation } = spec.requirements;
+  if (!satisfiesIsolation(provider.isolation_class, minimum_isolation)) {
+    throw refusal(
+      'minimum_isolation_unsatisfied',
+      '/requirements/minimum_isolation',
+      `${minimum_isolation} is not satisfied by ${provider.isolation_class}, which this service runs jobs in`,
+    );
+  }
+}
+
+function checkPack(name: string, language: Language, provider: ProviderFacts): void {
+  const pack = provider.runtime_packs.find((candidate) => candidate.name === name);
+  if (pack === undefined) {
+    throw refusal('runtime_unavailable', '/runtime', `${quoted(name)} is not a runtime pack of this service`);
+  }
+  if (!pack.languages.includes(language)) {
+    throw refusal('runtime_unavailable', '/runtime', `${quoted(name)} does not run ${language}`);
+  }
+}

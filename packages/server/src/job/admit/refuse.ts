@@ -1,0 +1,31 @@
+/** Refusals that point into a request's body. What they repeat of the request is short, escaped and harmless to print. */
+import type { ErrorCode } from '@svc/protocol';
+import { ServiceError } from '../../service-error.ts';
+
+/** A refusal's message is at most this long, whatever the client sent. */
+const messageCharsMax = 200;
+const pointerCharsMax = 100;
+const quotedCharsMax = 40;
+
+/**
+ * A refusal whose message starts with the JSON pointer (RFC 6901) of what is wrong. The pointer of the whole body is
+ * empty: then the message starts with `the body`.
+ */
+export function refusal(code: ErrorCode, pointer: string, problem: string): ServiceError {
+  const subject = pointer === '' ? 'the body' : cut(escaped(pointer), pointerCharsMax);
+  return new ServiceError(code, cut(`${subject} ${escaped(problem)}`, messageCharsMax));
+}
+
+/** A piece of the request in quotation marks, cut to what a reader needs to recognise it. */
+export function quoted(text: string): string {
+  return `"${cut(escaped(text), quotedCharsMax)}"`;
+}
+
+/** Everything but visible ASCII and the space as `\uXXXX`: no terminal, log or page may take it for its own. */
+function escaped(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 3)}...`;
+}

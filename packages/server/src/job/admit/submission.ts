@@ -1,0 +1,158 @@
+/**
+ * Turns the parsed JSON body of POST /v1/jobs into a complete specification, or refuses it by the JSON pointer of what is
+ * wrong. This is the one place where a submission is unknown input: what leaves here fits the contract. Ceilings are
+ * policy and come later. Spec § Job submission, § Limits.
+ */
+import {
+  codeBytesMax,
+  fileBytesMax,
+  filesTotalBytesMax,
+  type InputFile,
+  JobSubmission,
+  LANGUAGES,
+  type Language,
+  LIMIT_DEFAULTS,
+  LIMIT_NAMES,
+  type LimitsInput,
+  type PathKind,
+  pathsProblem,
+  type RequestedLimits,
+  type RequestedSpec,
+  stdinBytesMax,
+} from '@svc/protocol';
+import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
+import { quoted, refusal } from './refuse.ts';
+
+const submissionSchema = Compile(JobSubmission);
+
+/**
+ * The specification a body stands for: every omitted member has its default, every limit is as it was asked for and not
+ * yet clamped.
+ *
+ * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
+ */
+export function parseSubmission(body: unknown): RequestedSpec {
+  if (!submissionSchema.Check(body)) throw schemaRefusal(submissionSchema.Errors(body));
+  const submission: JobSubmission = body;
+  const language = knownLanguage(submission.language);
+  if (submission.limits?.allow_network === true) {
+    throw refusal('network_not_allowed', '/limits/allow_network', 'must not be true: egress is never granted');
+  }
+  checkText('/code', submission.code, codeBytesMax);
+  if (submission.stdin !== undefined) checkText('/stdin', submission.stdin, stdinBytesMax);
+  if (submission.runtime !== undefined) checkText('/runtime', submission.runtime, Number.POSITIVE_INFINITY);
+  return {
+    language,
+    code: submission.code,
+    stdin: submission.stdin ?? null,
+    files: checkedFiles(submission.files ?? []),
+    outputs: checkedOutputs(submission.outputs ?? []),
+    runtime: submission.runtime ?? null,
+    requirements: { minimum_isolation: submission.requirements?.minimum_isolation ?? 'none' },
+    limits: completeLimits(submission.limits ?? {}),
+  };
+}
+
+function knownLanguage(name: string): Language {
+  const language = LANGUAGES.find((known) => known === name);
+  if (language !== undefined) return language;
+  throw refusal('unsupported_language', '/language', `${quoted(name)} is not one of ${LANGUAGES.join(', ')}`);
+}
+
+/** Text is bounded after decoding, in bytes of UTF-8: what a file with it would hold. */
+function checkText(pointer: string, text: string, bytesMax: number): void {
+  if (!text.isWellFormed())
+    throw refusal('invalid_request', pointer, 'holds a lone surrogate, which has no UTF-8 form');
+  checkSize(pointer, Buffer.byteLength(text), bytesMax);
+}
+
+function checkSize(pointer: string, bytes: number, bytesMax: number): void {
+  if (bytes <= bytesMax) return;
+  throw refusal('payload_too_large', pointer, `is ${bytes} bytes after decoding; at most ${bytesMax} are allowed`);
+}
+
+/** The rule for paths is the contract's own; here it gets its pointer. */
+function checkPaths(kind: PathKind, paths: readonly string[], pointer: (index: number) => string): void {
+  const wrong = pathsProblem(paths, kind);
+  if (wrong !== null) throw refusal('invalid_request', pointer(wrong.index), wrong.problem);
+}
+
+function checkedFiles(files: readonly InputFile[]): InputFile[] {
+  checkPaths(
+    'input',
+    files.map((file) => file.path),
+    (index) => `/files/${index}/path`,
+  );
+  let total = 0;
+  for (const [index, file] of files.entries()) {
+    const pointer = `/files/${index}/content_base64`;
+    const bytes = decodedBytes(pointer, file.content_base64);
+    checkSize(pointer, bytes, fileBytesMax);
+    total += bytes;
+  }
+  checkSize('/files', total, filesTotalBytesMax);
+  return files.map(({ path, content_base64 }) => ({ path, content_base64 }));
+}
+
+function checkedOutputs(outputs: readonly string[]): string[] {
+  checkPaths('output', outputs, (index) => `/outputs/${index}`);
+  return [...outputs];
+}
+
+/** How many bytes a base64 text stands for. Only the one canonical spelling is taken: RFC 4648 § 3.5, § 4. */
+function decodedBytes(pointer: string, text: string): number {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') === text) return bytes.length;
+  throw refusal('invalid_request', pointer, 'is not canonical base64 (RFC 4648, standard alphabet, padded)');
+}
+
+function completeLimits(limits: LimitsInput): RequestedLimits {
+  const complete = { ...LIMIT_DEFAULTS };
+  for (const name of LIMIT_NAMES) complete[name] = limits[name] ?? complete[name];
+  return complete;
+}
+
+/** Of all that is wrong with a body, the first thing that a client can put its finger on. */
+function schemaRefusal(errors: readonly TLocalizedValidationError[]) {
+  // An unknown member is reported twice: once by its own pointer, once for its parent.
+  const error = errors.find(({ keyword }) => keyword !== 'additionalProperties') ?? errors[0];
+  if (error === undefined) return refusal('invalid_request', '', 'does not fit the contract');
+  if (error.keyword === 'required') {
+    return refusal('invalid_request', `${error.instancePath}/${error.params.requiredProperties[0]}`, 'is required');
+  }
+  return refusal('invalid_request', error.instancePath, schemaProblem(error));
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  number: 'a finite number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+};
+
+function schemaProblem(error: TLocalizedValidationError): string {
+  const { keyword, params }: { keyword: string; params: Record<string, unknown> } = error;
+  switch (keyword) {
+    case 'boolean':
+      return 'is not a known member';
+    case 'type':
+      return `must be ${TYPE_NAMES[String(params['type'])] ?? 'of another type'}`;
+    case 'exclusiveMinimum':
+      return `must be greater than ${String(params['limit'])}`;
+    case 'minimum':
+      return `must be at least ${String(params['limit'])}`;
+    case 'minLength':
+      return 'must not be empty';
+    case 'maxLength':
+      return `must have at most ${String(params['limit'])} characters`;
+    case 'maxItems':
+      return `must have at most ${String(params['limit'])} items`;
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as string[]).join(', ')}`;
+    default:
+      return error.message;
+  }
+}

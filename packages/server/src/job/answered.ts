@@ -1,0 +1,37 @@
+/** Turns what the store could not do into the refusal a caller can act on. Spec § Errors, 503 and 507. */
+import { ServiceError } from '../service-error.ts';
+import { StoreError } from '../store/store-error.ts';
+
+const retryAfterSeconds = 5;
+
+/** What a promise resolves to. Its `StoreError` becomes a `ServiceError`; whatever else it rejects with stays as it is. */
+export async function answered<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw error instanceof StoreError ? refusalOf(error) : error;
+  }
+}
+
+/** A damaged store or a bug is `internal`: repeating the request will not help, and an operator must look. */
+function refusalOf(cause: StoreError): ServiceError {
+  switch (cause.code) {
+    case 'full':
+      return new ServiceError('insufficient_storage', 'There is no space left to store this.', {
+        cause,
+        retryAfterSeconds,
+      });
+    case 'busy':
+    case 'io':
+    case 'read_only':
+    case 'unavailable':
+      return new ServiceError('capacity_exhausted', 'The store cannot take this now.', { cause, retryAfterSeconds });
+    case 'corrupt':
+    case 'locked':
+    case 'newer_schema':
+    case 'unrecognised':
+    case 'unopenable':
+    case 'internal':
+      return new ServiceError('internal', 'The service failed.', { cause });
+  }
+}

@@ -1,0 +1,67 @@
+/** Puts the stages of a job together behind the one interface that the door knows. */
+import type { CancellationAnswer, JobDetail, JobList, ReplayPage } from '@svc/protocol';
+import type { Caller } from '../caller.ts';
+import type { JobKey, Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { type AdmitOptions, admit } from './admit/admit.ts';
+import { answered } from './answered.ts';
+import { cancel } from './dispatch/cancel.ts';
+import type { Dispatcher } from './dispatch/dispatcher.ts';
+import type { History } from './history.ts';
+import type { Jobs, ListQuery } from './jobs.ts';
+import { jobNotFound } from './refusals.ts';
+import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
+import { detailOf } from './view/detail.ts';
+import { list } from './view/list.ts';
+import { result } from './view/result.ts';
+
+export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
+  readonly store: Store;
+  readonly history: History;
+  readonly dispatcher: Pick<Dispatcher, 'stop'>;
+  /** Null where the operator has turned signing off: nothing is then said to be attested. */
+  readonly keys: AttestationOptions['keys'];
+  readonly nudges: AttestationOptions['nudges'];
+  readonly log: Log;
+}
+
+/** The jobs of this process's store, run by its dispatcher. What the store refuses is a refusal here. */
+export function createJobs(options: JobsOptions): Jobs {
+  const { history, shutdown } = options;
+  const cancelJob = async (key: JobKey, principal: string): Promise<CancellationAnswer> => {
+    const { already_terminal } = await cancel({ ...key, principal }, options);
+    return { ...(await detail(key, options)), already_terminal };
+  };
+  return {
+    submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
+    list: (caller, query) => answered(listed(caller.tenant, query, options)),
+    detail: (caller, job_id) => answered(detail(keyOf(caller, job_id), options)),
+    cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
+    result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
+    replay: (caller, job_id, page) => answered(replay(history, keyOf(caller, job_id), page)),
+    attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
+    tail: (caller, job_id, { after, signal }) =>
+      history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),
+  };
+}
+
+async function replay(history: History, key: JobKey, page: { after: number; limit: number }): Promise<ReplayPage> {
+  const { events, complete } = await history.page(key, page);
+  return { events: [...events], next_cursor: complete ? null : (events.at(-1)?.seq ?? page.after) };
+}
+
+function keyOf(caller: Caller, job_id: string): JobKey {
+  return { tenant: caller.tenant, job_id };
+}
+
+async function listed(tenant: string, query: ListQuery, { store, keys }: JobsOptions): Promise<JobList> {
+  const page = await list(store, tenant, query);
+  if (keys !== null) return page;
+  return { ...page, items: page.items.map((item) => ({ ...item, attestation_available: false })) };
+}
+
+async function detail(key: JobKey, { store, keys }: JobsOptions): Promise<JobDetail> {
+  const row = await store.job(key);
+  if (row === null) throw jobNotFound();
+  return detailOf(keys === null ? { ...row, attestation: null } : row);
+}

@@ -1,0 +1,329 @@
+import { describe, expect, test } from 'vitest';
+import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
+import { readyPosture, unready } from '../../../test/scripted-provider.ts';
+import { BootstrapError } from '../../sandbox/sandbox.ts';
+
+const never = new AbortController().signal;
+
+describe('a job that runs', () => {
+  test('goes from queued to running to its end, and its past says so in order', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit({
+      ...hello,
+      stdin: 'in',
+      files: [{ path: 'input/a', content_base64: 'eA==' }],
+      outputs: ['output/b'],
+    });
+    const cell = await rig.provider.running(0);
+    expect((await rig.row(key)).status).toBe('running');
+    expect(cell.program).toMatchObject({ language: 'python', code: hello.code, stdin: 'in', outputs: ['output/b'] });
+    expect(cell.program?.files).toEqual([{ path: 'input/a', content: Buffer.from('x') }]);
+    cell.write('stdout', { text: 'one' }, { text: 'two', partial: true });
+    cell.write('stderr', { text: 'oops' });
+    const content = Buffer.from('data');
+    cell.end(
+      { kind: 'exited', exit_code: 3 },
+      {
+        artifacts: [{ path: 'output/b', size_bytes: 4, sha256: 'f'.repeat(64), content }],
+        violations: [{ type: 'pids', message: 'too many' }],
+        truncated: 'stdout',
+      },
+    );
+    const row = await rig.ended(key);
+    expect(row).toMatchObject({
+      status: 'failed',
+      terminal_reason: 'exited',
+      exit_code: 3,
+      signal: null,
+      truncated: true,
+    });
+    expect(row.duration_ms).toBeGreaterThanOrEqual(0);
+    expect(
+      row.started_at && row.finished_at && row.created_at <= row.started_at && row.started_at <= row.finished_at,
+    ).toBe(true);
+    const past = await rig.past(key);
+    expect(past.map(([kind]) => kind)).toEqual([
+      'queued',
+      'started',
+      'stdout',
+      'stdout',
+      'stderr',
+      'truncated',
+      'violation',
+      'artifact',
+      'finished',
+    ]);
+    expect(past[5]?.[1]).toEqual({
+      stream: 'stdout',
+      bytes_seen: 2 ** 21,
+      bytes_stored: 7,
+      records_stored: 2,
+      limit_bytes: 1_048_576,
+      limit_records: 10_000,
+    });
+    expect(past[1]?.[1]).toMatchObject({
+      backend: 'namespace',
+      isolation_class: 'linux-shared-kernel',
+      bootstrap_ready: true,
+    });
+  });
+
+  test('frees its slot only when its cell is gone', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    const keys = [await rig.submit(), await rig.submit()];
+    const first = await rig.provider.running(0);
+    expect(rig.provider.cells).toHaveLength(1);
+    first.end({ kind: 'exited', exit_code: 0 });
+    const second = await rig.provider.running(1);
+    expect(first.disposed).toBe(true);
+    second.end({ kind: 'exited', exit_code: 0 });
+    for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('whose cell cannot say how it ended is an error of the runtime', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    cell.fail(new Error('the runtime vanished'));
+    expect(await rig.ended(key)).toMatchObject({ status: 'error', terminal_reason: 'runtime_failed', exit_code: null });
+  });
+});
+
+describe('a job that cannot run', () => {
+  test('because no cell could be built ends as bootstrap_failed, claiming nothing', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = () => {
+      throw new BootstrapError('pivot', 'pivot_root failed', unready);
+    };
+    const key = await rig.submit();
+    const row = await rig.ended(key);
+    expect(row).toMatchObject({
+      status: 'error',
+      terminal_reason: 'bootstrap_failed',
+      started_at: null,
+      duration_ms: null,
+    });
+    expect(row.execution).toMatchObject({
+      bootstrap_ready: false,
+      isolation_class: null,
+      networking: null,
+      effective_limits: { wall_seconds: null, mem_mb: null },
+      limit_enforcement: { wall_seconds: false, mem_mb: false },
+    });
+    expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'finished']);
+  });
+
+  test('because its cell proved less than it demands ends as isolation_unsatisfied, and nothing of it ran', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = () => ({ ...readyPosture, isolation_class: 'none' });
+    const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
+    expect(await rig.ended(key)).toMatchObject({
+      status: 'error',
+      terminal_reason: 'isolation_unsatisfied',
+      started_at: null,
+    });
+    expect(rig.provider.cells[0]?.program).toBeNull();
+  });
+
+  test('because of a bug in the service ends as internal_error, and is not tried for ever', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = () => {
+      throw new TypeError('a bug');
+    };
+    const row = await rig.ended(await rig.submit());
+    expect(row).toMatchObject({ status: 'error', terminal_reason: 'internal_error', execution: null });
+  });
+});
+
+describe('slots', () => {
+  test('are never more than the concurrency', async () => {
+    await using rig = await JobRig.open({ concurrency: 2 });
+    const keys = await Promise.all([rig.submit(), rig.submit(), rig.submit()]);
+    await Promise.all([rig.provider.running(0), rig.provider.running(1)]);
+    expect(rig.dispatcher.inFlight).toBe(2);
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    (await rig.provider.running(2)).end({ kind: 'exited', exit_code: 0 });
+    (await rig.provider.running(1)).end({ kind: 'exited', exit_code: 0 });
+    for (const key of keys) await rig.ended(key);
+  });
+
+  test('are held back while the memory of all running jobs together would be over its bound', async () => {
+    await using rig = await JobRig.open({ concurrentMemMbMax: 512 });
+    const large = { ...hello, limits: { mem_mb: 384 } };
+    const keys = [await rig.submit(large), await rig.submit(large)];
+    const first = await rig.provider.running(0);
+    expect(rig.dispatcher.inFlight).toBe(1);
+    first.end({ kind: 'exited', exit_code: 0 });
+    (await rig.provider.running(1)).end({ kind: 'exited', exit_code: 0 });
+    for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('go to another tenant before one tenant gets its second', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    const keys = [await rig.submit(), await rig.submit(), await rig.submit(hello, callerOf('umbrella'))];
+    for (const ordinal of [0, 1, 2]) (await rig.provider.running(ordinal)).end({ kind: 'exited', exit_code: 0 });
+    const [first, second, other] = await Promise.all(keys.map((key) => rig.ended(key)));
+    expect(String(first?.started_at) <= String(other?.started_at)).toBe(true);
+    expect(String(other?.started_at) <= String(second?.started_at)).toBe(true);
+  });
+});
+
+describe('a cancelled job', () => {
+  test('that was queued is terminal at once and never runs', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    await rig.submit();
+    const blocking = await rig.provider.running(0);
+    const key = await rig.submit();
+    const answer = await rig.jobs.cancel(acme, key.job_id);
+    expect(answer).toMatchObject({ status: 'cancelled', already_terminal: false, cancellation_requested: true });
+    blocking.end({ kind: 'exited', exit_code: 0 });
+    expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'cancel_requested', 'finished']);
+  });
+
+  test('that runs is ended by force, keeping what it wrote', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    cell.write('stdout', { text: 'so far' });
+    const answer = await rig.jobs.cancel(acme, key.job_id);
+    expect(answer).toMatchObject({ already_terminal: false, cancellation_requested: true });
+    expect(await rig.ended(key)).toMatchObject({ status: 'cancelled', terminal_reason: 'cancelled', exit_code: null });
+    expect(cell.stopped).toBe('cancelled');
+    expect((await rig.past(key)).map(([kind]) => kind).toSorted()).toEqual(
+      ['queued', 'started', 'stdout', 'cancel_requested', 'finished'].toSorted(),
+    );
+  });
+
+  test('whose cell was still being prepared never runs, and its cell is given up', async () => {
+    await using rig = await JobRig.open();
+    const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
+    rig.provider.script = () => promise;
+    const key = await rig.submit();
+    await rig.jobs.cancel(acme, key.job_id);
+    resolve(readyPosture);
+    expect((await rig.ended(key)).status).toBe('cancelled');
+    rig.provider.script = () => readyPosture;
+    const next = await rig.submit();
+    (await rig.provider.running(1)).end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(next);
+    expect(rig.provider.cells[0]).toMatchObject({ program: null, disposed: true });
+  });
+
+  test('that already ended stays as it ended', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(key);
+    const before = await rig.jobs.detail(acme, key.job_id);
+    expect(await rig.jobs.cancel(acme, key.job_id)).toEqual({ ...before, already_terminal: true });
+    expect(await rig.jobs.detail(acme, key.job_id)).toEqual(before);
+  });
+
+  test('of another tenant is not found and goes on', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    await expect(rig.jobs.cancel(callerOf('umbrella'), key.job_id)).rejects.toMatchObject({ code: 'job_not_found' });
+    expect(cell.stopped).toBeNull();
+    cell.end({ kind: 'exited', exit_code: 0 });
+    expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+});
+
+describe('a stopping dispatcher', () => {
+  test('lets a running job end by itself within the time it has', async () => {
+    const rig = await JobRig.open({ drainSeconds: 3600 });
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    const drained = rig.dispatcher[Symbol.asyncDispose]();
+    cell.end({ kind: 'exited', exit_code: 0 });
+    await drained;
+    expect((await rig.row(key)).status).toBe('succeeded');
+    await rig[Symbol.asyncDispose]();
+  });
+
+  test('ends a job that goes on as server_shutdown, and leaves queued ones queued', async () => {
+    const rig = await JobRig.open({ concurrency: 1 });
+    const running = await rig.submit();
+    const queued = await rig.submit();
+    const cell = await rig.provider.running(0);
+    await rig.dispatcher[Symbol.asyncDispose]();
+    expect(cell.stopped).toBe('server_shutdown');
+    expect(await rig.row(running)).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown' });
+    expect((await rig.row(queued)).status).toBe('queued');
+    await rig[Symbol.asyncDispose]();
+  });
+
+  test('leaves a job queued whose cell was still being prepared, even where the preparation fails', async () => {
+    for (const outcome of [readyPosture, new BootstrapError('kill', 'the provider is closing', unready)]) {
+      const rig = await JobRig.open();
+      const { promise, resolve, reject } = Promise.withResolvers<typeof readyPosture>();
+      const asked = Promise.withResolvers<void>();
+      rig.provider.script = () => {
+        asked.resolve();
+        return promise;
+      };
+      const key = await rig.submit();
+      await asked.promise;
+      const drained = rig.dispatcher[Symbol.asyncDispose]();
+      setImmediate(() => (outcome instanceof Error ? reject(outcome) : resolve(outcome)));
+      await drained;
+      expect((await rig.row(key)).status).toBe('queued');
+      await rig[Symbol.asyncDispose]();
+    }
+  });
+});
+
+describe('a store that fails', () => {
+  test('while output is recorded ends the program, and the job as internal_error', async () => {
+    await using rig = await JobRig.open({ faults: () => ({ append: () => Promise.reject(new Error('disk full')) }) });
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    cell.write('stdout', { text: 'lost' });
+    expect(await rig.ended(key)).toMatchObject({ status: 'error', terminal_reason: 'internal_error' });
+    expect(cell.stopped).not.toBeNull();
+    expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
+  });
+
+  test('when a job starts or ends is asked again until it takes it', async () => {
+    let failures = 0;
+    const busy = () => Promise.reject(new Error(`busy ${++failures}`));
+    await using rig = await JobRig.open({
+      faults: (real) => ({
+        start: (input) => (failures < 1 ? busy() : real.start(input)),
+        finish: (input) => (failures < 3 ? busy() : real.finish(input)),
+      }),
+    });
+    const key = await rig.submit();
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    expect(await rig.ended(key)).toMatchObject({ status: 'succeeded', exit_code: 0 });
+    expect(failures).toBe(3);
+  });
+
+  test('whenever a job ends whole takes at least that it ended', async () => {
+    await using rig = await JobRig.open({
+      faults: (real) => ({
+        finish: (input) => (input.usage === null ? real.finish(input) : Promise.reject(new Error('too large'))),
+      }),
+    });
+    const key = await rig.submit();
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    expect(await rig.ended(key)).toMatchObject({ status: 'error', terminal_reason: 'internal_error' });
+  });
+});
+
+test('every stage of a job wakes whoever follows it', async () => {
+  await using rig = await JobRig.open();
+  const key = await rig.submit();
+  const seen: string[] = [];
+  const following = (async () => {
+    for await (const page of rig.jobs.tail(acme, key.job_id, { after: 0, signal: never })) {
+      seen.push(...page.map(({ kind }) => kind));
+    }
+  })();
+  const cell = await rig.provider.running(0);
+  cell.write('stdout', { text: 'a' });
+  cell.end({ kind: 'exited', exit_code: 0 });
+  await following;
+  expect(seen).toEqual(['queued', 'started', 'stdout', 'finished']);
+});

@@ -1,0 +1,127 @@
+/**
+ * Gives queued jobs a slot: as many at once as the service may run, as much memory together as they may have, in the order
+ * the store says. One loop, woken by a nudge, by a freed slot and, should a nudge ever be lost, by a slow timer; it reads
+ * what it needs from the store each time.
+ */
+import type { Provider, StopCause } from '../../sandbox/sandbox.ts';
+import type { QueuedJob, Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { arrivedWithin } from '../arrived-within.ts';
+import type { History } from '../history.ts';
+import type { Nudges } from '../nudges.ts';
+import { type Flight, launch } from './flight.ts';
+
+export interface DispatcherOptions {
+  readonly store: Store;
+  readonly history: History;
+  readonly nudges: Nudges;
+  readonly provider: Pick<Provider, 'prepare'>;
+  readonly log: Log;
+  readonly concurrency: number;
+  /** MiB that the memory limits of all jobs in flight may add up to. */
+  readonly concurrentMemMbMax: number;
+  /** How long started jobs may go on after the dispatcher was told to stop. */
+  readonly drainSeconds: number;
+}
+
+/** The loop looks at the queue at least this often. */
+const recheckMilliseconds = 5000;
+/** After a job was stopped by force, how long its end may take to be collected and stored. */
+const landingMilliseconds = 2000;
+
+/** Runs the queue from `start` until it is disposed. */
+export class Dispatcher implements AsyncDisposable {
+  readonly #options: DispatcherOptions;
+  readonly #flights = new Map<string, Flight>();
+  readonly #stopping = new AbortController();
+  readonly #giveUp = new AbortController();
+  #loop: Promise<void> | null = null;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to take jobs; without effect a second time. */
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Jobs that hold a slot, being prepared or running. */
+  get inFlight(): number {
+    return this.#flights.size;
+  }
+
+  /** Ends a job that holds a slot; without effect on any other. */
+  stop(job_id: string, cause: StopCause): void {
+    this.#flights.get(job_id)?.stop(cause);
+  }
+
+  /**
+   * Takes no more jobs, lets started ones go on for `drainSeconds`, then ends them as `server_shutdown`. Jobs that had not
+   * started stay queued. Resolves when every slot is free, or when what is left must be recovered at the next start.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+    this.#stopFlights((flight) => !flight.hasStarted());
+    await this.#landed(this.#options.drainSeconds * 1000);
+    this.#stopFlights(() => true);
+    await this.#landed(landingMilliseconds);
+    this.#giveUp.abort();
+    await this.#landed(landingMilliseconds);
+    const left = [...this.#flights.keys()];
+    if (left.length > 0) this.#options.log.error({ jobs: left }, 'jobs did not end; the next start recovers them');
+  }
+
+  async #run(): Promise<void> {
+    const { nudges, log } = this.#options;
+    while (!this.#stopping.signal.aborted) {
+      using nudge = nudges.next('queue', this.#stopping.signal);
+      try {
+        await this.#fill();
+      } catch (error) {
+        log.error({ err: error }, 'the queue could not be read');
+      }
+      await arrivedWithin(nudge.arrived, recheckMilliseconds);
+    }
+  }
+
+  /** Launches queued jobs while slots and memory last. The first that does not fit waits, and nothing passes it. */
+  async #fill(): Promise<void> {
+    const { store, concurrency, concurrentMemMbMax } = this.#options;
+    const free = concurrency - this.#flights.size;
+    if (free <= 0) return;
+    const jobs = await store.queuedJobs({ exclude: [...this.#flights.keys()], limit: free });
+    for (const job of jobs) {
+      if (this.#stopping.signal.aborted) return;
+      // A job may be larger than the bound where the operator lowered it since: it then runs alone rather than never.
+      const fits = this.#memMb() + job.mem_mb <= concurrentMemMbMax || this.#flights.size === 0;
+      if (!fits) return;
+      this.#launch(job);
+    }
+  }
+
+  #launch(job: QueuedJob): void {
+    const flight = launch(job, { ...this.#options, giveUp: this.#giveUp.signal });
+    this.#flights.set(job.job_id, flight);
+    void flight.landed.then(() => {
+      this.#flights.delete(job.job_id);
+      this.#options.nudges.send('queue');
+    });
+  }
+
+  #memMb(): number {
+    let sum = 0;
+    for (const flight of this.#flights.values()) sum += flight.job.mem_mb;
+    return sum;
+  }
+
+  #stopFlights(which: (flight: Flight) => boolean): void {
+    for (const flight of this.#flights.values()) if (which(flight)) flight.stop('server_shutdown');
+  }
+
+  async #landed(milliseconds: number): Promise<void> {
+    if (this.#flights.size === 0) return;
+    await arrivedWithin(Promise.all([...this.#flights.values()].map((flight) => flight.landed)), milliseconds);
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * Ends the jobs that an earlier process left `running`. What became of their programs is not known, and their receipts
+ * claim nothing about it. Spec § States, rule 2; § Receipt, recovery receipt.
+ */
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { startClock } from '../execute/clock.ts';
+import { errorOutcome } from '../finish/outcome.ts';
+import type { History } from '../history.ts';
+
+export interface RecoverOptions {
+  readonly store: Pick<Store, 'runningJobs'>;
+  readonly history: Pick<History, 'finish'>;
+  readonly log: Log;
+}
+
+/**
+ * Gives every job left `running` its recovery receipt. Runs before any job is dispatched; a crash in between is made good
+ * by running it again. Rejects where the store does.
+ */
+export async function recover({ store, history, log }: RecoverOptions): Promise<void> {
+  for (const { tenant, job_id, started_at } of await store.runningJobs()) {
+    await history.finish({
+      tenant,
+      job_id,
+      ...errorOutcome('server_restarted'),
+      finished_at: startClock(started_at).timestamp(),
+      duration_ms: null,
+      events: [],
+      artifacts: [],
+      execution: null,
+      usage: null,
+      output: null,
+      recovery: true,
+    });
+    log.warn({ job_id }, 'a job was running when the service last stopped; it ended as an error');
+  }
+}

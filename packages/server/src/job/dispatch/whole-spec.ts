@@ -1,0 +1,22 @@
+/**
+ * What a queued job is run with. A row of this version holds all of it; one that waited while the service was upgraded
+ * holds what its version kept, and the rest is what a submission without it gets. The row itself stays partial.
+ */
+import { LIMIT_DEFAULTS, type RequestedSpec } from '@svc/protocol';
+import type { JobRow } from '../../store/store.ts';
+
+export function wholeSpec({ language, runtime, requested_spec }: JobRow): RequestedSpec {
+  const { code, stdin = null, files = [], outputs = [], requirements, limits } = requested_spec;
+  // Every version keeps the program: a row without it is damaged, and nothing else may run in its name.
+  if (code === undefined) throw new Error('the row of a queued job has no program');
+  return {
+    language,
+    code,
+    stdin,
+    files,
+    outputs,
+    runtime,
+    requirements: requirements ?? { minimum_isolation: 'none' },
+    limits: { ...LIMIT_DEFAULTS, ...limits },
+  };
+}

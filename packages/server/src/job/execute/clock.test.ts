@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { startClock } from './clock.ts';
+
+test('a clock never tells a time before its beginning, even where the host was set back', () => {
+  const beginning = '2126-01-01T00:00:00.000Z';
+  expect(startClock(beginning).timestamp() >= beginning).toBe(true);
+});
+
+test('a clock never runs backwards', () => {
+  const clock = startClock('2026-01-01T00:00:00.000Z');
+  const times = Array.from({ length: 1000 }, () => clock.timestamp());
+  expect(times.toSorted()).toEqual(times);
+  expect(clock.elapsedMilliseconds()).toBeGreaterThanOrEqual(0);
+});

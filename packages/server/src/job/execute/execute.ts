@@ -1,0 +1,47 @@
+/**
+ * Runs the one program of a sandbox that is ready for it, from release to the moment everything of it is dead and read.
+ * Its output is recorded as it comes. What happened is returned; nothing terminal is stored here.
+ */
+import type { StreamName } from '@svc/protocol';
+import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
+import type { JobKey } from '../../store/store.ts';
+import type { History } from '../history.ts';
+import type { JobClock } from './clock.ts';
+import { createRecorder, type Recorded, type RecordedStream } from './recorder.ts';
+
+/** What one run came to. `collection` is null where the sandbox could not say, with the failure in its place. */
+export interface Execution {
+  readonly collection: Collection | null;
+  readonly failure: unknown;
+  readonly recording: Recorded;
+  readonly recorded: Readonly<Record<StreamName, RecordedStream>>;
+  /** Monotonic, from release to collection. */
+  readonly duration_ms: number;
+}
+
+export interface ExecuteOptions {
+  readonly history: Pick<History, 'append'>;
+  readonly key: JobKey;
+  readonly sandbox: Sandbox;
+  readonly clock: JobClock;
+}
+
+/** Releases the program and sees it through. A record with a gap ends the program: it could not be told truthfully. */
+export async function execute({ history, key, sandbox, clock }: ExecuteOptions): Promise<Execution> {
+  const recorder = createRecorder({ history, key, clock, onGap: () => sandbox.stop('server_shutdown') });
+  const released = clock.elapsedMilliseconds();
+  const { collection, failure } = await releasedAndCollected(sandbox, recorder.sink);
+  const duration_ms = Math.round(clock.elapsedMilliseconds() - released);
+  const recording = await recorder.flush();
+  const recorded = { stdout: recorder.recorded('stdout'), stderr: recorder.recorded('stderr') };
+  return { collection, failure, recording, recorded, duration_ms };
+}
+
+async function releasedAndCollected(sandbox: Sandbox, sink: OutputSink) {
+  try {
+    sandbox.release(sink);
+    return { collection: await sandbox.collect(), failure: null };
+  } catch (failure) {
+    return { collection: null, failure };
+  }
+}

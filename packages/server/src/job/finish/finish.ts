@@ -1,0 +1,97 @@
+/**
+ * Turns an outcome into the terminal transaction, and does not let go of it until it is stored or the process ends. A job
+ * that cannot be stored as it ended is stored as an error of the service: nothing stays `running`.
+ */
+import type { EventBody, ExecutorOutput, StreamName, Truncation } from '@svc/protocol';
+import { STREAM_NAMES, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import type { Collection } from '../../sandbox/sandbox.ts';
+import type { ExecutionRecord, FinishInput, JobKey } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { RecordedStream } from '../execute/recorder.ts';
+import type { History } from '../history.ts';
+import { errorOutcome, type Outcome } from './outcome.ts';
+import { persistently } from './persistently.ts';
+
+/** Everything that is known of a job at its end. Null says: there is no such observation. */
+export interface Ended {
+  readonly key: JobKey;
+  readonly outcome: Outcome;
+  readonly finished_at: string;
+  readonly duration_ms: number | null;
+  readonly execution: ExecutionRecord | null;
+  readonly collection: Collection | null;
+  readonly recorded: Readonly<Record<StreamName, RecordedStream>> | null;
+}
+
+export interface FinishOptions {
+  readonly history: Pick<History, 'finish'>;
+  readonly log: Log;
+  /** Aborts when the process gives up: the job is then recovered at the next start. */
+  readonly signal: AbortSignal;
+}
+
+/** How often the full record is tried before the job is stored as an error. With the pauses between: about 3 seconds. */
+const fullAttemptsMax = 6;
+
+/** Stores the end of a job. False where it was terminal already. Rejects only once `signal` has aborted. */
+export async function finish(ended: Ended, { history, log, signal }: FinishOptions): Promise<boolean> {
+  const full = finishInput(ended);
+  const failed = (error: unknown) =>
+    log.error({ err: error, job_id: ended.key.job_id }, 'a terminal state could not be stored');
+  try {
+    return await persistently(() => history.finish(full), { signal, attemptsMax: fullAttemptsMax, failed });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const bare = finishInput(bareError(ended));
+    return await persistently(() => history.finish(bare), { signal, attemptsMax: Number.POSITIVE_INFINITY, failed });
+  }
+}
+
+function finishInput({ key, outcome, collection, recorded, ...rest }: Ended): FinishInput {
+  return {
+    tenant: key.tenant,
+    job_id: key.job_id,
+    ...outcome,
+    ...rest,
+    events: collection === null ? [] : closingEvents(collection, recorded, rest.finished_at),
+    artifacts: collection?.artifacts ?? [],
+    usage: collection?.usage ?? null,
+    output: collection?.output ?? null,
+    recovery: false,
+  };
+}
+
+/** What is left to say where the full record cannot be stored: it ended, when, and under which posture. */
+function bareError(ended: Ended): Ended {
+  return { ...ended, outcome: errorOutcome('internal_error'), collection: null };
+}
+
+/** The events that belong between the last output and `finished`, in the order in which they became certain. */
+function closingEvents(collection: Collection, recorded: Ended['recorded'], timestamp: string): EventBody[] {
+  return [
+    ...truncations(collection.output, recorded).map((data) => ({ kind: 'truncated' as const, timestamp, data })),
+    ...collection.violations.map((data) => ({ kind: 'violation' as const, timestamp, data })),
+    ...collection.artifacts.map(({ path, size_bytes, sha256 }) => ({
+      kind: 'artifact' as const,
+      timestamp,
+      data: { path, size_bytes, sha256 },
+    })),
+  ];
+}
+
+/** Which streams lost something to the recording caps, with what was seen and what was kept. Spec § Events 6. */
+function truncations(output: ExecutorOutput, recorded: Ended['recorded']): Truncation[] {
+  return STREAM_NAMES.flatMap((stream) => {
+    const { executor_truncated, bytes_seen } = output[stream];
+    const kept = recorded?.[stream] ?? { bytes: 0, records: 0, overrun: false };
+    if (!executor_truncated && !kept.overrun) return [];
+    return {
+      stream,
+      bytes_seen,
+      bytes_stored: kept.bytes,
+      records_stored: kept.records,
+      limit_bytes: streamBytesMax,
+      limit_records: streamRecordsMax,
+    };
+  });
+}

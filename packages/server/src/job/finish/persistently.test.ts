@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { persistently } from './persistently.ts';
+
+const never = new AbortController().signal;
+
+test('a write that fails at first is tried until it is taken', async () => {
+  const failures: unknown[] = [];
+  let attempts = 0;
+  const attempt = () => (++attempts < 3 ? Promise.reject(new Error(`${attempts}`)) : Promise.resolve('stored'));
+  const options = { signal: never, attemptsMax: 9, failed: (error: unknown) => failures.push(error) };
+  expect(await persistently(attempt, options)).toBe('stored');
+  expect(failures).toEqual([new Error('1'), new Error('2')]);
+});
+
+test('after the last attempt its failure is thrown', async () => {
+  let attempts = 0;
+  const attempt = () => Promise.reject(new Error(`${++attempts}`));
+  await expect(persistently(attempt, { signal: never, attemptsMax: 2, failed: () => {} })).rejects.toThrow('2');
+});
+
+test('an abort ends the trying', async () => {
+  const controller = new AbortController();
+  let attempts = 0;
+  const attempt = () => Promise.reject(new Error(`${++attempts}`));
+  const failed = () => controller.abort();
+  const options = { signal: controller.signal, attemptsMax: Number.POSITIVE_INFINITY, failed };
+  await expect(persistently(attempt, options)).rejects.toThrow('1');
+});

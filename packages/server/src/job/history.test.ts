@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { acme, JobRig } from '../../test/job-rig.ts';
+
+const never = new AbortController().signal;
+
+/** Collects the seq of every event a follower gets until the follower ends. */
+async function followed(rig: JobRig, job_id: string, from: { after: number; signal: AbortSignal }): Promise<number[]> {
+  const seen: number[] = [];
+  for await (const page of rig.jobs.tail(acme, job_id, from)) seen.push(...page.map(({ seq }) => seq));
+  return seen;
+}
+
+describe('a follower', () => {
+  test('gets history, then live events, each once and in order, and ends after the terminal one', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    const followers = Array.from({ length: 20 }, () => followed(rig, key.job_id, { after: 0, signal: never }));
+    for (let batch = 0; batch < 30; batch++) {
+      cell.write('stdout', { text: `line ${batch}` });
+      await new Promise(setImmediate);
+      if (batch % 10 === 0) followers.push(followed(rig, key.job_id, { after: 0, signal: never }));
+    }
+    cell.end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(key);
+    followers.push(followed(rig, key.job_id, { after: 0, signal: never }));
+    const whole = Array.from({ length: 33 }, (_, index) => index + 1);
+    for (const seen of await Promise.all(followers)) expect(seen).toEqual(whole);
+  });
+
+  test('starts behind its cursor, and ends at once behind the terminal event', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(key);
+    expect(await followed(rig, key.job_id, { after: 2, signal: never })).toEqual([3]);
+    expect(await followed(rig, key.job_id, { after: 3, signal: never })).toEqual([]);
+    expect(await followed(rig, key.job_id, { after: 99, signal: never })).toEqual([]);
+  });
+
+  test('ends when its signal aborts, though the job goes on', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    await rig.provider.running(0);
+    const controller = new AbortController();
+    const seen: number[] = [];
+    for await (const page of rig.jobs.tail(acme, key.job_id, { after: 0, signal: controller.signal })) {
+      seen.push(...page.map(({ seq }) => seq));
+      if (seen.includes(2)) controller.abort();
+    }
+    expect(seen).toEqual([1, 2]);
+  });
+
+  test('ends when the service stops', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    await rig.provider.running(0);
+    const following = followed(rig, key.job_id, { after: 2, signal: never });
+    rig.shutdown.abort();
+    expect(await following).toEqual([]);
+  });
+
+  test('of a job that nobody has is told so', async () => {
+    await using rig = await JobRig.open();
+    await expect(followed(rig, 'job_none', { after: 0, signal: never })).rejects.toMatchObject({
+      code: 'job_not_found',
+    });
+  });
+});
+
+describe('replay', () => {
+  test('pages through stored events by an exclusive cursor that is null behind the terminal event', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    const replay = (after: number, limit: number) => rig.jobs.replay(acme, key.job_id, { after, limit });
+    expect(await replay(2, 10)).toEqual({ events: [], next_cursor: 2 });
+    cell.write('stdout', { text: 'a' }, { text: 'b' });
+    cell.end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(key);
+    const first = await replay(0, 2);
+    expect(first).toMatchObject({ events: [{ seq: 1 }, { seq: 2 }], next_cursor: 2 });
+    expect(await replay(2, 2)).toMatchObject({ events: [{ seq: 3 }, { seq: 4 }], next_cursor: 4 });
+    expect(await replay(4, 2)).toMatchObject({ events: [{ seq: 5, kind: 'finished' }], next_cursor: null });
+    expect(await replay(5, 2)).toEqual({ events: [], next_cursor: null });
+  });
+});

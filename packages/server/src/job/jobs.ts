@@ -1,0 +1,58 @@
+/**
+ * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
+ * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
+ */
+import type {
+  CancellationAnswer,
+  FoldedResult,
+  JobDetail,
+  JobEvent,
+  JobList,
+  JobStatus,
+  Language,
+  ReplayPage,
+  SubmissionAnswer,
+} from '@svc/protocol';
+import type { Caller } from '../caller.ts';
+
+export interface Submission {
+  /** The parsed JSON body, not yet validated. */
+  readonly body: unknown;
+  /** 1–128 visible ASCII bytes, already checked; null where the client sent none. */
+  readonly idempotencyKey: string | null;
+}
+
+export interface ListQuery {
+  readonly limit: number;
+  readonly cursor: string | null;
+  readonly statuses: readonly JobStatus[] | null;
+  readonly language: Language | null;
+}
+
+/** Bytes as they were stored, and their SHA-256 as 64 lower-case hex digits. */
+export interface ExactBytes {
+  readonly bytes: Uint8Array;
+  readonly sha256: string;
+}
+
+export interface Jobs {
+  /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
+  submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
+  list(caller: Caller, query: ListQuery): Promise<JobList>;
+  detail(caller: Caller, job_id: string): Promise<JobDetail>;
+  cancel(caller: Caller, job_id: string): Promise<CancellationAnswer>;
+  /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
+  result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<FoldedResult>;
+  replay(caller: Caller, job_id: string, page: { after: number; limit: number }): Promise<ReplayPage>;
+  /**
+   * The exact bytes of what was signed or of what that is about. Refused as `attestation_disabled`, `job_not_terminal` or,
+   * for a moment after the end, `attestation_unavailable`.
+   */
+  attestation(caller: Caller, job_id: string, part: 'envelope' | 'result_artifact'): Promise<ExactBytes>;
+  /** Stored events after a cursor, then live ones, in pages; ends after `finished` or when `signal` aborts. */
+  tail(
+    caller: Caller,
+    job_id: string,
+    from: { after: number; signal: AbortSignal },
+  ): AsyncIterable<readonly JobEvent[]>;
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { createNudges } from './nudges.ts';
+
+test('a nudge wakes everyone registered for its topic, and nobody else', async () => {
+  const nudges = createNudges();
+  using first = nudges.next('events a');
+  using second = nudges.next('events a');
+  using other = nudges.next('events b');
+  nudges.send('events a');
+  await Promise.all([first.arrived, second.arrived]);
+  const late = Symbol('late');
+  expect(await Promise.race([other.arrived, Promise.resolve(late)])).toBe(late);
+});
+
+test('a nudge that came before the registration is not waited for, one after it is kept until asked', async () => {
+  const nudges = createNudges();
+  nudges.send('queue');
+  using nudge = nudges.next('queue');
+  const late = Symbol('late');
+  expect(await Promise.race([nudge.arrived, Promise.resolve(late)])).toBe(late);
+  nudges.send('queue');
+  await expect(nudge.arrived).resolves.toBeUndefined();
+});
+
+test('an abort wakes as well, before and after the registration', async () => {
+  const nudges = createNudges();
+  await expect(nudges.next('queue', AbortSignal.abort()).arrived).resolves.toBeUndefined();
+  const controller = new AbortController();
+  using nudge = nudges.next('queue', controller.signal);
+  controller.abort();
+  await expect(nudge.arrived).resolves.toBeUndefined();
+});

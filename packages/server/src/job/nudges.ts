@@ -1,0 +1,46 @@
+/**
+ * Wakes whoever waits for something in the store to change. A nudge carries no data: whoever is nudged reads the store.
+ * Register before reading, then wait; in the other order a change between reading and waiting is missed.
+ */
+
+/** What can change: the queue or the outbox as a whole, the events of one job, or the end of one job. */
+export type Topic = 'queue' | 'outbox' | `events ${string}` | `end ${string}`;
+
+/** The next nudge of a topic. Dispose it when it is no longer waited for. */
+export interface Nudge extends Disposable {
+  /** Resolves once the nudge comes or the signal aborts; never rejects. */
+  readonly arrived: Promise<void>;
+}
+
+export interface Nudges {
+  /** Registers for the next nudge from this moment on. */
+  next(topic: Topic, signal?: AbortSignal): Nudge;
+  /** Wakes everyone who is registered now. */
+  send(topic: Topic): void;
+}
+
+/** Nudges within this process. */
+export function createNudges(): Nudges {
+  const waiting = new Map<Topic, Set<() => void>>();
+  return {
+    next(topic, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const wake = () => resolve();
+      const others = waiting.get(topic) ?? new Set();
+      waiting.set(topic, others.add(wake));
+      if (signal?.aborted) wake();
+      signal?.addEventListener('abort', wake, { once: true });
+      return {
+        arrived: promise,
+        [Symbol.dispose]() {
+          signal?.removeEventListener('abort', wake);
+          others.delete(wake);
+          if (others.size === 0 && waiting.get(topic) === others) waiting.delete(topic);
+        },
+      };
+    },
+    send(topic) {
+      for (const wake of waiting.get(topic) ?? []) wake();
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * Tells the operator's instruments what becomes of jobs, from around the stages: they know nothing of it. What ended is
+ * told as the ledger has it, whoever ended it.
+ */
+import { isTerminal } from '@svc/protocol';
+import type { Provider } from '../sandbox/sandbox.ts';
+import type { JobKey, Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Observer } from '../telemetry/observer.ts';
+import type { History } from './history.ts';
+
+export interface ObservedOptions {
+  readonly store: Pick<Store, 'jobSummary'>;
+  readonly observer: Observer;
+  readonly log: Log;
+}
+
+/** The same history, with an observer of what it stores. */
+export function observedHistory(history: History, { store, observer, log }: ObservedOptions): History {
+  const committed = async <Answer>(change: Promise<Answer>): Promise<Answer> => {
+    const began = performance.now();
+    const answer = await change;
+    observer.changeCommitted((performance.now() - began) / 1000);
+    return answer;
+  };
+  const ended = async (key: JobKey): Promise<void> => {
+    const job = await store.jobSummary(key);
+    if (job === null || !isTerminal(job.status) || job.finished_at === null) return;
+    observer.jobEnded({ ...job, status: job.status, finished_at: job.finished_at });
+  };
+  // Nobody waits for it: a job is not held up for being counted.
+  const tellEnd = (key: JobKey) =>
+    void ended(key).catch((error: unknown) => log.debug({ err: error, job_id: key.job_id }, 'an end was not counted'));
+  return {
+    ...history,
+    async admit(input) {
+      const result = await committed(history.admit(input));
+      if (result.kind === 'created') observer.jobAdmitted(result.job);
+      return result;
+    },
+    start: (input) => committed(history.start(input)),
+    append: (key, events) => committed(history.append(key, events)),
+    async finish(input) {
+      const isStored = await committed(history.finish(input));
+      if (isStored) tellEnd(input);
+      return isStored;
+    },
+    async requestCancel(input) {
+      const result = await committed(history.requestCancel(input));
+      if (result.kind === 'cancelled') tellEnd(input);
+      return result;
+    },
+  };
+}
+
+/** The provider's sandboxes, with an observer of how long each took. */
+export function observedProvider(provider: Pick<Provider, 'prepare'>, observer: Observer): Pick<Provider, 'prepare'> {
+  return {
+    async prepare(request) {
+      const began = performance.now();
+      const { language } = request;
+      const told = (isReady: boolean) =>
+        observer.sandboxPrepared({ language, seconds: (performance.now() - began) / 1000, isReady });
+      try {
+        const sandbox = await provider.prepare(request);
+        told(true);
+        return sandbox;
+      } catch (error) {
+        told(false);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,12 @@
+/** Refusals that more than one stage gives: each in one wording, so that an unknown and a foreign job cannot be told apart. */
+import { ServiceError } from '../service-error.ts';
+
+/** For an unknown job and for one of another tenant alike. Spec § Authentication 4. */
+export function jobNotFound(): ServiceError {
+  return new ServiceError('job_not_found', 'No such job belongs to the tenant.');
+}
+
+/** For new work, and for waits that the end of the service cuts short. */
+export function shuttingDown(): ServiceError {
+  return new ServiceError('shutting_down', 'The service is stopping.', { retryAfterSeconds: 5 });
+}

@@ -1,0 +1,137 @@
+/**
+ * Attests a few jobs of the outbox together: reads their records, signs them, stores what was signed. A job that cannot be
+ * attested is put off and does not hold up the others.
+ */
+import assert from 'node:assert';
+import type { Attestation } from '@svc/evidence';
+import type { OutboxEntry, Store, TerminalRecord, TerminalRecordResult } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { SigningKey } from './key-files.ts';
+import { retryDelay } from './retry-delay.ts';
+import type { Signer } from './signer.ts';
+import type { SigningResult } from './signing-messages.ts';
+
+export interface BatchOptions {
+  readonly store: Pick<Store, 'terminalRecords' | 'storeAttestation' | 'postponeAttestation'>;
+  /** The key to sign a batch with; throws where there is none to be used. */
+  readonly currentKey: () => SigningKey;
+  readonly signer: Pick<Signer, 'attest'>;
+  readonly log: Log;
+}
+
+/** Characters of the records of one batch together, save that one job alone may have more. */
+const batchCharsMax = 4 * 1024 * 1024;
+
+/**
+ * Attests the entries, or as many from the front as their records leave room for: the others stay as they are.
+ *
+ * @throws what keeps every job from being attested: no key, a store that fails.
+ */
+export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<void> {
+  const { store, signer, currentKey } = options;
+  const key = currentKey();
+  const results = await store.terminalRecords({ keys: entries.map(keyOf), charsMax: batchCharsMax });
+  const records = results.flatMap((result) => (result.kind === 'record' ? [result.record] : []));
+  const signed = (await signedOf(records, key, signer)).values();
+  const settled: Promise<void>[] = [];
+  for (const [at, result] of results.entries()) {
+    const entry = entries[at];
+    assert(entry !== undefined, 'no more records are answered than were asked for');
+    settled.push(
+      result.kind === 'record'
+        ? settle(entry, { record: result.record, signed: signed.next().value }, options)
+        : settleUnread(entry, result, options),
+    );
+  }
+  await Promise.all(settled);
+}
+
+/** Where a record takes the thread that signs down with it, each is tried alone, so that only that one fails. */
+async function signedOf(
+  records: readonly TerminalRecord[],
+  key: SigningKey,
+  signer: BatchOptions['signer'],
+): Promise<readonly SigningResult[]> {
+  if (records.length === 0) return [];
+  try {
+    return await signer.attest(records, key);
+  } catch (error) {
+    if (records.length === 1) return [{ kind: 'failed', stack: (error as Error).stack ?? String(error) }];
+    const results: SigningResult[] = [];
+    for (const record of records) results.push(...(await signedOf([record], key, signer)));
+    return results;
+  }
+}
+
+type Unread = Exclude<TerminalRecordResult, { readonly kind: 'record' }>;
+
+function settleUnread(entry: OutboxEntry, result: Unread, options: BatchOptions): Promise<void> {
+  return result.kind === 'absent'
+    ? giveUp(entry, 'the job has no receipt', options)
+    : postpone(entry, { error: 'the record cannot be read', cause: result.message }, options);
+}
+
+interface Signed {
+  readonly record: TerminalRecord;
+  readonly signed: SigningResult | undefined;
+}
+
+function settle(entry: OutboxEntry, { record, signed }: Signed, options: BatchOptions): Promise<void> {
+  switch (signed?.kind) {
+    case 'attested':
+      return store(entry, { record, attestation: signed.attestation }, options);
+    case 'inconsistent':
+      return giveUp(entry, signed.reason, options);
+    case 'too_large':
+      return giveUp(entry, `the ${signed.what} has ${signed.bytes} bytes, more than ${signed.bytesMax}`, options);
+    case 'failed':
+    case undefined:
+      return postpone(entry, { error: 'signing failed', cause: signed?.stack }, options);
+  }
+}
+
+async function store(
+  entry: OutboxEntry,
+  { record, attestation }: { readonly record: TerminalRecord; readonly attestation: Attestation },
+  options: BatchOptions,
+): Promise<void> {
+  const { key_id, result, result_sha256, envelope, envelope_sha256 } = attestation;
+  try {
+    await options.store.storeAttestation({
+      ...keyOf(entry),
+      key_id,
+      receipt_sha256: record.receipt_sha256,
+      result_sha256,
+      result_size_bytes: result.length,
+      envelope_sha256,
+      envelope_size_bytes: envelope.length,
+      created_at: new Date().toISOString(),
+      result_artifact: result,
+      envelope,
+    });
+  } catch (cause) {
+    await postpone(entry, { error: 'the attestation could not be stored', cause }, options);
+  }
+}
+
+/** Puts off what may succeed another time, for longer each time. */
+async function postpone(
+  entry: OutboxEntry,
+  { error, cause }: { readonly error: string; readonly cause: unknown },
+  options: BatchOptions,
+): Promise<void> {
+  const now = Date.now();
+  const due_at = new Date(now + retryDelay(entry.attempts + 1)).toISOString();
+  options.log.error({ job_id: entry.job_id, due_at, err: cause }, `an attestation is put off: ${error}`);
+  await options.store.postponeAttestation({ ...keyOf(entry), due_at, error, at: new Date(now).toISOString() });
+}
+
+/** Puts off until the next start what another attempt would not change. */
+async function giveUp(entry: OutboxEntry, error: string, options: BatchOptions): Promise<void> {
+  options.log.error({ job_id: entry.job_id }, `a job cannot be attested: ${error}`);
+  await options.store.postponeAttestation({ ...keyOf(entry), due_at: null, error, at: new Date().toISOString() });
+}
+
+function keyOf({ tenant, job_id }: OutboxEntry) {
+  return { tenant, job_id };
+}

@@ -1,0 +1,40 @@
+/** From a record as it is stored to its attestation. What cannot be read any more is a contradiction like any other. */
+import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@svc/evidence';
+import type { JobEvent, TerminalStatus } from '@svc/protocol';
+import type { StoredEvent, TerminalRecord } from '../../store/store.ts';
+
+/** Checks the record again and signs what it says; see `attest`. */
+export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {
+  const { receipt_json, events_json, ...row } = record;
+  const receipt = parsed(receipt_json);
+  if (!isJsonObject(receipt)) return inconsistent('the receipt is not JSON');
+  const events = eventsOf(events_json);
+  if (typeof events === 'number') return inconsistent(`event ${events} is not JSON`);
+  // A status that is none contradicts the receipt, and is found there.
+  const job = { ...row, status: row.status as TerminalStatus, finished_at: row.finished_at ?? '' };
+  return attest({ job, receipt: receipt as StoredReceipt, events }, signer);
+}
+
+/** The history, or the number of the first event whose data cannot be read. */
+function eventsOf(events_json: string): JobEvent[] | number {
+  const events: JobEvent[] = [];
+  for (const stored of JSON.parse(events_json) as StoredEvent[]) {
+    const data = parsed(stored.data);
+    if (data === undefined) return stored.seq;
+    events.push({ ...stored, data });
+  }
+  return events;
+}
+
+/** Undefined, which no JSON text stands for, where the text is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function inconsistent(reason: string): AttestResult {
+  return { kind: 'inconsistent', reason };
+}

@@ -1,0 +1,46 @@
+/**
+ * Whether a stored attestation is still the one that was signed for its job. Asked before it is served: what was changed
+ * in the ledger, or moved from another job or tenant, must never reach a client.
+ */
+import {
+  decodeEnvelope,
+  decodeStatement,
+  findSignature,
+  readPredicate,
+  resultSubjectName,
+  type Statement,
+} from '@svc/evidence';
+import type { AttestationRow, JobKey, StoredAttestation } from '../../store/store.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** What is wrong with an attestation that is stored for a job; null where it may be served. */
+export async function attestationProblem(
+  { row, envelope, isIntact }: StoredAttestation,
+  key: JobKey,
+  keys: Pick<SigningKeys, 'publicKey'>,
+): Promise<string | null> {
+  if (!isIntact) return 'the stored attestation does not have its digests';
+  const publicKey = keys.publicKey(row.key_id);
+  if (publicKey === null) return 'the stored attestation names a key that this service never had';
+  const decoded = decodeEnvelope(envelope);
+  if (decoded.kind === 'refused') return 'the stored envelope is malformed';
+  if ((await findSignature(decoded.envelope, [publicKey])) === null) return 'the stored signature does not hold';
+  const statement = decodeStatement(decoded.envelope.payload);
+  if (statement.kind === 'refused') return 'the stored statement is malformed';
+  return brokenLink(statement.statement, row, key);
+}
+
+/** Tenant, job, receipt and digests of the statement are those of the row and the job. Spec § Versioning 6. */
+function brokenLink({ subject, predicate }: Statement, row: AttestationRow, { tenant, job_id }: JobKey): string | null {
+  const read = readPredicate(predicate);
+  if (read.kind === 'refused') return 'the stored predicate is malformed';
+  const links: Readonly<Record<string, boolean>> = {
+    tenant: read.predicate.tenant === tenant && row.tenant === tenant,
+    job: read.predicate.jobId === job_id && subject[0]?.name === resultSubjectName(job_id),
+    receipt: read.predicate.receiptSha256 === row.receipt_sha256,
+    result:
+      read.predicate.resultSizeBytes === row.result_size_bytes && subject[0]?.digest['sha256'] === row.result_sha256,
+  };
+  const broken = Object.keys(links).find((name) => !links[name]);
+  return broken === undefined ? null : `the stored attestation is of another ${broken}`;
+}

@@ -1,0 +1,157 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { withFaults } from '../../../test/job-rig.ts';
+import type { JobKey, Store } from '../../store/store.ts';
+import { TestLedger } from '../../store/test-ledger.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { createNudges, type Nudges } from '../nudges.ts';
+import { Attestor } from './attestor.ts';
+import { keyPaths } from './key-files.ts';
+import { audited, endedJob } from './signing.fixture.ts';
+import { openSigningKeys, type SigningKeys } from './signing-keys.ts';
+
+let keysDirectory: string;
+let keys: SigningKeys;
+let ledger: TestLedger;
+let store: Store;
+let nudges: Nudges;
+beforeEach(async () => {
+  keysDirectory = mkdtempSync(join(tmpdir(), 'svc-attestor-'));
+  keys = openSigningKeys(keysDirectory);
+  ledger = await TestLedger.open();
+  store = ledger.store;
+  nudges = createNudges();
+});
+afterEach(async () => {
+  await ledger[Symbol.asyncDispose]();
+  rmSync(keysDirectory, { recursive: true });
+});
+
+const log = createLog('silent');
+
+/** Signs over a store that tells of each attestation that was stored and each one that was put off. */
+class Watched implements AsyncDisposable {
+  readonly #attestor: Attestor;
+  readonly #done = new Map<string, PromiseWithResolvers<void>>();
+  readonly order: string[] = [];
+
+  constructor(faults: Partial<Store> = {}) {
+    const over = withFaults(store, faults);
+    const told = withFaults(over, {
+      storeAttestation: async (input) => {
+        const stored = await over.storeAttestation(input);
+        this.order.push(input.job_id);
+        this.#of(input.job_id).resolve();
+        return stored;
+      },
+      postponeAttestation: async (input) => {
+        const postponed = await over.postponeAttestation(input);
+        this.#of(input.job_id).resolve();
+        return postponed;
+      },
+    });
+    this.#attestor = new Attestor({ store: told, keys, nudges, log });
+    this.#attestor.start();
+  }
+
+  get trouble() {
+    return this.#attestor.trouble;
+  }
+
+  /** Resolves when the job was attested or put off. */
+  settled({ job_id }: JobKey): Promise<void> {
+    return this.#of(job_id).promise;
+  }
+
+  #of(job_id: string): PromiseWithResolvers<void> {
+    const known = this.#done.get(job_id) ?? Promise.withResolvers<void>();
+    this.#done.set(job_id, known);
+    return known;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#attestor[Symbol.asyncDispose]();
+  }
+}
+
+const isAttested = async (key: JobKey) => (await store.jobSummary(key))?.attestation_available;
+
+test('what an earlier process left is signed at the start', async () => {
+  const key = await endedJob(store);
+  await using attestor = new Watched();
+  await attestor.settled(key);
+  expect(await audited(store, key, keys.current().public_key_pem)).toMatchObject({ kind: 'verified' });
+});
+
+test('a job that ends is signed when the nudge comes', async () => {
+  await using attestor = new Watched();
+  for (let ordinal = 0; ordinal < 3; ordinal++) {
+    const key = await endedJob(store);
+    nudges.send('outbox');
+    await attestor.settled(key);
+    expect(await isAttested(key)).toBe(true);
+  }
+  expect(attestor.trouble).toBeNull();
+});
+
+test('a start tries again what an earlier process gave up', async () => {
+  const key = await endedJob(store);
+  await store.postponeAttestation({ ...key, due_at: null, error: 'e', at: '2026-01-01T00:00:00.000Z' });
+  await using attestor = new Watched();
+  await attestor.settled(key);
+  expect(await isAttested(key)).toBe(true);
+});
+
+describe('without a key that can be used (ATT-07)', () => {
+  test('jobs end unsigned, the status says why, and the backlog is signed in order once the key is back', async () => {
+    const { privateKey } = keyPaths(keysDirectory);
+    renameSync(privateKey, `${privateKey}.away`);
+    const looked = Promise.withResolvers<void>();
+    await using attestor = new Watched({
+      outbox: (due) => {
+        looked.resolve();
+        return store.outbox(due);
+      },
+    });
+    const jobs = [await endedJob(store), await endedJob(store), await endedJob(store)];
+    nudges.send('outbox');
+    await looked.promise;
+    while (attestor.trouble === null) await new Promise(setImmediate);
+    expect(attestor.trouble.message).toBe('the signing key is missing');
+    for (const key of jobs) {
+      expect((await store.job(key))?.status).toBe('succeeded');
+      expect(await isAttested(key)).toBe(false);
+    }
+    renameSync(`${privateKey}.away`, privateKey);
+    for (const key of jobs) await attestor.settled(key);
+    expect(attestor.order).toEqual(jobs.map(({ job_id }) => job_id));
+    while (attestor.trouble !== null) await new Promise(setImmediate);
+  });
+});
+
+test('a store that fails is asked again, and nothing is lost', async () => {
+  const key = await endedJob(store);
+  let failures = 0;
+  await using attestor = new Watched({
+    outbox: (due) => (failures++ < 1 ? Promise.reject(new Error('/secret/path is gone')) : store.outbox(due)),
+  });
+  while (attestor.trouble === null) await new Promise(setImmediate);
+  expect(attestor.trouble.message).toBe('the store could not be read or written');
+  await attestor.settled(key);
+  expect(await isAttested(key)).toBe(true);
+});
+
+test('a stop lets what is being signed be stored, and leaves no thread', async () => {
+  const jobs: JobKey[] = [];
+  for (let ordinal = 0; ordinal < 200; ordinal++) jobs.push(await endedJob(store));
+  const attestor = new Watched();
+  await attestor.settled(jobs[0] ?? { tenant: '', job_id: '' });
+  await attestor[Symbol.asyncDispose]();
+  const { outbox } = await store.counts();
+  expect(outbox).toBe(200 - attestor.order.length);
+  await using next = new Watched();
+  for (const key of jobs.filter(({ job_id }) => !attestor.order.includes(job_id))) await next.settled(key);
+  expect(await store.counts()).toMatchObject({ outbox: 0, outbox_error: null });
+});

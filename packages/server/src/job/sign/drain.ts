@@ -1,0 +1,58 @@
+/**
+ * Empties the outbox as far as it is due. Batches follow each other closely: while one is signed, the next is read and the
+ * one before is stored, so that a long backlog goes as fast as signing does. Whatever dies in between is still in the
+ * outbox, and signing it again makes the same bytes.
+ */
+import type { OutboxEntry, Store } from '../../store/store.ts';
+import { attestBatch, type BatchOptions } from './attest-batch.ts';
+
+export interface DrainOptions extends BatchOptions {
+  readonly store: BatchOptions['store'] & Pick<Store, 'outbox'>;
+  /** Aborts when no further batch is to be begun. */
+  readonly signal: AbortSignal;
+}
+
+const batchJobsMax = 64;
+/** One is read, one signed and one stored at a time. */
+const batchesMax = 3;
+/** Jobs that are looked up at once, for several batches. */
+const lookJobsMax = 512;
+
+/**
+ * Attests what is due until nothing is left. A job that cannot be attested is put off and does not hold up the others.
+ *
+ * @throws what keeps every job from being attested, once the batches that were begun are over.
+ */
+export async function drainOutbox(options: DrainOptions): Promise<void> {
+  const taken = new Set<string>();
+  const batches = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  let due: readonly OutboxEntry[] = [];
+  while (failures.length === 0 && !options.signal.aborted) {
+    if (due.length === 0) due = await dueEntries(options.store, taken);
+    if (due.length === 0 && batches.size === 0) return;
+    if (due.length === 0 || batches.size >= batchesMax) {
+      await Promise.race(batches);
+      continue;
+    }
+    const entries = due.slice(0, batchJobsMax);
+    due = due.slice(batchJobsMax);
+    for (const { job_id } of entries) taken.add(job_id);
+    const batch = attestBatch(entries, options)
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => {
+        for (const { job_id } of entries) taken.delete(job_id);
+        batches.delete(batch);
+      });
+    batches.add(batch);
+  }
+  await Promise.all(batches);
+  if (failures.length > 0) throw failures[0];
+}
+
+/** The first jobs in the outbox that no batch has yet. */
+async function dueEntries(store: DrainOptions['store'], taken: ReadonlySet<string>): Promise<readonly OutboxEntry[]> {
+  const now = new Date().toISOString();
+  const due = await store.outbox({ now, limit: taken.size + lookJobsMax });
+  return due.filter(({ job_id }) => !taken.has(job_id));
+}

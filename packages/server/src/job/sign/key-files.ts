@@ -1,0 +1,253 @@
+/**
+ * The files of the signing keys, in a directory of their own below the data directory: the one private key, readable by
+ * its owner alone, and the public half of every key that was ever current. A key is replaced by a rename, so that a crash
+ * leaves the old one or the new one.
+ */
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { keyIdOf, type PinnedKey, parsePublicKey } from '@svc/evidence';
+import { SigningKeyError } from './signing-key-error.ts';
+
+/** The private key that signs, and its public half. */
+export interface SigningKey {
+  readonly key_id: string;
+  readonly privateKey: KeyObject;
+  /** Canonical SPKI. */
+  readonly public_key_pem: string;
+}
+
+/** A public key that was current at some time. */
+export interface RetainedKey {
+  readonly key_id: string;
+  readonly public_key_pem: string;
+  /** When it became current, as its file says. */
+  readonly since: string;
+  readonly pinned: PinnedKey;
+}
+
+/** Names of the files below a data directory. */
+export function keyPaths(dataDir: string) {
+  const directory = join(dataDir, 'attestation-keys');
+  return {
+    directory,
+    privateKey: join(directory, 'signing-key.pem'),
+    publicKeys: join(directory, 'public-keys'),
+  };
+}
+
+const ROTATE_HINT = 'make a new one with `svc attestation-keys rotate`';
+
+/** Makes the directories where they are missing. @throws SigningKeyError where others may look into them. */
+export function openKeyDirectory(dataDir: string): void {
+  const { directory, publicKeys } = keyPaths(dataDir);
+  for (const path of [directory, publicKeys]) {
+    const stats = usable(path, () => {
+      if (!existsSync(path)) mkdirSync(path, { mode: 0o700 });
+      return lstatSync(path);
+    });
+    if (!stats.isDirectory()) throw new SigningKeyError('unusable', `${path} is not a directory`);
+    refuseOthers(path, stats, '700');
+  }
+}
+
+/** Whether there ever were keys below a data directory. */
+export function hasKeyDirectory(dataDir: string): boolean {
+  return existsSync(keyPaths(dataDir).directory);
+}
+
+/** What tells one state of the private key's file from another; null where there is no file. */
+export function privateKeyVersion(dataDir: string): string | null {
+  const { privateKey: path } = keyPaths(dataDir);
+  try {
+    const { ino, mtimeMs, size, mode, uid } = lstatSync(path);
+    return [ino, mtimeMs, size, mode, uid].join(' ');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw unusableFile(path, cause);
+  }
+}
+
+/**
+ * The private key that is stored.
+ *
+ * @throws SigningKeyError where there is none, where it is no Ed25519 key, or where anyone but its owner may read it.
+ */
+export function readPrivateKey(dataDir: string): SigningKey {
+  const { privateKey: path } = keyPaths(dataDir);
+  const { pem, stats } = readOwnFile(path);
+  refuseOthers(path, stats, '600');
+  return signingKeyOf(path, pem);
+}
+
+/** The public half of the stored private key, however exposed that is; null where none can be read from it. */
+export function readPublicHalf(dataDir: string): SigningKey | null {
+  const { privateKey: path } = keyPaths(dataDir);
+  try {
+    return signingKeyOf(path, readOwnFile(path).pem);
+  } catch (error) {
+    if (error instanceof SigningKeyError && error.problem !== 'unusable') return null;
+    throw error;
+  }
+}
+
+/** Makes a key and puts it in the place of the one that is stored. Durable when it returns. */
+export function replacePrivateKey(dataDir: string): SigningKey {
+  const { directory, privateKey: path } = keyPaths(dataDir);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const fresh = `${path}.new`;
+  return usable(path, () => {
+    rmSync(fresh, { force: true });
+    writeDurably(fresh, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+    renameSync(fresh, path);
+    syncDirectory(directory);
+    return signingKeyOf(path, privateKey);
+  });
+}
+
+/** Stores a public key among those that are kept; without effect where it is there. Durable when it returns. */
+export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: SigningKey): void {
+  const { publicKeys } = keyPaths(dataDir);
+  const path = join(publicKeys, publicKeyFile(key_id));
+  usable(path, () => {
+    const names = readdirSync(publicKeys);
+    if (names.includes(publicKeyFile(key_id))) return;
+    const fresh = `${path}.new`;
+    rmSync(fresh, { force: true });
+    writeDurably(fresh, public_key_pem);
+    renameSync(fresh, path);
+    syncDirectory(publicKeys);
+  });
+}
+
+/** Every public key that was kept, oldest first. @throws SigningKeyError where a file is not the key that it is named for. */
+export function retainedKeys(dataDir: string): RetainedKey[] {
+  const { publicKeys } = keyPaths(dataDir);
+  const names = usable(publicKeys, () => readdirSync(publicKeys)).filter((name) => name.endsWith('.pem'));
+  const keys = names.map((name) => {
+    const path = join(publicKeys, name);
+    const public_key_pem = usable(path, () => readFileSync(path, 'utf8'));
+    const parsed = parsePublicKey(public_key_pem);
+    if (parsed.kind === 'refused' || publicKeyFile(parsed.key.key_id) !== name) {
+      throw new SigningKeyError('malformed', `${path} is not the public key that it is named for`, {
+        hint: 'restore it from a backup, or remove it',
+      });
+    }
+    const { mtime } = usable(path, () => lstatSync(path));
+    return { key_id: parsed.key.key_id, public_key_pem, since: mtime.toISOString(), pinned: parsed.key };
+  });
+  return keys.sort((one, other) => (one.since < other.since ? -1 : 1));
+}
+
+/** @throws SigningKeyError `missing` */
+export function refuseMissing(dataDir: string): never {
+  const { privateKey } = keyPaths(dataDir);
+  throw new SigningKeyError('missing', `the signing key ${privateKey} is gone, though results were signed here`, {
+    hint: `restore it, or ${ROTATE_HINT}`,
+  });
+}
+
+function publicKeyFile(key_id: string): string {
+  return `${key_id.replace('sha256:', '')}.pem`;
+}
+
+function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
+  const privateKey = typeof material === 'string' ? parsePrivateKey(material) : material;
+  if (privateKey?.asymmetricKeyType !== 'ed25519') {
+    throw new SigningKeyError('malformed', `${path} is not an Ed25519 private key in PEM`, {
+      hint: `restore it, or ${ROTATE_HINT}`,
+    });
+  }
+  const publicKey = createPublicKey(privateKey);
+  return {
+    key_id: keyIdOf(publicKey.export({ type: 'spki', format: 'der' })),
+    privateKey,
+    public_key_pem: publicKey.export({ type: 'spki', format: 'pem' }) as string,
+  };
+}
+
+/** Null for what is no key. Why it is none is not told: the text may be one with a typing error in it. */
+function parsePrivateKey(pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return null;
+  }
+}
+
+/** A file and what is known of the very file that was read: no link is followed to it. */
+function readOwnFile(path: string): { pem: string; stats: Stats } {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new SigningKeyError('missing', `there is no signing key ${path}`, { hint: ROTATE_HINT, cause });
+    }
+    throw unusableFile(path, cause);
+  }
+  try {
+    return usable(path, () => ({ stats: fstatSync(descriptor), pem: readFileSync(descriptor, 'utf8') }));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function refuseOthers(path: string, { mode, uid }: Stats, wanted: string): void {
+  if (uid !== process.geteuid?.()) {
+    throw new SigningKeyError('exposed', `${path} belongs to another user`, { hint: 'chown it to this user' });
+  }
+  if ((mode & 0o077) !== 0) {
+    throw new SigningKeyError('exposed', `${path} is open to other users (mode ${(mode & 0o777).toString(8)})`, {
+      hint: `chmod ${wanted} ${path}`,
+    });
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  const descriptor = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Makes the name durable, which syncing the file alone does not. fsync(2). */
+function syncDirectory(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function usable<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw cause instanceof SigningKeyError ? cause : unusableFile(path, cause);
+  }
+}
+
+function unusableFile(path: string, cause: unknown): SigningKeyError {
+  const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+  return new SigningKeyError('unusable', `${path} cannot be used: ${code}`, { cause });
+}

@@ -1,0 +1,51 @@
+/**
+ * The service's end of the thread that signs. The thread starts with the first record; one that dies takes what it was
+ * given with it, and the next record starts another.
+ */
+import { Worker } from 'node:worker_threads';
+import type { TerminalRecord } from '../../store/store.ts';
+import type { SigningKey } from './key-files.ts';
+import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
+
+/** Signs records on a thread of its own. Disposing ends the thread; whatever it was still given is then refused. */
+export class Signer implements AsyncDisposable {
+  readonly #waiting = new Map<number, PromiseWithResolvers<readonly SigningResult[]>>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+
+  /** What came of each record, in their order. Rejects where the thread died over them. */
+  attest(records: readonly TerminalRecord[], key: SigningKey): Promise<readonly SigningResult[]> {
+    this.#worker ??= this.#startWorker();
+    const id = ++this.#lastId;
+    const answer = Promise.withResolvers<readonly SigningResult[]>();
+    this.#waiting.set(id, answer);
+    const { key_id, privateKey } = key;
+    this.#worker.postMessage({ id, key: { key_id, privateKey }, records } satisfies SigningRequest);
+    return answer.promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#worker?.terminate();
+  }
+
+  #startWorker(): Worker {
+    const worker = new Worker(new URL('./signing-thread.ts', import.meta.url));
+    worker.on('message', ({ id, results }: SigningAnswer) => this.#take(id)?.resolve(results));
+    worker.on('error', (cause) => this.#lose(worker, new Error('the thread that signs died', { cause })));
+    worker.on('exit', () => this.#lose(worker, new Error('the thread that signs ended')));
+    return worker;
+  }
+
+  #take(id: number): PromiseWithResolvers<readonly SigningResult[]> | undefined {
+    const answer = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return answer;
+  }
+
+  /** Every call that waits was given to the one worker there is. */
+  #lose(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(error);
+  }
+}

@@ -1,0 +1,35 @@
+/** Why the service cannot sign. What an operator reads names the file; what callers may read never does. */
+
+/**
+ * - `missing`: there is no key, though results were signed here before
+ * - `exposed`: others than the owner may read or replace it
+ * - `malformed`: the file holds no Ed25519 key
+ * - `unusable`: the file or its directory cannot be read or made
+ */
+export type SigningKeyProblem = 'missing' | 'exposed' | 'malformed' | 'unusable';
+
+const PUBLIC_REASONS: Readonly<Record<SigningKeyProblem, string>> = {
+  missing: 'the signing key is missing',
+  exposed: 'the signing key is open to other users of its host',
+  malformed: 'the signing key is not an Ed25519 key',
+  unusable: 'the signing key cannot be read',
+};
+
+/** One clear line for an operator, and what to do about it. Neither holds any part of a key. */
+export class SigningKeyError extends Error {
+  override readonly name = 'SigningKeyError';
+  readonly problem: SigningKeyProblem;
+  /** One sentence without a full stop; null where there is nothing to suggest. */
+  readonly hint: string | null;
+
+  constructor(problem: SigningKeyProblem, message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.problem = problem;
+    this.hint = options.hint ?? null;
+  }
+
+  /** The same without a path, for whoever may read the status of the service. */
+  get publicReason(): string {
+    return PUBLIC_REASONS[this.problem];
+  }
+}

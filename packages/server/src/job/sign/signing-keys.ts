@@ -1,0 +1,100 @@
+/**
+ * The keys of this service: the one that signs now, and the public half of every one that ever did. A rotation takes
+ * effect without a restart: the stored key is looked at again whenever something is to be signed. Spec § Authentication 10.
+ */
+import type { PinnedKey } from '@svc/evidence';
+import {
+  hasKeyDirectory,
+  openKeyDirectory,
+  privateKeyVersion,
+  type RetainedKey,
+  readPrivateKey,
+  readPublicHalf,
+  refuseMissing,
+  replacePrivateKey,
+  retainedKeys,
+  retainPublicKey,
+  type SigningKey,
+} from './key-files.ts';
+
+/** The keys of a running service. */
+export interface SigningKeys {
+  /** The key to sign with now. @throws SigningKeyError where what is stored cannot be used any more. */
+  current(): SigningKey;
+  /** The key that could last be used, for whoever asks which one that is. */
+  published(): SigningKey;
+  /** A public key that this service signed with at some time; null for any other. */
+  publicKey(key_id: string): PinnedKey | null;
+}
+
+/** A key of this service, as an operator lists it. */
+export interface KnownKey extends RetainedKey {
+  readonly isCurrent: boolean;
+}
+
+/**
+ * Opens the keys below a data directory, and makes the first one where there never was any.
+ *
+ * @throws SigningKeyError where there is no key though there was one, or where it must not be used as it is stored.
+ */
+export function openSigningKeys(dataDir: string): SigningKeys {
+  openKeyDirectory(dataDir);
+  const isFirstStart = privateKeyVersion(dataDir) === null && retainedKeys(dataDir).length === 0;
+  if (isFirstStart) replacePrivateKey(dataDir);
+  let loaded = load(dataDir);
+  const current = () => {
+    if (privateKeyVersion(dataDir) !== loaded.version) loaded = load(dataDir);
+    return loaded.key;
+  };
+  return {
+    current,
+    published() {
+      try {
+        return current();
+      } catch {
+        // Why it cannot be used is told where something was to be signed.
+        return loaded.key;
+      }
+    },
+    publicKey: (key_id) => loaded.publicKeys.get(key_id) ?? null,
+  };
+}
+
+/** The keys as they were stored at one time. */
+interface LoadedKeys {
+  readonly key: SigningKey;
+  readonly version: string;
+  readonly publicKeys: ReadonlyMap<string, PinnedKey>;
+}
+
+function load(dataDir: string): LoadedKeys {
+  const version = privateKeyVersion(dataDir);
+  if (version === null) refuseMissing(dataDir);
+  const key = readPrivateKey(dataDir);
+  retainPublicKey(dataDir, key);
+  return { key, version, publicKeys: new Map(retainedKeys(dataDir).map(({ pinned }) => [pinned.key_id, pinned])) };
+}
+
+/**
+ * Makes a new key the current one. The old one's public half is kept; its private half is gone, since nothing is signed
+ * with it again. A running service signs with the new key from its next signature on.
+ *
+ * @throws SigningKeyError
+ */
+export function rotateSigningKey(dataDir: string): { readonly retired: string | null; readonly current: string } {
+  openKeyDirectory(dataDir);
+  const old = readPublicHalf(dataDir);
+  if (old !== null) retainPublicKey(dataDir, old);
+  const fresh = replacePrivateKey(dataDir);
+  retainPublicKey(dataDir, fresh);
+  return { retired: old?.key_id ?? null, current: fresh.key_id };
+}
+
+/** Every key of a data directory, oldest first; none where there never was one. @throws SigningKeyError */
+export function knownKeys(dataDir: string): KnownKey[] {
+  if (!hasKeyDirectory(dataDir)) return [];
+  openKeyDirectory(dataDir);
+  const current = readPublicHalf(dataDir);
+  if (current !== null) retainPublicKey(dataDir, current);
+  return retainedKeys(dataDir).map((key) => ({ ...key, isCurrent: key.key_id === current?.key_id }));
+}

@@ -1,0 +1,223 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { decodeEnvelope, encodeEnvelope, sha256Hex } from '@svc/evidence';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { JobKey, Store } from '../../store/store.ts';
+import { admitJob, finishOf, runJob, TestLedger } from '../../store/test-ledger.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { createNudges } from '../nudges.ts';
+import { drainOutbox } from '../sign/drain.ts';
+import { Signer } from '../sign/signer.ts';
+import { audited, endedJob } from '../sign/signing.fixture.ts';
+import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../sign/signing-keys.ts';
+import { attestationBytes } from './attestation.ts';
+import { detailOf } from './detail.ts';
+
+const signer = new Signer();
+const keysDirectory = mkdtempSync(join(tmpdir(), 'svc-view-'));
+const log = createLog('silent');
+let keys: SigningKeys;
+let ledger: TestLedger;
+let store: Store;
+beforeAll(() => {
+  keys = openSigningKeys(keysDirectory);
+});
+beforeEach(async () => {
+  ledger = await TestLedger.open();
+  store = ledger.store;
+});
+afterEach(() => ledger[Symbol.asyncDispose]());
+afterAll(async () => {
+  await signer[Symbol.asyncDispose]();
+  rmSync(keysDirectory, { recursive: true });
+});
+
+const sign = (currentKey = () => keys.current()) =>
+  drainOutbox({ store, signer, log, signal: new AbortController().signal, currentKey });
+
+/** Reads a part as the door does. */
+function read(key: JobKey, part: 'envelope' | 'result_artifact' = 'envelope') {
+  return attestationBytes(key, part, { store, keys, nudges: createNudges(), log });
+}
+
+async function attestedJob(): Promise<JobKey> {
+  const key = await endedJob(store);
+  await sign();
+  return key;
+}
+
+function tamper(statement: string, ...values: (string | number | Uint8Array)[]): void {
+  using database = new DatabaseSync(ledger.path, { timeout: 5000 });
+  expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
+}
+
+test('the stored bytes are answered with their digest, the same each time and after a restart (ATT-05)', async () => {
+  const key = await attestedJob();
+  const first = [await read(key), await read(key, 'result_artifact')];
+  for (const { bytes, sha256 } of first) expect(sha256Hex(bytes)).toBe(sha256);
+  expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
+  store = await ledger.reopen();
+  keys = openSigningKeys(keysDirectory);
+  expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
+});
+
+test('what an old key signed is answered as it was signed after a rotation', async () => {
+  const key = await attestedJob();
+  const before = await read(key);
+  rotateSigningKey(keysDirectory);
+  expect(keys.current().key_id).not.toBe((await store.job(key))?.attestation?.key_id);
+  expect(await read(key)).toEqual(before);
+});
+
+describe('what there is nothing to answer of', () => {
+  test.each([
+    ['is queued', () => admitJob(store), 'job_not_terminal'],
+    ['runs', () => runJob(store), 'job_not_terminal'],
+    ['has ended and is not signed', () => endedJob(store), 'attestation_unavailable'],
+    ['is unknown', async () => ({ tenant: 'acme', job_id: 'job_unknown' }), 'job_not_found'],
+    ['is of another tenant', async () => ({ ...(await attestedJob()), tenant: 'other' }), 'job_not_found'],
+  ])('a job that %s', async (_how, make, code) => {
+    const key = await make();
+    await expect(read(key)).rejects.toMatchObject({ code });
+    await expect(read(key, 'result_artifact')).rejects.toMatchObject({ code });
+  });
+
+  test('with signing off, whatever was signed before', async () => {
+    const key = await attestedJob();
+    const off = attestationBytes(key, 'envelope', { store, keys: null, nudges: createNudges(), log });
+    await expect(off).rejects.toMatchObject({ code: 'attestation_disabled', retryable: false });
+  });
+});
+
+describe('what was tampered with is never answered, but withdrawn and signed again (ATT-10)', () => {
+  /** Expects a refusal for both parts, then that a fresh attestation verifies and is what it was before. */
+  async function expectWithdrawn(key: JobKey, before: Uint8Array): Promise<void> {
+    const nudges: string[] = [];
+    const options = { store, keys, nudges: { send: (topic: string) => nudges.push(topic) }, log };
+    await expect(attestationBytes(key, 'result_artifact', options)).rejects.toMatchObject({
+      code: 'attestation_unavailable',
+      retryable: true,
+      retryAfterSeconds: 1,
+    });
+    expect(nudges).toEqual(['outbox']);
+    await expect(read(key)).rejects.toMatchObject({ code: 'attestation_unavailable' });
+    expect((await store.jobSummary(key))?.attestation_available).toBe(false);
+    await sign();
+    expect(await audited(store, key, keys.current().public_key_pem)).toMatchObject({ kind: 'verified' });
+    expect(Buffer.from((await read(key)).bytes).equals(before)).toBe(true);
+  }
+
+  test.each([
+    ['a byte of the envelope', 'update attestations set envelope = zeroblob(envelope_size_bytes)'],
+    ['a byte of the result artifact', 'update attestations set result_artifact = zeroblob(result_size_bytes)'],
+    ['the digest of the envelope', `update attestations set envelope_sha256 = 'f'`],
+    ['the size of the result artifact', 'update attestations set result_size_bytes = 1'],
+    ['the digest of the receipt', `update attestations set receipt_sha256 = 'f'`],
+    ['the key', `update attestations set key_id = 'sha256:f'`],
+  ])('%s', async (_what, statement) => {
+    const key = await attestedJob();
+    const before = (await read(key)).bytes;
+    tamper(statement);
+    await expectWithdrawn(key, before);
+  });
+
+  const SWAP = `update attestations set (result_artifact, result_sha256, result_size_bytes, envelope, envelope_sha256,
+    envelope_size_bytes, receipt_sha256) = (select result_artifact, result_sha256, result_size_bytes, envelope,
+    envelope_sha256, envelope_size_bytes, attestations.receipt_sha256 from attestations as other where other.job_id = ?)
+    where job_id = ?`;
+
+  test("another job's attestation in the place of its own", async () => {
+    const [key, other] = [await attestedJob(), await attestedJob()];
+    const before = (await read(key)).bytes;
+    tamper(SWAP, other.job_id, key.job_id);
+    await expectWithdrawn(key, before);
+  });
+
+  test("another tenant's attestation in the place of its own", async () => {
+    const key = await attestedJob();
+    const before = (await read(key)).bytes;
+    const other = await runJob(store, { tenant: 'other', job_id: `${key.job_id.slice(0, -1)}x` });
+    await store.finish(finishOf(other));
+    await sign();
+    tamper(SWAP, other.job_id, key.job_id);
+    await expectWithdrawn(key, before);
+  });
+
+  test('only the envelope of another job, with the digests to match', async () => {
+    const [key, other] = [await attestedJob(), await attestedJob()];
+    const before = (await read(key)).bytes;
+    tamper(
+      `update attestations set (envelope, envelope_sha256, envelope_size_bytes) =
+        (select envelope, envelope_sha256, envelope_size_bytes from attestations as other where other.job_id = ?)
+        where job_id = ?`,
+      other.job_id,
+      key.job_id,
+    );
+    await expectWithdrawn(key, before);
+  });
+
+  test('a payload that was changed under the old signature, with the digests to match', async () => {
+    const key = await attestedJob();
+    const before = (await read(key)).bytes;
+    const decoded = decodeEnvelope(before);
+    if (decoded.kind !== 'envelope') throw new Error(decoded.reason);
+    const payload = new TextDecoder().decode(decoded.envelope.payload).replace('"exitCode":0', '"exitCode":1');
+    const forged = encodeEnvelope({ ...decoded.envelope, payload: new TextEncoder().encode(payload) });
+    tamper('update attestations set envelope = ?, envelope_sha256 = ?', forged, sha256Hex(forged));
+    await expectWithdrawn(key, before);
+  });
+
+  test('a result that was changed together with its digest', async () => {
+    const key = await attestedJob();
+    const before = (await read(key)).bytes;
+    const result = Buffer.from((await read(key, 'result_artifact')).bytes);
+    result.write('hullo', result.indexOf('hello'));
+    tamper('update attestations set result_artifact = ?, result_sha256 = ?', result, sha256Hex(result));
+    await expectWithdrawn(key, before);
+  });
+
+  test('a signature by a key that is not of this service', async () => {
+    const key = await endedJob(store);
+    const foreign = openSigningKeys(mkdtempSync(join(keysDirectory, 'foreign-')));
+    await sign(() => foreign.current());
+    await expect(read(key)).rejects.toMatchObject({ code: 'attestation_unavailable' });
+  });
+});
+
+describe('the detail of a job', () => {
+  test('says where its attestation is and what it is, once it is signed', async () => {
+    const key = await endedJob(store);
+    const detail = async () => {
+      const row = await store.job(key);
+      if (row === null) throw new Error('the job is gone');
+      return detailOf(row);
+    };
+    const nothing = Object.fromEntries(Object.keys((await detail()).attestation).map((name) => [name, null]));
+    expect((await detail()).attestation).toEqual({ ...nothing, available: false });
+    await sign();
+    const envelope = await read(key);
+    const result = await read(key, 'result_artifact');
+    expect((await detail()).attestation).toEqual({
+      available: true,
+      tenant: 'acme',
+      key_id: keys.current().key_id,
+      receipt_sha256: (await detail()).receipt_sha256,
+      result_media_type: 'application/vnd.svc.execution-result.v1+json',
+      result_sha256: result.sha256,
+      result_size_bytes: result.bytes.length,
+      envelope_sha256: envelope.sha256,
+      envelope_size_bytes: envelope.bytes.length,
+      envelope_url: `/v1/jobs/${key.job_id}/attestation`,
+      result_artifact_url: `/v1/jobs/${key.job_id}/result-artifact`,
+    });
+  });
+
+  test('does not speak of an attestation that is of another receipt', async () => {
+    const key = await attestedJob();
+    tamper(`update attestations set receipt_sha256 = 'f'`);
+    const row = await store.job(key);
+    expect(row === null ? null : detailOf(row).attestation.available).toBe(false);
+  });
+});

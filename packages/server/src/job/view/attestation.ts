@@ -1,0 +1,79 @@
+/**
+ * The signed evidence of a job as its owner sees it: what detail says of it, and the exact bytes. Bytes that are not what
+ * was signed are withdrawn and signed again, never served. Spec § Attestation member, § GET attestation.
+ */
+import { type AttestationMember, isTerminal, RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { ServiceError } from '../../service-error.ts';
+import type { AttestationPart, JobKey, JobRow, Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { ExactBytes } from '../jobs.ts';
+import type { Nudges } from '../nudges.ts';
+import { jobNotFound } from '../refusals.ts';
+import { attestationProblem } from '../sign/attestation-problem.ts';
+import type { SigningKeys } from '../sign/signing-keys.ts';
+
+/** What detail says of a job's attestation. */
+export function attestationMember({ job_id, tenant, receipt_sha256, attestation }: JobRow): AttestationMember {
+  const isOfJob = attestation?.tenant === tenant && attestation.receipt_sha256 === receipt_sha256;
+  const stored = isOfJob ? attestation : null;
+  return {
+    available: stored !== null,
+    tenant: stored?.tenant ?? null,
+    key_id: stored?.key_id ?? null,
+    receipt_sha256: stored?.receipt_sha256 ?? null,
+    result_media_type: stored === null ? null : RESULT_MEDIA_TYPE,
+    result_sha256: stored?.result_sha256 ?? null,
+    result_size_bytes: stored?.result_size_bytes ?? null,
+    envelope_sha256: stored?.envelope_sha256 ?? null,
+    envelope_size_bytes: stored?.envelope_size_bytes ?? null,
+    envelope_url: stored === null ? null : `/v1/jobs/${job_id}/attestation`,
+    result_artifact_url: stored === null ? null : `/v1/jobs/${job_id}/result-artifact`,
+  };
+}
+
+export interface AttestationOptions {
+  readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;
+  /** Null where the operator has turned signing off. */
+  readonly keys: Pick<SigningKeys, 'publicKey'> | null;
+  readonly nudges: Pick<Nudges, 'send'>;
+  readonly log: Log;
+}
+
+/** Signing takes milliseconds. */
+const retryAfterSeconds = 1;
+
+/**
+ * The exact stored bytes of one part of a job's attestation.
+ *
+ * @throws ServiceError `attestation_disabled`, `job_not_found`, `job_not_terminal`, `attestation_unavailable`.
+ */
+export async function attestationBytes(
+  key: JobKey,
+  part: AttestationPart,
+  { store, keys, nudges, log }: AttestationOptions,
+): Promise<ExactBytes> {
+  if (keys === null) throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');
+  const stored = await store.attestation(key, part);
+  if (stored === null) throw unattested(await store.jobSummary(key));
+  const problem = await attestationProblem(stored, key, keys);
+  if (problem !== null) {
+    log.error({ job_id: key.job_id }, `an attestation is withdrawn: ${problem}`);
+    await store.withdrawAttestation({ ...key, error: problem, at: new Date().toISOString() });
+    nudges.send('outbox');
+    throw unavailable();
+  }
+  const { envelope, result_artifact, row } = stored;
+  return part === 'envelope'
+    ? { bytes: envelope, sha256: row.envelope_sha256 }
+    : { bytes: result_artifact ?? envelope.subarray(0, 0), sha256: row.result_sha256 };
+}
+
+function unattested(job: Awaited<ReturnType<Store['jobSummary']>>): ServiceError {
+  if (job === null) return jobNotFound();
+  if (isTerminal(job.status)) return unavailable();
+  return new ServiceError('job_not_terminal', 'The job has not ended yet.', { retryAfterSeconds });
+}
+
+function unavailable(): ServiceError {
+  return new ServiceError('attestation_unavailable', 'The job has ended and is not signed yet.', { retryAfterSeconds });
+}

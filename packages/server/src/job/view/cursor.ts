@@ -1,0 +1,42 @@
+/**
+ * Places in a tenant's job list, opaque to clients. A cursor names the last job of a page and is bound to the tenant by a
+ * digest, so that a foreign or damaged one is refused and not silently read as another place. It is no credential: the list
+ * itself is read for the caller's tenant, whatever a cursor says.
+ */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { ServiceError } from '../../service-error.ts';
+import type { ListPlace } from '../../store/store.ts';
+
+const CURSOR_DOMAIN = 'svc.list-cursor.v1';
+const digestBytes = 16;
+const cursorCharsMax = 512;
+
+/** The cursor of the page that follows a job. The same job gives the same cursor, across restarts too. */
+export function encodeCursor(tenant: string, { created_at, job_id }: ListPlace): string {
+  const place = `${created_at} ${job_id}`;
+  return Buffer.concat([digest(tenant, place), Buffer.from(place)]).toString('base64url');
+}
+
+/**
+ * The place of the job that a cursor of this tenant names.
+ *
+ * @throws ServiceError `invalid_request` for anything that `encodeCursor` did not make for this tenant.
+ */
+export function decodeCursor(tenant: string, cursor: string): ListPlace {
+  const bytes = cursor.length <= cursorCharsMax ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0);
+  const place = bytes.subarray(digestBytes).toString();
+  // Decoding skips what is not base64url, so only the one spelling that encodes back is taken.
+  const isExact = bytes.length > digestBytes && bytes.toString('base64url') === cursor;
+  if (isExact && timingSafeEqual(bytes.subarray(0, digestBytes), digest(tenant, place))) return placeOf(place);
+  throw new ServiceError('invalid_request', 'cursor is not one that this list gave out.');
+}
+
+/** A time has no space in it. */
+function placeOf(place: string): ListPlace {
+  const space = place.indexOf(' ');
+  return { created_at: place.slice(0, space), job_id: place.slice(space + 1) };
+}
+
+function digest(tenant: string, place: string): Buffer {
+  return hash('sha256', [CURSOR_DOMAIN, tenant, place].join('\n'), 'buffer').subarray(0, digestBytes);
+}

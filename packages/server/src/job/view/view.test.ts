@@ -1,0 +1,270 @@
+import { describe, expect, test } from 'vitest';
+import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
+import { readyPosture, unready } from '../../../test/scripted-provider.ts';
+import { BootstrapError } from '../../sandbox/sandbox.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { recover } from '../dispatch/recover.ts';
+
+const never = new AbortController().signal;
+const at = (waitSeconds: number, signal = never) => ({ waitSeconds, signal });
+const noExecution = {
+  effective_spec: null,
+  backend: null,
+  bootstrap_ready: null,
+  networking: null,
+  network_allowed: null,
+  private_rootfs: null,
+  dedicated_bootstrap: null,
+  seccomp: null,
+  limit_enforcement: null,
+};
+
+describe('job detail', () => {
+  test('of a queued job claims nothing about its execution', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    await rig.submit();
+    await rig.provider.running(0);
+    const key = await rig.submit();
+    const detail = await rig.jobs.detail(acme, key.job_id);
+    expect(detail).toMatchObject({
+      ...noExecution,
+      job_id: key.job_id,
+      tenant: 'acme',
+      status: 'queued',
+      started_at: null,
+      cancellation_requested: false,
+      requested_spec: { code: hello.code, stdin: null, runtime: null, requirements: { minimum_isolation: 'none' } },
+    });
+    expect(detail).not.toHaveProperty('receipt');
+    expect(detail).not.toHaveProperty('receipt_sha256');
+    expect(detail.attestation).toMatchObject({ available: false, tenant: null, key_id: null, envelope_url: null });
+  });
+
+  test('of a running and of an ended job says what was observed of its cell', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = () => ({ ...readyPosture, seccomp: null, isolation_class: 'gvisor-application-kernel' });
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    const observed = {
+      effective_spec: { isolation_class: 'gvisor-application-kernel', limits: { mem_mb: 256, wall_seconds: 10 } },
+      backend: 'namespace',
+      bootstrap_ready: true,
+      networking: 'disabled',
+      network_allowed: false,
+      seccomp: null,
+      limit_enforcement: { cpu_seconds: true },
+    };
+    expect(await rig.jobs.detail(acme, key.job_id)).toMatchObject({ status: 'running', ...observed });
+    cell.end({ kind: 'exited', exit_code: 0 });
+    const row = await rig.ended(key);
+    const detail = await rig.jobs.detail(acme, key.job_id);
+    expect(detail).toMatchObject({ status: 'succeeded', ...observed, receipt_sha256: row.receipt_sha256 });
+    expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
+  });
+
+  test('of a cell that never became ready holds nulls and false, and no limits', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = () => {
+      throw new BootstrapError('seccomp', 'refused', unready);
+    };
+    const key = await rig.submit();
+    await rig.ended(key);
+    const detail = await rig.jobs.detail(acme, key.job_id);
+    expect(detail).toMatchObject({
+      bootstrap_ready: false,
+      effective_spec: { isolation_class: null, limits: { wall_seconds: null, max_pids: null } },
+      networking: null,
+      network_allowed: null,
+      private_rootfs: false,
+      dedicated_bootstrap: false,
+      seccomp: null,
+      limit_enforcement: { wall_seconds: false, max_pids: false },
+    });
+  });
+
+  test('of an unknown and of a foreign job is the same refusal', async () => {
+    await using rig = await JobRig.open();
+    const { job_id } = await rig.submit();
+    const refusals = await Promise.all(
+      [rig.jobs.detail(callerOf('umbrella'), job_id), rig.jobs.detail(acme, 'job_none')].map((answer) =>
+        answer.catch((error: unknown) => error),
+      ),
+    );
+    expect(refusals[0]).toMatchObject({ code: 'job_not_found' });
+    expect(String(refusals[0])).toBe(String(refusals[1]));
+  });
+});
+
+describe('the folded result', () => {
+  test('is the exact text, the violations and the artifacts of an ended job', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit({ ...hello, outputs: ['output/b'] });
+    const cell = await rig.provider.running(0);
+    cell.write('stdout', { text: 'é' }, { text: '' }, { text: 'no newline', partial: true });
+    cell.write('stderr', { text: 'oops' });
+    const content = new Uint8Array([0, 255, 10]);
+    const violation = { type: 'output_missing' as const, message: 'it did not come', path: 'output/c' };
+    const artifact = { path: 'output/b', size_bytes: 3, sha256: 'a'.repeat(64) };
+    cell.end({ kind: 'exited', exit_code: 0 }, { artifacts: [{ ...artifact, content }], violations: [violation] });
+    const result = await rig.jobs.result(acme, key.job_id, at(30));
+    expect(result).toEqual({
+      job_id: key.job_id,
+      status: 'succeeded',
+      exit_code: 0,
+      duration_ms: result.duration_ms,
+      stdout: 'é\n\nno newline',
+      stderr: 'oops\n',
+      truncated: false,
+      violations: [violation],
+      artifacts: [{ ...artifact, content_base64: 'AP8K' }],
+    });
+    expect(Number.isInteger(result.duration_ms)).toBe(true);
+  });
+
+  test('of a job that goes on is its present status and what is stored so far, at once and after an expired wait', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    cell.write('stdout', { text: 'so far' });
+    const following = rig.jobs.tail(acme, key.job_id, { after: 2, signal: never })[Symbol.asyncIterator]();
+    await following.next();
+    await following.return?.();
+    for (const wait of [0, 0.01]) {
+      expect(await rig.jobs.result(acme, key.job_id, at(wait))).toEqual({
+        job_id: key.job_id,
+        status: 'running',
+        exit_code: null,
+        duration_ms: null,
+        stdout: 'so far\n',
+        stderr: '',
+        truncated: false,
+        violations: [],
+        artifacts: [],
+      });
+    }
+  });
+
+  test('resolves every wait when the job ends', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    const waits = Array.from({ length: 24 }, () => rig.jobs.result(acme, key.job_id, at(300)));
+    cell.end({ kind: 'signaled', signal: 'SIGSEGV' });
+    for (const result of await Promise.all(waits)) expect(result).toMatchObject({ status: 'failed', exit_code: null });
+  });
+
+  test('is refused, whole, where the service stops during the wait', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    await rig.provider.running(0);
+    const waiting = rig.jobs.result(acme, key.job_id, at(300));
+    rig.shutdown.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'shutting_down', retryable: true });
+  });
+
+  test('is not made for somebody who has gone', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    await rig.provider.running(0);
+    const gone = new AbortController();
+    const waiting = rig.jobs.result(acme, key.job_id, at(300, gone.signal));
+    gone.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+  });
+
+  test('of a foreign job is not found, with and without a wait', async () => {
+    await using rig = await JobRig.open();
+    const { job_id } = await rig.submit();
+    for (const wait of [0, 300]) {
+      await expect(rig.jobs.result(callerOf('umbrella'), job_id, at(wait))).rejects.toMatchObject({
+        code: 'job_not_found',
+      });
+    }
+  });
+});
+
+describe('the job list', () => {
+  const query = { limit: 50, cursor: null, statuses: null, language: null };
+
+  test('is newest first, in pages that stay in place while jobs arrive', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    const keys = [];
+    for (let index = 0; index < 5; index++) keys.push((await rig.submit()).job_id);
+    const first = await rig.jobs.list(acme, { ...query, limit: 2 });
+    await rig.submit();
+    const second = await rig.jobs.list(acme, { ...query, limit: 2, cursor: first.next_cursor });
+    const third = await rig.jobs.list(acme, { ...query, limit: 2, cursor: second.next_cursor });
+    expect([...first.items, ...second.items, ...third.items].map(({ job_id }) => job_id)).toEqual(keys.toReversed());
+    expect(third.next_cursor).toBeNull();
+    expect(Object.keys(first.items[0] ?? {}).toSorted()).toEqual(
+      [
+        'job_id',
+        'status',
+        'language',
+        'runtime',
+        'created_at',
+        'started_at',
+        'finished_at',
+        'duration_ms',
+        'exit_code',
+        'terminal_reason',
+        'truncated',
+        'attestation_available',
+      ].toSorted(),
+    );
+  });
+
+  test('has no next page where the last one is exactly full', async () => {
+    await using rig = await JobRig.open();
+    await rig.submit();
+    await rig.submit();
+    expect((await rig.jobs.list(acme, { ...query, limit: 2 })).next_cursor).toBeNull();
+  });
+
+  test('filters by status and language, and shows nobody else anything', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(key);
+    await rig.submit({ ...hello, language: 'bash' });
+    await rig.provider.running(1);
+    const ids = async (filter: object, caller = acme) =>
+      (await rig.jobs.list(caller, { ...query, ...filter })).items.map(({ language }) => language);
+    expect(await ids({ statuses: ['succeeded', 'failed'] })).toEqual(['python']);
+    expect(await ids({ language: 'bash' })).toEqual(['bash']);
+    expect(await ids({ statuses: ['cancelled'] })).toEqual([]);
+    expect(await ids({}, callerOf('umbrella'))).toEqual([]);
+  });
+
+  test('refuses the cursor of another tenant', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    await rig.submit();
+    await rig.submit();
+    const { next_cursor } = await rig.jobs.list(acme, { ...query, limit: 1 });
+    await expect(rig.jobs.list(callerOf('umbrella'), { ...query, cursor: next_cursor })).rejects.toMatchObject({
+      code: 'invalid_request',
+    });
+  });
+});
+
+test('a job left running by an earlier process ends as server_restarted, claiming nothing', async () => {
+  await using rig = await JobRig.open();
+  const key = await rig.submit();
+  await rig.provider.running(0);
+  const { store, history } = rig;
+  await recover({ store, history, log: createLog('silent') });
+  const detail = await rig.jobs.detail(acme, key.job_id);
+  expect(detail).toMatchObject({
+    status: 'error',
+    terminal_reason: 'server_restarted',
+    duration_ms: null,
+    exit_code: null,
+  });
+  for (const absent of ['effective_limits', 'output', 'resource_usage', 'backend', 'isolation_class', 'networking']) {
+    expect(detail.receipt).not.toHaveProperty(absent);
+  }
+  const before = await rig.past(key);
+  await recover({ store, history, log: createLog('silent') });
+  expect(await rig.past(key)).toEqual(before);
+  expect(before.map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
+});

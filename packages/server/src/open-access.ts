@@ -1,0 +1,25 @@
+/** Puts together who may call: the kinds of credential that the settings and the ledger know. */
+import { type Access, type CredentialKind, createAccess } from './access/authenticate.ts';
+import { createIndexedKeys } from './access/indexed.ts';
+import { createJwtAccess } from './access/jwt.ts';
+import { createKeySet } from './access/key-set.ts';
+import { createLegacyKeys } from './access/legacy.ts';
+import type { Config } from './config.ts';
+import type { Store } from './store/store.ts';
+
+export interface OpenAccess {
+  readonly access: Access;
+  /** Whether anybody has a credential now. */
+  readonly hasCallers: boolean;
+}
+
+/** The operator's own keys come first: whatever form one has, it is the one that is meant. */
+export async function openAccess(
+  { legacyKeys, jwt }: Config,
+  store: Pick<Store, 'credential' | 'credentials'>,
+): Promise<OpenAccess> {
+  const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(store)];
+  if (jwt !== null) kinds.push(createJwtAccess({ ...jwt, keys: createKeySet({ source: jwt.jwks }) }));
+  const hasCallers = legacyKeys.length > 0 || jwt !== null || (await store.credentials(null)).length > 0;
+  return { access: createAccess(kinds), hasCallers };
+}

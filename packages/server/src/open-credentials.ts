@@ -1,0 +1,40 @@
+/**
+ * The credentials of a data directory for a command of the operator: those of the service that runs there, or of the
+ * ledger itself where none runs.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { openDataDirectory } from './data-directory.ts';
+import { type Credentials, createCredentials } from './operator/credentials.ts';
+import { OperatorError } from './operator/operator-error.ts';
+import { servedCredentials } from './operator/served-credentials.ts';
+import { type OpenStoreOptions, openStore } from './store/open-store.ts';
+import { StoreError } from './store/store-error.ts';
+
+/** A service that starts or stops has the ledger without the socket for a moment. */
+const triesMax = 50;
+const pauseMilliseconds = 100;
+
+export type OpenCredentials = Credentials & AsyncDisposable;
+
+/**
+ * Opens the credentials.
+ *
+ * @throws OperatorError in one clear line where neither a service nor the ledger can be reached.
+ * @throws StartError where the data directory cannot be used.
+ */
+export async function openCredentials(options: Omit<OpenStoreOptions, 'onTrouble'>): Promise<OpenCredentials> {
+  const { dataDir } = options;
+  await openDataDirectory(dataDir);
+  for (let tries = 1; ; tries++) {
+    const served = await servedCredentials(dataDir);
+    if (served !== null) return { ...served, [Symbol.asyncDispose]: async () => {} };
+    try {
+      const store = await openStore(options);
+      return { ...createCredentials(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code !== 'locked' || tries >= triesMax) throw new OperatorError(error.message, { cause: error });
+    }
+    await pause(pauseMilliseconds);
+  }
+}

@@ -1,0 +1,12 @@
+/** Why something that an operator asked for cannot be done, for the person who asked. */
+
+/** One clear line. `message` and `hint` hold no secret: both are printed. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError';
+  readonly hint: string | null;
+
+  constructor(message: string, options: { readonly hint?: string | null; readonly cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.hint = options.hint ?? null;
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Where the operator's socket of a data directory is. The kernel takes at most 107 bytes for the address of a socket, so a
+ * longer path is reached through an open descriptor of its directory.
+ */
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const SOCKET_NAME = 'operator.sock';
+const addressBytesMax = 103;
+
+/** An address that can be bound and connected to until it is disposed. */
+export interface SocketAddress extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Rejects with the file system's error where a directory with a long path cannot be opened. */
+export async function socketAddressOf(dataDir: string): Promise<SocketAddress> {
+  const path = join(dataDir, SOCKET_NAME);
+  if (Buffer.byteLength(path) <= addressBytesMax) return { path, [Symbol.asyncDispose]: async () => {} };
+  const directory = await open(dataDir, constants.O_RDONLY | constants.O_DIRECTORY);
+  return {
+    path: `/proc/self/fd/${directory.fd}/${SOCKET_NAME}`,
+    [Symbol.asyncDispose]: () => directory.close(),
+  };
+}

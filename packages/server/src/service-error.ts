@@ -1,0 +1,30 @@
+/** A refusal that a caller can act on. What an operator needs beside it travels in `cause`, never in the message. */
+import { ERRORS, type ErrorCode } from '@svc/protocol';
+
+export interface ServiceErrorOptions {
+  /** Whole seconds for `Retry-After`. */
+  readonly retryAfterSeconds?: number;
+  readonly cause?: unknown;
+}
+
+/** Thrown by every floor, answered by `http/` alone: status and `retryable` come from the one error table. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: ErrorCode;
+  readonly retryAfterSeconds: number | null;
+
+  /** `publicMessage` reaches the client: no secret, path of the host or SQL belongs in it. */
+  constructor(code: ErrorCode, publicMessage: string, options: ServiceErrorOptions = {}) {
+    super(publicMessage, 'cause' in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}

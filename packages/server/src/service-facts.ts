@@ -1,0 +1,119 @@
+/**
+ * What the service says of itself: what it can do, how it stands, whether it would take a job now. Made of what was
+ * observed at start and of what the store says, never of secrets. Spec § Other bodies.
+ */
+import {
+  type Capabilities,
+  fileBytesMax,
+  filesMax,
+  filesTotalBytesMax,
+  LIMIT_DEFAULTS,
+  type Readiness,
+  type ServiceStatus,
+} from '@svc/protocol';
+import type { Config } from './config.ts';
+import type { ServiceFacts } from './http/app.ts';
+import { clampLimits } from './job/admit/policy.ts';
+import type { Provider } from './sandbox/sandbox.ts';
+import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
+import type { Store } from './store/store.ts';
+import { VERSION } from './version.ts';
+
+/** What this version does beyond running jobs, for clients that serve several versions. */
+const FEATURES = ['idempotency_keys', 'result_wait', 'replay', 'artifacts'];
+const SIGNING_FEATURES = ['attestation', 'result_artifact'];
+
+/** For how long one look at the store is believed, and how long it may take. */
+const lookMilliseconds = 1000;
+const probeMillisecondsMax = 2000;
+
+export interface FactsOptions {
+  readonly config: Config;
+  readonly store: Pick<Store, 'counts' | 'probe'>;
+  readonly provider: Provider;
+  /** Null where the operator has turned signing off. */
+  readonly signing: Signing | null;
+  readonly stopping: AbortSignal;
+}
+
+/** The facts of one running service. */
+export function createServiceFacts({ config, store, provider, signing, stopping }: FactsOptions): ServiceFacts {
+  const startedAt = performance.now();
+  const storeIsReady = remembered(() => answersInTime(store.probe()));
+  const capabilities = capabilitiesOf(config, provider);
+  return {
+    capabilities: () =>
+      signing === null
+        ? capabilities
+        : { ...capabilities, features: [...FEATURES, ...SIGNING_FEATURES], signer: signerCapability(signing) },
+    publicKey: () => (signing === null ? null : publicKeyBody(signing)),
+    async readiness(): Promise<Readiness> {
+      const checks = {
+        store: await storeIsReady(),
+        provider: provider.languages.length > 0,
+        accepting: !stopping.aborted,
+      };
+      return { status: Object.values(checks).every(Boolean) ? 'ready' : 'unready', checks };
+    },
+    async status(): Promise<ServiceStatus> {
+      const { queued, running, oldest_queued_at, ...outbox } = await store.counts();
+      const draining = stopping.aborted;
+      return {
+        status: draining ? 'draining' : (await storeIsReady()) ? 'ok' : 'unavailable',
+        version: VERSION,
+        uptime_seconds: Math.round(performance.now() - startedAt) / 1000,
+        queue: { depth: queued, capacity: config.queue.total, oldest_age_ms: ageMilliseconds(oldest_queued_at) },
+        running,
+        draining,
+        signer: signerStatus(signing, outbox),
+        provider: {
+          backend: provider.backend,
+          isolation_class: provider.isolation_class,
+          ready: provider.languages.length > 0,
+        },
+      };
+    },
+  };
+}
+
+function capabilitiesOf({ ceilings, concurrentMemMbMax }: Config, provider: Provider): Capabilities {
+  return {
+    version: VERSION,
+    languages: [...provider.languages],
+    isolation_class: provider.isolation_class,
+    limits: { defaults: clampLimits(LIMIT_DEFAULTS, ceilings), ceilings },
+    artifacts: { max_files: filesMax, max_file_bytes: fileBytesMax, max_total_bytes: filesTotalBytesMax },
+    concurrent_mem_mb_max: concurrentMemMbMax,
+    runtime_packs: [...provider.runtime_packs],
+    features: FEATURES,
+    signer: null,
+  };
+}
+
+/** Never negative: the host's clock may have been set back since the job was queued. */
+function ageMilliseconds(since: string | null): number | null {
+  return since === null ? null : Math.max(0, Date.now() - Date.parse(since));
+}
+
+/** One look shared by everybody who asks within its time. */
+function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
+  let last: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
+  return () => {
+    const now = performance.now();
+    if (last === null || now - last.at > lookMilliseconds) last = { at: now, answer: look() };
+    return last.answer;
+  };
+}
+
+/** Whether a probe succeeds soon enough. Why it does not is told by the store itself. */
+async function answersInTime(probe: Promise<void>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, probeMillisecondsMax, false);
+  probe.then(
+    () => resolve(true),
+    () => resolve(false),
+  );
+  const isReady = await promise;
+  clearTimeout(timer);
+  return isReady;
+}

@@ -1,0 +1,235 @@
+/**
+ * Builds every part of the service once, floor by floor, and takes it down in the opposite order. The only place that
+ * picks implementations.
+ */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Access } from './access/authenticate.ts';
+import { createFreeSpaceReserve } from './capacity/free-space.ts';
+import { createPermits, type Permits } from './capacity/permits.ts';
+import { createRateBudget } from './capacity/rate.ts';
+import type { Config } from './config.ts';
+import { openDataDirectory } from './data-directory.ts';
+import { createApp } from './http/app.ts';
+import { listen } from './http/listener.ts';
+import { createJobs } from './job/create-jobs.ts';
+import { Dispatcher } from './job/dispatch/dispatcher.ts';
+import { recover } from './job/dispatch/recover.ts';
+import { createHistory } from './job/history.ts';
+import type { Jobs } from './job/jobs.ts';
+import { createNudges, type Nudges } from './job/nudges.ts';
+import { observedHistory, observedProvider } from './job/observed.ts';
+import { openAccess } from './open-access.ts';
+import { type OpenSigning, openSigning } from './open-signing.ts';
+import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './open-telemetry.ts';
+import { createCredentials } from './operator/credentials.ts';
+import { OperatorSocket } from './operator/operator-socket.ts';
+import { Retention } from './retention.ts';
+import { hostPosture } from './sandbox/doctor/host-posture.ts';
+import { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
+import { NoProviderError, openProvider } from './sandbox/preflight.ts';
+import type { Provider } from './sandbox/sandbox.ts';
+import { createServiceFacts } from './service-facts.ts';
+import { StartError } from './start-error.ts';
+import { openStore } from './store/open-store.ts';
+import type { Store } from './store/store.ts';
+import { StoreError } from './store/store-error.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+import { NO_OBSERVER } from './telemetry/observer.ts';
+import { VERSION } from './version.ts';
+
+/** A service that accepts connections. */
+export interface RunningService extends AsyncDisposable {
+  /** `http://HOST:PORT`, with the port that was picked. */
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  /** Whether anybody had a credential when it started. */
+  readonly hasCallers: boolean;
+  /**
+   * Refuses new work, answers waits with `shutting_down`, gives running jobs their bounded time, and resolves when
+   * nothing is left. Idempotent; disposing does the same.
+   */
+  stop(): Promise<void>;
+}
+
+/** For how long connections that are being answered may go on once every job has ended. */
+const closeMillisecondsMax = 1000;
+
+/**
+ * Starts the service: every language has run for real, earlier jobs are recovered, and connections are accepted.
+ *
+ * @throws StartError in one clear line; nothing is then left running.
+ */
+export async function startService(config: Config): Promise<RunningService> {
+  await using parts = new AsyncDisposableStack();
+  const log = createLog(config.logLevel);
+  const stopping = new AbortController();
+  const store = parts.use(await openLedger(config, log));
+  const credentials = createCredentials(store);
+  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
+  const provider = parts.use(await openSandbox(config, log));
+  const permits = createPermits(permitBoundsOf(config));
+  const telemetry = parts.use(
+    await openTelemetry({ config, store, provider, permits, log, stopping: stopping.signal }),
+  );
+  const nudges = createNudges();
+  const signing = openSigning({ config, store, nudges, log });
+  if (signing !== null) parts.use(signing.attestor);
+  const retention = openRetention(config, store, log);
+  if (retention !== null) parts.use(retention);
+  // Taken down in the opposite order: the door outlives the dispatcher, so that results can be read while jobs drain.
+  const door = parts.use(new AsyncDisposableStack());
+  const shared = { config, store, provider, nudges, signing, telemetry, log, stopping: stopping.signal };
+  const { jobs, dispatcher } = await openJobs(shared);
+  parts.use(dispatcher);
+  const { access, hasCallers } = await openAccess(config, store);
+  const app = openDoor({ ...shared, jobs, access, permits });
+  door.defer(() => closeDoor(app));
+  const { host, port, url } = await listen(app, config);
+  // Not before the port is ours: a start that fails must not have run a queued job.
+  dispatcher.start();
+  signing?.attestor.start();
+  retention?.start();
+  const { backend, isolation_class } = provider;
+  log.info({ url, version: VERSION, backend, isolation_class }, 'started');
+  const stop = stopOnce(parts.move(), { stopping, log });
+  return { url, host, port, hasCallers, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** However often it is asked, the service stops once. */
+function stopOnce(
+  parts: AsyncDisposableStack,
+  { stopping, log }: { stopping: AbortController; log: Log },
+): () => Promise<void> {
+  let stopped: Promise<void> | null = null;
+  const stop = async () => {
+    log.info('stopping');
+    stopping.abort();
+    await parts.disposeAsync();
+    log.info('stopped');
+  };
+  return () => {
+    stopped ??= stop();
+    return stopped;
+  };
+}
+
+type Door = ReturnType<typeof createApp>;
+
+/** Lets answers under way go out, for a moment. */
+async function closeDoor(app: Door): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), closeMillisecondsMax);
+  await app.close();
+  clearTimeout(timer);
+}
+
+async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
+  const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
+  await openDataDirectory(dataDir);
+  try {
+    return await openStore({ dataDir, databaseUrl, check, onTrouble });
+  } catch (error) {
+    if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** Null where jobs are kept for ever. */
+function openRetention({ retentionDays, attestationMode }: Config, store: Store, log: Log): Retention | null {
+  if (retentionDays === null) return null;
+  return new Retention({
+    store,
+    log,
+    days: retentionDays,
+    unattested: attestationMode === 'off' ? 'removed' : 'kept',
+  });
+}
+
+async function openSandbox(config: Config, log: Log): Promise<Provider> {
+  try {
+    const { provider, rejections, packsLeftOut } = await openProvider({
+      choice: config.provider,
+      dataDirectory: config.dataDir,
+      packsDirectory: packsDirectoryOf(config),
+      workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,
+      hostPostureSha256: await hostPostureDigest(config),
+    });
+    for (const leftOut of packsLeftOut) log.warn(leftOut, 'a runtime pack is not offered');
+    for (const rejection of rejections) log.warn(rejection, 'a stronger provider did not pass its preflight');
+    if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
+    return provider;
+  } catch (error) {
+    if (error instanceof NoProviderError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** What `svc doctor --json` says of this host, for receipts. A development subprocess is held by none of it. */
+async function hostPostureDigest({ provider, dataDir }: Config): Promise<string | null> {
+  return provider === 'subprocess' ? null : (await hostPosture(dataDir)).sha256;
+}
+
+/** A job's files may together be as large as this many files of the largest size one may have. */
+const workFilesOfFullSize = 2;
+
+interface JobParts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly provider: Provider;
+  readonly nudges: Nudges;
+  /** Null where the operator has turned signing off. */
+  readonly signing: OpenSigning | null;
+  readonly telemetry: OpenTelemetry;
+  readonly log: Log;
+  readonly stopping: AbortSignal;
+}
+
+/** Recovers what an earlier process left. The dispatcher is not started yet. */
+async function openJobs({ config, store, provider, nudges, signing, telemetry, log, stopping }: JobParts) {
+  const { observer } = telemetry;
+  const isObserved = observer !== NO_OBSERVER;
+  const plain = createHistory(store, nudges);
+  const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
+  await recover({ store, history, log });
+  const { concurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
+  const shared = { store, history, nudges, provider, log };
+  const cells = isObserved ? observedProvider(provider, observer) : provider;
+  const dispatcher = new Dispatcher({ ...shared, provider: cells, concurrency, concurrentMemMbMax, drainSeconds });
+  const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
+  const checkFreeSpace = () => reserve.check();
+  return {
+    dispatcher,
+    jobs: createJobs({
+      ...shared,
+      keys: signing?.keys ?? null,
+      dispatcher,
+      ceilings,
+      queue,
+      checkFreeSpace,
+      shutdown: stopping,
+    }),
+  };
+}
+
+interface DoorParts extends JobParts {
+  readonly jobs: Jobs;
+  readonly access: Access;
+  readonly permits: Permits;
+}
+
+function openDoor({ config, store, provider, signing, telemetry, jobs, access, permits, ...parts }: DoorParts): Door {
+  const { log, stopping } = parts;
+  return createApp({
+    jobs,
+    access,
+    capacity: { permits, rate: createRateBudget(config.rate) },
+    service: createServiceFacts({ config, store, provider, signing, stopping }),
+    openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),
+    log,
+    metrics: telemetry.metrics,
+    observer: telemetry.observer,
+    metricsToken: config.metricsToken,
+    stopping,
+  });
+}

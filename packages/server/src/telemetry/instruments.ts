@@ -1,0 +1,141 @@
+/**
+ * The meters of one exposition format, in one registry. Every label takes its values from the contract or from the source,
+ * never from a caller: the number of series is fixed, and all of them are there from the first scrape on.
+ */
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
+import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@svc/protocol';
+
+/** The label of requests that fit no operation. */
+export const UNROUTED = 'none';
+
+/** The status of an answer that a client did not wait for. */
+export const ABORTED = 'aborted';
+
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+const jobSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const prepareSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The contract's methods and paths, each pair once. */
+const ROUTES = Object.values<Operation>(OPERATIONS).map(({ method, path }) => ({ method, route: path }));
+
+export type Instruments = ReturnType<typeof createInstruments>;
+
+/** Registers every meter, and every series whose labels are known before anything happens. */
+export function createInstruments(registry: Registry) {
+  const registers = [registry];
+  const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
+  const instruments = {
+    build: new Gauge({
+      name: 'svc_build_info',
+      help: 'Always 1; the labels say what runs.',
+      labelNames: ['version', 'backend', 'isolation_class'],
+      registers,
+    }),
+    uptime: gauge('svc_uptime_seconds', 'For how long the service has been running.'),
+    draining: gauge('svc_draining', '1 while the service is stopping.'),
+    storeReady: gauge('svc_store_ready', '1 where the ledger answered this scrape; else what it would say is missing.'),
+    jobsAdmitted: new Counter({
+      name: 'svc_jobs_admitted_total',
+      help: 'Jobs stored, without replays of an idempotency key.',
+      labelNames: ['language'],
+      registers,
+    }),
+    jobsEnded: new Counter({
+      name: 'svc_jobs_ended_total',
+      help: 'Jobs that became terminal.',
+      labelNames: ['language', 'status'],
+      registers,
+    }),
+    jobDuration: new Histogram({
+      name: 'svc_job_duration_seconds',
+      help: 'Run time of programs that ran.',
+      labelNames: ['language'],
+      buckets: jobSeconds,
+      registers,
+    }),
+    queueSeconds: new Histogram({
+      name: 'svc_job_queue_seconds',
+      help: 'From the submission of a job to its start.',
+      buckets: requestSeconds,
+      registers,
+    }),
+    queued: gauge('svc_jobs_queued', 'Jobs that wait for a slot.'),
+    queueCapacity: gauge('svc_queue_capacity', 'Jobs that may wait for a slot.'),
+    oldestQueued: gauge('svc_queue_oldest_age_seconds', 'Age of the oldest job that waits; 0 where none does.'),
+    running: gauge('svc_jobs_running', 'Jobs that run.'),
+    slots: gauge('svc_job_slots', 'Jobs that may run at once.'),
+    outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
+    sandboxPrepare: new Histogram({
+      name: 'svc_sandbox_prepare_seconds',
+      help: 'Time until a sandbox was ready for its program, or was found not to be.',
+      labelNames: ['result'],
+      buckets: prepareSeconds,
+      registers,
+    }),
+    storeCommit: new Histogram({
+      name: 'svc_store_commit_seconds',
+      help: 'Time until a change of a job was on disk, waiting for the writer included.',
+      buckets: commitSeconds,
+      registers,
+    }),
+    permits: new Gauge({
+      name: 'svc_permits_in_use',
+      help: 'Permits held.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    permitsMax: new Gauge({
+      name: 'svc_permits_limit',
+      help: 'Permits that may be held.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    requests: new Counter({
+      name: 'svc_http_requests_total',
+      help: 'Requests answered.',
+      labelNames: ['method', 'route', 'status'],
+      registers,
+    }),
+    requestDuration: new Histogram({
+      name: 'svc_http_request_duration_seconds',
+      help: 'From the head of a request to the last byte of its answer; waits and streams included.',
+      labelNames: ['method', 'route'],
+      buckets: requestSeconds,
+      registers,
+    }),
+    headsRefused: new Counter({
+      name: 'svc_http_heads_refused_total',
+      help: 'What was refused before it was a request: heads that break HTTP, or are too large or too slow.',
+      labelNames: ['status'],
+      registers,
+    }),
+    connectionsRefused: new Counter({
+      name: 'svc_http_connections_refused_total',
+      help: 'Connections that were one too many.',
+      registers,
+    }),
+    cpu: new Counter({ name: 'process_cpu_seconds_total', help: 'CPU time of this process.', registers }),
+    memory: gauge('process_resident_memory_bytes', 'Resident memory of this process.'),
+    heap: gauge('nodejs_heap_size_used_bytes', 'Used heap of this process.'),
+    startTime: gauge('process_start_time_seconds', 'When this process started, as seconds of the Unix epoch.'),
+    loopDelay: gauge(
+      'nodejs_eventloop_lag_p99_seconds',
+      'Delay of the event loop since the last scrape, 99th percentile.',
+    ),
+  };
+  for (const language of LANGUAGES) {
+    instruments.jobsAdmitted.inc({ language }, 0);
+    instruments.jobDuration.zero({ language });
+    for (const status of TERMINAL_STATUSES) instruments.jobsEnded.inc({ language, status }, 0);
+  }
+  for (const labels of ROUTES) instruments.requestDuration.zero(labels);
+  for (const result of ['ready', 'failed']) instruments.sandboxPrepare.zero({ result });
+  return instruments;
+}
+
+/** The labels of a request: its own where the contract has such a route, and one for all where it has not. */
+export function routeLabels(method: string, route: string | null): { method: string; route: string } {
+  const known = ROUTES.some((labels) => labels.method === method && labels.route === route);
+  return known && route !== null ? { method, route } : { method: UNROUTED, route: UNROUTED };
+}

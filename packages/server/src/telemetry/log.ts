@@ -1,0 +1,57 @@
+/**
+ * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out by
+ * name, and what looks like a credential is cut out of every finished line, wherever it came from.
+ */
+import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+
+export type Log = Logger;
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+const CENSORED = '[redacted]';
+
+/** Members that hold what a log must not: at the top of a line or one level down. */
+const SECRET_MEMBERS = [
+  'authorization',
+  'key',
+  'token',
+  'ticket',
+  'secret',
+  'stdin',
+  'body',
+  'requested_spec',
+  'legacyKeys',
+  'metricsToken',
+];
+
+/** Text that is a credential by its form, in any member and any message. */
+const CREDENTIALS: readonly [pattern: RegExp, replacement: string][] = [
+  [/\b(Bearer|Basic)\s+[^\s"\\,]+/gi, `$1 ${CENSORED}`],
+  [/\b(ticket|token|access_token)=[^\s"\\&]+/gi, `$1=${CENSORED}`],
+  [/\bsvc_[A-Za-z0-9]+_[A-Za-z0-9_-]{8,}/g, CENSORED],
+  [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g, CENSORED],
+];
+
+/** A log to standard error, or to `destination`. Standard output stays free for what a person asked for. */
+export function createLog(level: LogLevel, destination: DestinationStream = pino.destination(2)): Log {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: pino.stdSerializers.err },
+      redact: {
+        paths: [...SECRET_MEMBERS, ...SECRET_MEMBERS.map((name) => `*.${name}`), 'code', 'headers', '*.headers'],
+        censor: CENSORED,
+      },
+      hooks: { streamWrite: withoutCredentials },
+    },
+    destination,
+  );
+}
+
+function withoutCredentials(line: string): string {
+  let clean = line;
+  for (const [pattern, replacement] of CREDENTIALS) clean = clean.replace(pattern, replacement);
+  return clean;
+}

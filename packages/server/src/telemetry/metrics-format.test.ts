@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { preferredFormat } from './metrics-format.ts';
+
+test.each([
+  ['nothing', undefined, 'text'],
+  ['anything', '*/*', 'text'],
+  ['the empty list', '', 'text'],
+  ['what there is not', 'application/json', 'text'],
+  ['plain text', 'text/plain', 'text'],
+  ['OpenMetrics', 'application/openmetrics-text', 'openmetrics'],
+  ['OpenMetrics of a version', 'application/openmetrics-text; version=1.0.0; charset=utf-8', 'openmetrics'],
+  [
+    'what Prometheus sends',
+    'application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.1',
+    'openmetrics',
+  ],
+  ['plain text rather than OpenMetrics', 'application/openmetrics-text;q=0.3, text/plain; q=0.9', 'text'],
+  ['no OpenMetrics', 'application/openmetrics-text;q=0, */*', 'text'],
+  ['what no grammar knows', ';;,,q=;"', 'text'],
+])('a scraper that asks for %s gets its format', (_name, accept, format) => {
+  expect(preferredFormat(accept)).toBe(format);
+});
+
+test('a header that is as long as a head may be is read in no time', () => {
+  const long = `text/plain${';a=b'.repeat(4000)}`;
+  expect(preferredFormat(long)).toBe('text');
+});

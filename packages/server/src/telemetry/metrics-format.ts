@@ -1,0 +1,25 @@
+/** The two spellings of metrics, and which of them a scraper prefers. */
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
+import Negotiator from 'negotiator';
+
+/** The older text format, and OpenMetrics. */
+export const METRICS_FORMATS = ['text', 'openmetrics'] as const;
+export type MetricsFormat = (typeof METRICS_FORMATS)[number];
+
+/** What is answered in each format. */
+export const METRICS_MEDIA_TYPES = {
+  text: PROMETHEUS_MEDIA_TYPE,
+  openmetrics: OPENMETRICS_MEDIA_TYPE,
+} as const satisfies Readonly<Record<MetricsFormat, string>>;
+
+/**
+ * The format for an `Accept` header, RFC 9110 § 12.5.1. The older text is for everybody who prefers nothing, or something
+ * that there is not.
+ */
+export function preferredFormat(accept: string | undefined): MetricsFormat {
+  // Scrapers name versions and character sets, which the negotiator would look for in what is offered.
+  const plain = accept?.replace(/;\s*(?!q=)[^,;]*/gi, '');
+  const headers = plain === undefined ? {} : { accept: plain };
+  const preferred = new Negotiator({ headers }).mediaType(['text/plain', 'application/openmetrics-text']);
+  return preferred === 'application/openmetrics-text' ? 'openmetrics' : 'text';
+}

@@ -1,0 +1,110 @@
+/**
+ * What the floors tell the operator's instruments while they work. The floors know this interface and no instrument:
+ * metrics and traces stand behind it, and nothing where the operator asked for neither.
+ */
+import type { Language, TerminalReason, TerminalStatus } from '@svc/protocol';
+
+/** A request when it begins. */
+export interface BegunRequest {
+  /** As in `X-Request-Id`. */
+  readonly id: string;
+  readonly method: string;
+  /** The path as the contract spells it; null where no operation fits. A target may hold a secret and is never told. */
+  readonly route: string | null;
+  /** The W3C trace context that the client sent. */
+  readonly traceparent: string | undefined;
+}
+
+/** A request when the last byte of its answer is out, or can no longer be sent. */
+export interface AnsweredRequest extends Omit<BegunRequest, 'traceparent'> {
+  /** Null where the connection ended before the answer did. */
+  readonly status: number | null;
+  readonly seconds: number;
+}
+
+export interface AdmittedJob {
+  readonly job_id: string;
+  readonly language: Language;
+}
+
+/** A sandbox that was asked for, and whether it came up. */
+export interface PreparedSandbox {
+  readonly language: Language;
+  readonly seconds: number;
+  readonly isReady: boolean;
+}
+
+/** A job that ended, as the ledger has it. Times are RFC 3339 UTC. */
+export interface EndedJob extends AdmittedJob {
+  readonly tenant: string;
+  readonly status: TerminalStatus;
+  readonly terminal_reason: TerminalReason | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string;
+  readonly duration_ms: number | null;
+}
+
+/** None of these may throw, block or hold on to what it is given. */
+export interface Observer {
+  /** Calls `proceed` once, at once, in whose course the request is answered. */
+  requestBegan(request: BegunRequest, proceed: () => void): void;
+  requestAnswered(request: AnsweredRequest): void;
+  /** What the listener refused before it was a request: `status` is what was answered. */
+  headRefused(status: number): void;
+  /** A connection that was one too many. */
+  connectionRefused(): void;
+  /** Told in the course of the request that submitted it. */
+  jobAdmitted(job: AdmittedJob): void;
+  sandboxPrepared(sandbox: PreparedSandbox): void;
+  /** How long a change of a job took until it was on disk. */
+  changeCommitted(seconds: number): void;
+  jobEnded(job: EndedJob): void;
+}
+
+/** Tells nobody. */
+export const NO_OBSERVER: Observer = {
+  requestBegan: (_request, proceed) => proceed(),
+  requestAnswered() {},
+  headRefused() {},
+  connectionRefused() {},
+  jobAdmitted() {},
+  sandboxPrepared() {},
+  changeCommitted() {},
+  jobEnded() {},
+};
+
+/** Tells both, the first one first. */
+export function bothOf(one: Observer, other: Observer): Observer {
+  return {
+    requestBegan: (request, proceed) => one.requestBegan(request, () => other.requestBegan(request, proceed)),
+    requestAnswered(request) {
+      one.requestAnswered(request);
+      other.requestAnswered(request);
+    },
+    headRefused(status) {
+      one.headRefused(status);
+      other.headRefused(status);
+    },
+    connectionRefused() {
+      one.connectionRefused();
+      other.connectionRefused();
+    },
+    jobAdmitted(job) {
+      one.jobAdmitted(job);
+      other.jobAdmitted(job);
+    },
+    sandboxPrepared(sandbox) {
+      one.sandboxPrepared(sandbox);
+      other.sandboxPrepared(sandbox);
+    },
+    changeCommitted(seconds) {
+      one.changeCommitted(seconds);
+      other.changeCommitted(seconds);
+    },
+    jobEnded(job) {
+      one.jobEnded(job);
+      other.jobEnded(job);
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** Metrics of one tenant's current jobs, made when they are asked for. Not a billing ledger. Spec § Other routes. */
+import { Gauge, Registry } from '@prometheus-io/client';
+import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
+
+/** How a tenant's jobs stand now, and the bounds that hold for them. */
+export interface TenantJobs {
+  readonly queued: number;
+  readonly running: number;
+  /** Jobs of the tenant that may wait. */
+  readonly queueCapacity: number;
+}
+
+/** The metrics as text. They name no tenant: whoever asks knows which. */
+export async function renderTenantMetrics(jobs: TenantJobs, format: MetricsFormat): Promise<string> {
+  const registry = new Registry(METRICS_MEDIA_TYPES[format]);
+  const registers = [registry];
+  const current = new Gauge({
+    name: 'svc_tenant_jobs',
+    help: 'Current jobs of the tenant.',
+    labelNames: ['status'],
+    registers,
+  });
+  current.set({ status: 'queued' }, jobs.queued);
+  current.set({ status: 'running' }, jobs.running);
+  const capacity = new Gauge({
+    name: 'svc_tenant_queue_capacity',
+    help: 'Jobs of the tenant that may wait for a slot.',
+    registers,
+  });
+  capacity.set(jobs.queueCapacity);
+  return await registry.metrics();
+}

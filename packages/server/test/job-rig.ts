@@ -1,0 +1,127 @@
+/** Everything between the door and the sandbox, on a real store in a directory of its own, over cells that a test drives. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LIMIT_CEILINGS, SCOPES } from '@svc/protocol';
+import type { Caller } from '../src/caller.ts';
+import { createJobs, type JobsOptions } from '../src/job/create-jobs.ts';
+import { Dispatcher, type DispatcherOptions } from '../src/job/dispatch/dispatcher.ts';
+import { createHistory, type History } from '../src/job/history.ts';
+import type { Jobs } from '../src/job/jobs.ts';
+import { createNudges, type Nudges } from '../src/job/nudges.ts';
+import { openStore } from '../src/store/open-store.ts';
+import type { JobKey, JobRow, Store } from '../src/store/store.ts';
+import { createLog } from '../src/telemetry/log.ts';
+import { ScriptedProvider } from './scripted-provider.ts';
+
+type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'provider'>> &
+  Partial<Pick<JobsOptions, 'ceilings' | 'queue' | 'checkFreeSpace' | 'keys'>> & {
+    /** Store methods that the test answers itself, over the real ones. */
+    readonly faults?: (real: Store) => Partial<Store>;
+  };
+
+const silent = createLog('silent');
+
+export function callerOf(tenant: string): Caller {
+  return {
+    tenant,
+    principal: `tester:${tenant}`,
+    auth_method: 'legacy',
+    credential_id: 'legacy_1',
+    scopes: [...SCOPES],
+    expires_at: null,
+  };
+}
+
+export const acme = callerOf('acme');
+export const hello = { language: 'python', code: 'print("hello")' };
+
+export class JobRig implements AsyncDisposable {
+  readonly provider = new ScriptedProvider();
+  readonly nudges: Nudges = createNudges();
+  readonly shutdown = new AbortController();
+  readonly store: Store;
+  readonly history: History;
+  readonly dispatcher: Dispatcher;
+  readonly jobs: Jobs;
+  readonly #directory: string;
+
+  private constructor(directory: string, store: Store, { faults = () => ({}), ...options }: RigOptions) {
+    this.#directory = directory;
+    this.store = withFaults(store, faults(store));
+    this.history = createHistory(this.store, this.nudges);
+    const shared = { store: this.store, history: this.history, nudges: this.nudges, provider: this.provider };
+    this.dispatcher = new Dispatcher({
+      log: silent,
+      concurrency: 4,
+      concurrentMemMbMax: 4096,
+      drainSeconds: 0,
+      ...options,
+      ...shared,
+    });
+    this.dispatcher.start();
+    this.jobs = createJobs({
+      ceilings: LIMIT_CEILINGS,
+      queue: { total: 100, perTenant: 100 },
+      checkFreeSpace: () => Promise.resolve(),
+      keys: null,
+      log: silent,
+      ...options,
+      ...shared,
+      dispatcher: this.dispatcher,
+      shutdown: this.shutdown.signal,
+    });
+  }
+
+  static async open(options: RigOptions = {}): Promise<JobRig> {
+    const directory = await mkdtemp(join(tmpdir(), 'svc-jobs-'));
+    return new JobRig(directory, await openTestStore(directory), options);
+  }
+
+  /** Submits for a tenant and answers the key of the job. */
+  async submit(body: object = hello, caller: Caller = acme): Promise<JobKey> {
+    const { answer } = await this.jobs.submit(caller, { body, idempotencyKey: null });
+    return { tenant: caller.tenant, job_id: answer.job_id };
+  }
+
+  /** The row of a job once it is terminal. */
+  async ended(key: JobKey): Promise<JobRow> {
+    await this.history.ended(key, new AbortController().signal);
+    return await this.row(key);
+  }
+
+  async row(key: JobKey): Promise<JobRow> {
+    const row = await this.store.job(key);
+    if (row === null) throw new Error('there is no such job');
+    return row;
+  }
+
+  /** Kind and data of every stored event of a job. */
+  async past(key: JobKey): Promise<[kind: string, data: unknown][]> {
+    const { events } = await this.history.page(key, { after: 0, limit: 1000 });
+    return events.map(({ kind, data }) => [kind, data]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispatcher[Symbol.asyncDispose]();
+    await this.store[Symbol.asyncDispose]();
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+/** A real store in a directory that the caller removes. */
+export function openTestStore(directory: string): Promise<Store> {
+  return openStore({ dataDir: directory, databaseUrl: null, onTrouble: () => {} });
+}
+
+/** A store some of whose methods are the test's. */
+export function withFaults(store: Store, faults: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const fault: unknown = Reflect.get(faults, name);
+      if (fault !== undefined) return fault;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
+}

@@ -1,0 +1,152 @@
+/**
+ * A provider whose cells do what a test tells them: the stages of a job can then be driven through every order of events,
+ * the rare ones too, without a process or a clock. Real cells are tested beside the sandbox.
+ */
+import { createHash } from 'node:crypto';
+import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@svc/protocol';
+import {
+  type CollectedArtifact,
+  type Collection,
+  type Ending,
+  type HeldLimits,
+  type OutputSink,
+  type Posture,
+  type Program,
+  type Provider,
+  type Sandbox,
+  type StopCause,
+  unreadyPosture,
+} from '../src/sandbox/sandbox.ts';
+
+const IDENTITY = { name: 'scripted', version: null, platform: null };
+
+export const readyPosture: Posture = {
+  ...unreadyPosture('namespace', IDENTITY),
+  bootstrap_ready: true,
+  isolation_class: 'linux-shared-kernel',
+  private_rootfs: true,
+  dedicated_bootstrap: true,
+  seccomp: 'filter',
+  no_new_privileges: true,
+  capabilities: '0',
+  network_allowed: false,
+  networking: 'disabled',
+};
+
+export const unready: Posture = unreadyPosture('namespace', IDENTITY);
+
+/** How a run ends beside its ending. */
+interface RunFacts {
+  readonly artifacts?: readonly CollectedArtifact[];
+  readonly violations?: readonly Violation[];
+  readonly truncated?: StreamName;
+}
+
+/** One cell under the test's control. */
+export class ScriptedCell implements Sandbox {
+  readonly language: Language;
+  readonly posture: Posture;
+  program: Program | null = null;
+  stopped: StopCause | null = null;
+  disposed = false;
+  readonly released = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<Collection>();
+  #sink: OutputSink | null = null;
+
+  constructor(language: Language, posture: Posture) {
+    this.language = language;
+    this.posture = posture;
+  }
+
+  handOver(program: Program): Promise<HeldLimits> {
+    this.program = program;
+    const held = { wall_seconds: true, cpu_seconds: true, mem_mb: true, max_pids: true, max_file_mb: true };
+    return Promise.resolve({ effective_limits: program.limits, limit_enforcement: held });
+  }
+
+  release(sink: OutputSink): void {
+    this.#sink = sink;
+    this.released.resolve();
+  }
+
+  /** The program writes. */
+  write(stream: StreamName, ...records: readonly OutputRecord[]): void {
+    this.#sink?.(stream, records);
+  }
+
+  /** The program ends. */
+  end(ending: Ending, facts: RunFacts = {}): void {
+    this.#ended.resolve({
+      ending,
+      usage: { wall_ms: 1, cpu_ms: 1, memory_peak_bytes: 4096 },
+      output: telemetry(facts.truncated ?? null),
+      violations: facts.violations ?? [],
+      artifacts: facts.artifacts ?? [],
+    });
+  }
+
+  /** The cell cannot say how the program ended. */
+  fail(error: Error): void {
+    this.#ended.reject(error);
+  }
+
+  stop(cause: StopCause): void {
+    this.stopped ??= cause;
+    this.end({ kind: 'stopped', cause });
+  }
+
+  collect(): Promise<Collection> {
+    return this.#ended.promise;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.disposed = true;
+    return Promise.resolve();
+  }
+}
+
+function telemetry(truncated: StreamName | null): ExecutorOutput {
+  const raw_sha256 = createHash('sha256').digest('hex');
+  const stream = (name: StreamName) => ({
+    bytes_seen: name === truncated ? 2 ** 21 : 0,
+    bytes_offered_to_sink: 0,
+    records_offered_to_sink: 0,
+    raw_sha256,
+    executor_truncated: name === truncated,
+  });
+  return { stdout: stream('stdout'), stderr: stream('stderr') };
+}
+
+/** Prepares cells as `script` says: a posture gives a cell that proved it, an error is thrown. */
+export class ScriptedProvider implements Provider {
+  readonly backend = 'namespace';
+  readonly isolation_class = 'linux-shared-kernel';
+  readonly languages: readonly Language[] = ['python', 'node', 'bash'];
+  readonly runtime_packs = [];
+  readonly cells: ScriptedCell[] = [];
+  /** What the next cell proves to be; it may wait before it says. */
+  script: () => Posture | Promise<Posture> = () => readyPosture;
+  #waiting: (() => void)[] = [];
+
+  async prepare({ language }: { readonly language: Language }): Promise<Sandbox> {
+    const cell = new ScriptedCell(language, await this.script());
+    this.cells.push(cell);
+    for (const wake of this.#waiting.splice(0)) wake();
+    return cell;
+  }
+
+  /** The cell with this ordinal, from 0, once its program was released. */
+  async running(ordinal: number): Promise<ScriptedCell> {
+    let cell = this.cells[ordinal];
+    while (cell === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.push(resolve);
+      await promise;
+      cell = this.cells[ordinal];
+    }
+    await cell.released.promise;
+    return cell;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
