@@ -1,0 +1,71 @@
+/**
+ * `svc attestation-keys`: the keys that results are signed with, for whoever operates the service on its own host. They
+ * are files of the data directory; a service that runs notices a change with its next signature.
+ */
+import { writeFile } from 'node:fs/promises';
+import { type KnownKey, knownKeys, loadConfig, rotateSigningKey } from '@svc/server';
+import { serverEnvironment } from './environment.ts';
+import { EXIT } from './exit-code.ts';
+import { tableOf } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Options of the `svc attestation-keys` commands; none of them has all. */
+export interface AttestationKeysOptions {
+  readonly dataDir?: string;
+  readonly json?: true;
+  readonly output?: string;
+}
+
+/** Makes a new key, prints its identifier, and says on stderr what became of the old one. */
+export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
+  const { retired, current } = rotateSigningKey(dataDirOf(options));
+  if (retired !== null) {
+    process.stderr.write(`${retired} signs nothing any more; its public key is kept, for what it signed\n`);
+  }
+  process.stderr.write('results are signed from now on with:\n');
+  process.stdout.write(`${current}\n`);
+  return EXIT.ok;
+}
+
+/** Prints every key that ever was, oldest first. */
+export async function listAttestationKeys(options: AttestationKeysOptions): Promise<number> {
+  const keys = knownKeys(dataDirOf(options));
+  const rows = keys.map((key) => [key.key_id, stateOf(key), key.since]);
+  const views = keys.map((key) => ({
+    key_id: key.key_id,
+    state: stateOf(key),
+    since: key.since,
+    public_key_pem: key.public_key_pem,
+  }));
+  process.stdout.write(
+    options.json ? `${JSON.stringify(views, null, 2)}\n` : tableOf([['key_id', 'state', 'since'], ...rows]),
+  );
+  return EXIT.ok;
+}
+
+/** Prints the public key that an auditor pins, or writes it to a file that is not there yet. */
+export async function exportAttestationKey(
+  key_id: string | undefined,
+  options: AttestationKeysOptions,
+): Promise<number> {
+  const keys = knownKeys(dataDirOf(options));
+  const found = keys.find((key) => (key_id === undefined ? key.isCurrent : key.key_id === key_id));
+  if (found === undefined) {
+    throw new UsageError(
+      key_id === undefined
+        ? 'there is no signing key yet: the first start of the service makes one'
+        : `${key_id} is none of the keys; \`svc attestation-keys list\` lists them`,
+    );
+  }
+  if (options.output === undefined) process.stdout.write(found.public_key_pem);
+  else await writeFile(options.output, found.public_key_pem, { flag: 'wx' });
+  return EXIT.ok;
+}
+
+function stateOf({ isCurrent }: KnownKey): 'current' | 'retired' {
+  return isCurrent ? 'current' : 'retired';
+}
+
+function dataDirOf({ dataDir }: AttestationKeysOptions): string {
+  return loadConfig(serverEnvironment(), { 'data-dir': dataDir }).dataDir;
+}

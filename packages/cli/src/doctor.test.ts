@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { DoctorReport } from '@svc/server';
+import { expect, test } from 'vitest';
+
+const SVC = fileURLToPath(new URL('../bin/svc.mjs', import.meta.url));
+const NOBODY = 65534;
+
+function doctor(env: Record<string, string>, ...args: string[]) {
+  const options = { uid: NOBODY, gid: NOBODY, encoding: 'utf8', env, cwd: '/tmp' } as const;
+  return spawnSync(process.execPath, [SVC, 'doctor', ...args], options);
+}
+
+test('where nothing can be isolated, as for a user that is not root, the doctor ends with 1 and says what to do', () => {
+  const { status, stdout, stderr } = doctor({});
+  expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  expect(stdout).toMatch(/^fail {2}this process is root: user 65534\n {6}→ run as root/);
+  expect(stdout).toContain('no program can be isolated on this host');
+});
+
+test('the doctor’s JSON is one document with every finding', () => {
+  const { status, stdout } = doctor({}, '--json');
+  const report = JSON.parse(stdout) as DoctorReport;
+  expect(status).toBe(1);
+  expect(report).toMatchObject({ usable: null, host_posture: { sha256: expect.stringMatching(/^[0-9a-f]{64}$/) } });
+  expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
+});
+
+test('a setting that is wrong is told in one line, before anything is tried', () => {
+  const { status, stdout, stderr } = doctor({ SERVICE_PORT: 'eighty' });
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr).toMatch(/^svc: SERVICE_PORT does not take "eighty".*\n$/);
+});

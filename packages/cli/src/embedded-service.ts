@@ -1,0 +1,49 @@
+/**
+ * A service of this command's own: on a free port of this host, with its own key, on a store in a temporary directory
+ * that goes with it. It isolates exactly as one that is served, and takes the same settings from the environment.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient } from '@svc/client';
+import { loadConfig, startService } from '@svc/server';
+import { serverEnvironment } from './environment.ts';
+import type { ServiceAccess } from './service-access.ts';
+
+export interface EmbeddedService extends ServiceAccess {
+  readonly url: string;
+  readonly key: string;
+}
+
+/** Starts the service. Disposing it stops it and removes what it stored. @throws StartError */
+export async function openEmbeddedService(): Promise<EmbeddedService> {
+  await using undo = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), 'svc-'));
+  undo.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const key = randomBytes(32).toString('base64url');
+  const service = undo.use(await startService(loadConfig(environmentFor(), flagsFor(dataDir, key))));
+  const client = createServiceClient({ baseUrl: service.url, apiKey: key });
+  const owned = undo.move();
+  return { client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A database or a port that a served service uses is not this one's. */
+function environmentFor(): Record<string, string | undefined> {
+  return { ...serverEnvironment(), SERVICE_DATABASE_URL: undefined, SERVICE_LEGACY_KEYS: undefined };
+}
+
+function flagsFor(dataDir: string, key: string): Record<string, string> {
+  return {
+    host: '127.0.0.1',
+    port: '0',
+    'data-dir': dataDir,
+    'legacy-keys': `local=${key}`,
+    'rate-per-second': '1000',
+    'rate-burst': '1000',
+    'tenant-queue-max': '256',
+    // Its key would be gone with it: nobody could tell what it vouched for.
+    'attestation-mode': 'off',
+    'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
+  };
+}

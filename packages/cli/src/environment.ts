@@ -1,0 +1,31 @@
+/**
+ * What the command line takes from the environment. Where a service is and with which key it is called are the
+ * client's own variables; all other `SERVICE_*` names are settings of a service that is started here.
+ */
+
+/** The service that `svc run` and `svc jobs` talk to, where the environment names one. */
+export interface ClientEnvironment {
+  readonly url: string | null;
+  readonly key: string | null;
+}
+
+const CLIENT_NAMES: ReadonlySet<string> = new Set(['SERVICE_URL', 'SERVICE_KEY']);
+
+/** `SERVICE_URL` and `SERVICE_KEY`; an empty value counts as not given. */
+export function clientEnvironment(environment: NodeJS.ProcessEnv = process.env): ClientEnvironment {
+  return { url: environment['SERVICE_URL'] || null, key: environment['SERVICE_KEY'] || null };
+}
+
+const PROXY_NAMES: ReadonlySet<string> = new Set(['http_proxy', 'https_proxy', 'no_proxy', 'HTTPS_PROXY', 'NO_PROXY']);
+
+/** The variables that say how packages are fetched, and no others. */
+export function proxyEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).flatMap(([name, value]) => (PROXY_NAMES.has(name) && value ? [[name, value]] : [])),
+  );
+}
+
+/** The environment as a service started here should see it: without what is meant for its clients. */
+export function serverEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !CLIENT_NAMES.has(name)));
+}

@@ -1,0 +1,71 @@
+/** The files of an exported job: which ones, under which names, and the manifest that lists them. docs/VERIFYING.md. */
+import {
+  canonicalJson,
+  EXPORT_FILES,
+  EXPORT_MANIFEST,
+  EXPORT_OPTIONAL_FILES,
+  exportedFileBytesMax,
+  exportManifest,
+} from '@svc/evidence';
+import type { JobEvent, Receipt, StoredSpec } from '@svc/protocol';
+
+/** What an export is made of, wherever it was read. */
+export interface ExportSource {
+  readonly tenant: string;
+  readonly job_id: string;
+  readonly envelope: Uint8Array;
+  readonly result_artifact: Uint8Array;
+  /** The receipt's canonical text. */
+  readonly receipt_json: string;
+  readonly events: readonly JobEvent[];
+  readonly public_key_pem: string;
+  readonly requested_spec: StoredSpec;
+  readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
+}
+
+export interface ExportChoice {
+  /** Whether the program itself, its input and its output files are left out, as where they are secret. */
+  readonly program: 'kept' | 'left_out';
+}
+
+/**
+ * Every file of the export by its path, the manifest first.
+ *
+ * @throws Error where a path is none that an export may have: what came from a service is not believed.
+ */
+export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>([
+    [EXPORT_FILES.envelope, source.envelope],
+    [EXPORT_FILES.result, source.result_artifact],
+    [EXPORT_FILES.receipt, utf8(source.receipt_json)],
+    [EXPORT_FILES.events, utf8(source.events.map((event) => `${canonicalJson(event)}\n`).join(''))],
+    [EXPORT_FILES.publicKey, utf8(source.public_key_pem)],
+    ...(program === 'kept' ? programFiles(source) : []),
+  ]);
+  for (const path of files.keys()) {
+    if (exportedFileBytesMax(path) === null) throw new Error(`the service named a file ${JSON.stringify(path)}`);
+  }
+  return new Map([[EXPORT_MANIFEST, exportManifest(source, files)], ...files]);
+}
+
+/** What the receipt vouches for, as far as it is known here. A recovery receipt vouches for nothing of it. */
+function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource): [string, Uint8Array][] {
+  const receipt = JSON.parse(receipt_json) as Partial<Receipt>;
+  const { code, stdin, files = [] } = requested_spec;
+  const listed = new Set(
+    [...(receipt.input_artifacts ?? []), ...(receipt.output_artifacts ?? [])].map(({ path }) => path),
+  );
+  const optional: [string, Uint8Array][] = [];
+  if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
+  if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
+  const inputs = files.map(({ path, content_base64 }): [string, Uint8Array] => [
+    path,
+    Buffer.from(content_base64, 'base64'),
+  ]);
+  const outputs = artifacts.map(({ path, content }): [string, Uint8Array] => [path, content]);
+  return [...optional, ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
+}
+
+function utf8(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

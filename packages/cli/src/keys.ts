@@ -1,0 +1,117 @@
+/**
+ * `svc keys`: the credentials of a service, for whoever operates it on its own host. A service that runs is asked and
+ * heeds every change at once; where none runs the ledger itself is opened.
+ */
+import {
+  type CredentialView,
+  type IssuedCredential,
+  loadConfig,
+  type OpenCredentials,
+  openCredentials,
+} from '@svc/server';
+import { serverEnvironment } from './environment.ts';
+import { EXIT } from './exit-code.ts';
+import { tableOf } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Options of the `svc keys` commands; none of them has all. */
+export interface KeysOptions {
+  readonly tenant?: string;
+  readonly principal?: string;
+  readonly scopes?: string;
+  readonly expiresIn?: string;
+  readonly expiresAt?: string;
+  readonly overlap?: string;
+  readonly json?: true;
+  readonly dataDir?: string;
+  readonly databaseUrl?: string;
+}
+
+/** Prints a new key alone on stdout, and on stderr what it is. */
+export async function createKey(options: KeysOptions): Promise<number> {
+  const { tenant = '', principal = null, scopes } = options;
+  const expires_at = expiryOf(options);
+  await using credentials = await openKeys(options);
+  const wanted = scopes?.split(',').map((scope) => scope.trim()) ?? null;
+  showIssued(await credentials.create({ tenant, principal, scopes: wanted, expires_at }), options);
+  return EXIT.ok;
+}
+
+/** Prints every key without its secret, which nobody has. */
+export async function listKeys(options: KeysOptions): Promise<number> {
+  await using credentials = await openKeys(options);
+  const items = await credentials.list({ tenant: options.tenant ?? null });
+  const now = Date.now();
+  const shown = options.json ? json(items) : tableOf([COLUMNS, ...items.map((item) => rowOf(item, now))]);
+  process.stdout.write(shown);
+  return EXIT.ok;
+}
+
+/** Prints the key that takes the place of another. */
+export async function rotateKey(credential_id: string, options: KeysOptions): Promise<number> {
+  const expires_at = expiryOf(options);
+  const overlap_seconds = options.overlap === undefined ? 0 : secondsOf('--overlap', options.overlap);
+  await using credentials = await openKeys(options);
+  showIssued(await credentials.rotate({ credential_id, expires_at, overlap_seconds }), options);
+  return EXIT.ok;
+}
+
+/** Ends a key and says so. */
+export async function revokeKey(credential_id: string, options: KeysOptions): Promise<number> {
+  await using credentials = await openKeys(options);
+  const view = await credentials.revoke({ credential_id });
+  process.stdout.write(options.json ? json(view) : `${credential_id} is revoked\n`);
+  return EXIT.ok;
+}
+
+function openKeys({ dataDir, databaseUrl }: KeysOptions): Promise<OpenCredentials> {
+  const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
+  const config = loadConfig(serverEnvironment(), flags);
+  return openCredentials({ dataDir: config.dataDir, databaseUrl: config.databaseUrl });
+}
+
+function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): void {
+  if (options.json) {
+    process.stdout.write(json({ key, ...view }));
+    return;
+  }
+  const { credential_id, tenant, principal, scopes, expires_at } = view;
+  const end = expires_at === null ? 'without an end' : `until ${expires_at}`;
+  process.stderr.write(`key ${credential_id} of tenant ${tenant}, ${principal}, ${end}, for ${scopes.join(' ')}\n`);
+  process.stderr.write('it is shown this once:\n');
+  process.stdout.write(`${key}\n`);
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+const COLUMNS = ['credential_id', 'tenant', 'principal', 'state', 'created_at', 'expires_at', 'scopes'] as const;
+
+function rowOf(view: CredentialView, now: number): string[] {
+  const { credential_id, tenant, principal, created_at, expires_at, scopes } = view;
+  return [credential_id, tenant, principal, stateOf(view, now), created_at, expires_at ?? '-', scopes.join(' ')];
+}
+
+/** A key that was rotated with an overlap is `ending`. */
+function stateOf({ expires_at, revoked_at }: CredentialView, now: number): string {
+  const hasCome = (time: string | null) => time !== null && Date.parse(time) <= now;
+  if (hasCome(revoked_at)) return 'revoked';
+  if (hasCome(expires_at)) return 'expired';
+  return revoked_at === null ? 'active' : 'ending';
+}
+
+function expiryOf({ expiresIn, expiresAt }: KeysOptions): string | null {
+  if (expiresIn === undefined) return expiresAt ?? null;
+  if (expiresAt !== undefined) throw new UsageError('a key takes --expires-in or --expires-at, and not both');
+  return new Date(Date.now() + secondsOf('--expires-in', expiresIn) * 1000).toISOString();
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+function secondsOf(option: string, text: string): number {
+  const [, count, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  const seconds = UNIT_SECONDS[unit];
+  if (seconds !== undefined) return Number(count) * seconds;
+  throw new UsageError(`${option} ${text}: write a whole number and s, m, h or d, as in 90d`);
+}

@@ -1,0 +1,24 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { writeOutputs } from './output-files.ts';
+
+test('an output goes where it was asked to, whatever else came back, and what did not come is named', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };
+  const missing = await writeOutputs(
+    [
+      { path: 'output/a', target: join(directory, 'new/a') },
+      { path: 'output/b', target: join(directory, 'b') },
+    ],
+    [
+      { ...artifact, path: 'output/a' },
+      { ...artifact, path: join(directory, 'uninvited') },
+    ],
+  );
+  expect(readFileSync(join(directory, 'new/a'))).toEqual(Buffer.from([0xff, 0]));
+  expect(missing.map(({ path }) => path)).toEqual(['output/b']);
+  expect(existsSync(join(directory, 'uninvited'))).toBe(false);
+});

@@ -1,0 +1,68 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+
+const SVC = fileURLToPath(new URL('../bin/svc.mjs', import.meta.url));
+const packs = mkdtempSync(join(tmpdir(), 'svc-cli-packs-'));
+afterAll(() => rmSync(packs, { recursive: true }));
+
+function svcPacks(args: readonly string[], as: { uid?: number } = {}) {
+  const words = [SVC, 'packs', ...args, '--runtime-packs-dir', packs];
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { ...as, encoding: 'utf8', env: {}, cwd: '/' });
+  return { status, stdout, stderr };
+}
+
+test('where no pack is built, the list is empty', () => {
+  expect(svcPacks(['list', '--json'])).toEqual({ status: 0, stdout: '[]\n', stderr: '' });
+});
+
+test.each(['verify', 'remove'])(
+  '%s says that there is no such pack, and which command shows those there are',
+  (command) => {
+    const stderr = `svc: there is no runtime pack nothing in ${packs}; \`svc packs list\` shows those there are\n`;
+    expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
+  },
+);
+
+test('a recipe that does not come with svc is wrong usage, and those that do are named', () => {
+  expect(svcPacks(['build', 'nothing'])).toMatchObject({ status: 2, stderr: expect.stringContaining('python-data') });
+});
+
+test('a recipe of the operator’s own is read from its path, and what is wrong with it is told', () => {
+  const file = join(packs, '.recipe.json');
+  writeFileSync(file, '{"name":"x"}');
+  expect(svcPacks(['build', file])).toMatchObject({ status: 1, stderr: expect.stringContaining(`svc: ${file}: `) });
+});
+
+test('only root can build a pack', () => {
+  const { status, stderr } = svcPacks(['build', 'python-data'], { uid: 65534 });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: 'svc: only root can build a runtime pack; run it as root\n',
+  });
+});
+
+test('a build that is killed takes everything that it started with it, and no pack is there', async () => {
+  const words = [SVC, 'packs', 'build', 'python-data', '--runtime-packs-dir', packs];
+  const build = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
+  await once(build.stderr, 'data');
+  expect(processesNaming(packs).length).toBeGreaterThan(1);
+  build.kill('SIGKILL');
+  await expect.poll(() => processesNaming(packs), { timeout: 10_000 }).toEqual([]);
+  expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(packs);
+  expect(svcPacks(['list', '--json']).stdout).toBe('[]\n');
+});
+
+function processesNaming(text: string): string[] {
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return pid !== String(process.pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text);
+    } catch {
+      return false; // Not a process, or no longer one.
+    }
+  });
+}

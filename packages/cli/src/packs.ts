@@ -1,0 +1,93 @@
+/** `svc packs`: builds runtime packs from recipes, and lists, verifies and removes those that are built. */
+import { existsSync, globSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  buildPack,
+  type ListedPack,
+  listPacks,
+  loadConfig,
+  packsDirectoryOf,
+  readRecipe,
+  removePack,
+  requirePack,
+  verifyPack,
+} from '@svc/server';
+import { proxyEnvironment, serverEnvironment } from './environment.ts';
+import { EXIT } from './exit-code.ts';
+import { tableOf } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Recipes that come with the service. */
+const RECIPES = fileURLToPath(new URL('../../../packs/', import.meta.url));
+
+/** Options of every `svc packs` command: the settings that say where packs are, by their flags. */
+export interface PacksOptions {
+  readonly runtimePacksDir?: string;
+  readonly dataDir?: string;
+}
+
+/**
+ * Builds a pack, saying how it goes on stderr.
+ * @param recipe the name of a recipe that comes with the service, or the path of another
+ */
+export async function buildPackOf(recipe: string, options: PacksOptions): Promise<number> {
+  const { facts, directory, isNew } = await buildPack({
+    recipe: readRecipe(recipeFile(recipe)),
+    packs: packsIn(options),
+    proxies: proxyEnvironment(),
+    onLine: (line) => process.stderr.write(`${line}\n`),
+  });
+  const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
+  process.stdout.write(`${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`);
+  return EXIT.ok;
+}
+
+/** Prints every pack, the unusable ones too. */
+export async function listPacksOf(options: PacksOptions & { readonly json?: true }): Promise<number> {
+  const packs = listPacks(packsIn(options));
+  process.stdout.write(options.json ? `${JSON.stringify(packs, null, 2)}\n` : tableOf([COLUMNS, ...packs.map(rowOf)]));
+  return EXIT.ok;
+}
+
+/** Reads every file of a pack and compares it with the manifest. Without a version it is the newest. */
+export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
+  const { facts, entries } = verifyPack(requirePack(packsIn(options), name, version ?? null), 'every');
+  process.stdout.write(
+    `${facts.name} ${facts.version} is as it was built: ${entries} entries, sha256 ${facts.digest}\n`,
+  );
+  return EXIT.ok;
+}
+
+/** Removes one version of a pack: without a version the newest. */
+export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
+  process.stdout.write(`removed ${removePack(packsIn(options), name, version ?? null).directory}\n`);
+  return EXIT.ok;
+}
+
+function packsIn({ runtimePacksDir, dataDir }: PacksOptions): string {
+  return packsDirectoryOf(
+    loadConfig(serverEnvironment(), { 'runtime-packs-dir': runtimePacksDir, 'data-dir': dataDir }),
+  );
+}
+
+function recipeFile(recipe: string): string {
+  if (recipe.includes('/') || recipe.endsWith('.json')) return resolve(recipe);
+  const file = join(RECIPES, `${recipe}.json`);
+  if (existsSync(file)) return file;
+  const names = globSync('*.json', { cwd: RECIPES }).map((name) => basename(name, '.json'));
+  throw new UsageError(
+    `there is no recipe ${recipe}; there are ${names.join(', ')}, or give the path of a recipe file`,
+  );
+}
+
+const COLUMNS = ['name', 'version', 'languages', 'size', 'built_at', 'digest'];
+
+function rowOf({ name, version, facts, problem }: ListedPack): readonly string[] {
+  if (facts === null) return [name, version, `unusable: ${problem}`];
+  return [name, version, facts.languages.join(','), mebibytes(facts.size_bytes), facts.built_at, facts.digest];
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}

@@ -1,0 +1,84 @@
+/** `svc run`: one program through a service, its output passed on as it comes, its exit code as this command's own. */
+import type { ServiceClient } from '@svc/client';
+import type { EventData, JobEvent } from '@svc/protocol';
+import { openEmbeddedService } from './embedded-service.ts';
+import { EXIT, exitCodeOf } from './exit-code.ts';
+import { writeOutputs } from './output-files.ts';
+import { type AccessOptions, namedService } from './service-access.ts';
+import { showOutput } from './show-output.ts';
+import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
+
+export type RunOptions = SubmissionOptions & AccessOptions;
+
+/**
+ * Runs a program and gives the exit code of the command.
+ * @param file the program, `-` for stdin
+ */
+export async function run(file: string, options: RunOptions): Promise<number> {
+  const submission = await readSubmission(file, options);
+  await using service = namedService(options) ?? (await openEmbeddedService());
+  const { client } = service;
+  const { job_id } = await client.submit(submission);
+  using _interrupts = cancelOnInterrupt(client, job_id);
+  const finished = await follow(client, job_id);
+  const wanted = wantedOutputs(options.output);
+  if (wanted.length > 0) {
+    const { artifacts } = await client.result(job_id);
+    for (const { path } of await writeOutputs(wanted, artifacts)) note(`${path} did not come back`);
+  }
+  return exitCodeOf(finished);
+}
+
+/** Shows everything that happens until the job ends, and how it ended where that was not by itself. */
+async function follow(client: ServiceClient, job_id: string): Promise<EventData<'finished'>> {
+  for await (const event of client.follow(job_id)) {
+    await showOutput(event, process);
+    const line = remarkOn(event);
+    if (line !== null) note(line);
+    if (event.kind === 'finished') return event.data as EventData<'finished'>;
+  }
+  throw new Error('the history ended without an end of the job');
+}
+
+/** What a person should be told beside the program's own output; null where there is nothing to say. */
+function remarkOn({ kind, data }: JobEvent): string | null {
+  switch (kind) {
+    case 'violation': {
+      const { type, message, path } = data as EventData<'violation'>;
+      return `${type}: ${path === undefined ? '' : `${path}: `}${message}`;
+    }
+    case 'truncated': {
+      const { stream, bytes_seen, bytes_stored } = data as EventData<'truncated'>;
+      return `${stream} was truncated: ${bytes_stored} of ${bytes_seen} bytes are recorded`;
+    }
+    case 'finished': {
+      const { status, terminal_reason, signal } = data as EventData<'finished'>;
+      if (terminal_reason === 'exited') return null;
+      return `${status}: ${terminal_reason}${signal === null ? '' : ` (${signal})`}`;
+    }
+    default:
+      return null;
+  }
+}
+
+function note(line: string): void {
+  process.stderr.write(`svc: ${line}\n`);
+}
+
+/** The first interrupt cancels the job, whose end then ends the command; the second one ends the command at once. */
+function cancelOnInterrupt(client: ServiceClient, job_id: string): Disposable {
+  let interrupts = 0;
+  const onInterrupt = () => {
+    interrupts++;
+    if (interrupts > 1) process.exit(EXIT.cancelled);
+    client.cancel(job_id).catch((error: Error) => note(`the job could not be cancelled: ${error.message}`));
+  };
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onInterrupt);
+  return {
+    [Symbol.dispose]() {
+      process.off('SIGINT', onInterrupt);
+      process.off('SIGTERM', onInterrupt);
+    },
+  };
+}

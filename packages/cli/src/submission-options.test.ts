@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
+import { UsageError } from './usage-error.ts';
+
+const nothing: SubmissionOptions = { file: [], output: [], limit: [] };
+let directory: string;
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  writeFileSync(at('main.py'), 'print("é")');
+  writeFileSync(at('script'), 'true');
+  writeFileSync(at('bytes.bin'), Buffer.from([0xff, 0x00]));
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const at = (name: string) => join(directory, name);
+
+describe('a submission', () => {
+  test('of a file alone has its code and the language of its name, and no more', async () => {
+    expect(await readSubmission(at('main.py'), nothing)).toEqual({ language: 'python', code: 'print("é")' });
+  });
+
+  test.each([
+    ['a.js', 'node'],
+    ['a.mjs', 'node'],
+    ['a.cjs', 'node'],
+    ['a.sh', 'bash'],
+    ['a.bash', 'bash'],
+  ])('of %s is in %s', async (name, language) => {
+    writeFileSync(at(name), 'true');
+    expect((await readSubmission(at(name), nothing)).language).toBe(language);
+  });
+
+  test('takes the language it is given over the one of the name', async () => {
+    expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
+    await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
+  });
+
+  test('has input files by name and by path alone, as bytes', async () => {
+    const { files } = await readSubmission(at('main.py'), {
+      ...nothing,
+      file: [`input/deep/x=${at('bytes.bin')}`, at('bytes.bin')],
+    });
+    expect(files).toEqual([
+      { path: 'input/deep/x', content_base64: '/wA=' },
+      { path: 'input/bytes.bin', content_base64: '/wA=' },
+    ]);
+  });
+
+  test('has its stdin as text or from a file', async () => {
+    expect((await readSubmission(at('main.py'), { ...nothing, stdin: 'a\n' })).stdin).toBe('a\n');
+    expect((await readSubmission(at('main.py'), { ...nothing, stdin: '' })).stdin).toBe('');
+    expect((await readSubmission(at('main.py'), { ...nothing, stdin: `@${at('script')}` })).stdin).toBe('true');
+  });
+
+  test('has limits, outputs, pack and minimum isolation as they were given', async () => {
+    const submission = await readSubmission(at('main.py'), {
+      file: [],
+      output: ['output/a', 'output/b=c'],
+      limit: ['wall_seconds=1.5', 'mem_mb=64'],
+      runtime: 'system',
+      minimumIsolation: 'linux-shared-kernel',
+    });
+    expect(submission).toMatchObject({
+      outputs: ['output/a', 'output/b'],
+      limits: { wall_seconds: 1.5, mem_mb: 64 },
+      runtime: 'system',
+      requirements: { minimum_isolation: 'linux-shared-kernel' },
+    });
+  });
+
+  test.each<[string, string, Partial<SubmissionOptions>, string]>([
+    ['a program that is not there', 'gone.py', {}, 'gone.py cannot be read'],
+    ['a program that is not text', 'bytes.bin', { language: 'python' }, 'not UTF-8'],
+    ['an input that is not there', 'main.py', { file: ['input/x=gone'] }, 'gone cannot be read'],
+    ['a limit that there is not', 'main.py', { limit: ['disk=1'] }, 'the limits are wall_seconds'],
+    ['a limit without a number', 'main.py', { limit: ['mem_mb'] }, 'give mem_mb=NUMBER'],
+    ['a limit that is no number', 'main.py', { limit: ['mem_mb=1e3'] }, 'give mem_mb=NUMBER'],
+    ['a class that there is not', 'main.py', { minimumIsolation: 'strong' }, 'the classes are none'],
+    ['an output without a name', 'main.py', { output: ['=x'] }, 'give output/NAME'],
+  ])('with %s is a usage error', async (_name, file, options, message) => {
+    const error = await readSubmission(at(file), { ...nothing, ...options }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(UsageError);
+    expect(String(error)).toContain(message);
+  });
+});
+
+test('an output keeps its own path unless it is sent elsewhere', () => {
+  expect(wantedOutputs(['output/a', 'output/b=../c=d'])).toEqual([
+    { path: 'output/a', target: 'output/a' },
+    { path: 'output/b', target: '../c=d' },
+  ]);
+});

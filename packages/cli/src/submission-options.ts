@@ -1,0 +1,126 @@
+/** Turns the options of `svc run` into a submission. Wrong spelling fails here; what the values mean, the service judges. */
+import { readFile } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import {
+  ISOLATION_CLASSES,
+  type JobSubmission,
+  LANGUAGES,
+  type Language,
+  LIMIT_NAMES,
+  type LimitName,
+} from '@svc/protocol';
+import { UsageError } from './usage-error.ts';
+
+/** As commander collects them. */
+export interface SubmissionOptions {
+  readonly language?: string;
+  /** The text itself, `@FILE`, or `-` for this process's own stdin. */
+  readonly stdin?: string;
+  /** `input/NAME=PATH`, or `PATH` alone for `input/` and its last part. */
+  readonly file: readonly string[];
+  /** `output/NAME`, or `output/NAME=PATH`. */
+  readonly output: readonly string[];
+  /** `name=value`. */
+  readonly limit: readonly string[];
+  readonly runtime?: string;
+  readonly minimumIsolation?: string;
+}
+
+/** An output that was asked for, and the file of this host that it goes to. */
+export interface WantedOutput {
+  readonly path: string;
+  readonly target: string;
+}
+
+const LANGUAGE_OF_EXTENSION: Readonly<Record<string, Language>> = {
+  '.py': 'python',
+  '.js': 'node',
+  '.mjs': 'node',
+  '.cjs': 'node',
+  '.sh': 'bash',
+  '.bash': 'bash',
+};
+
+/**
+ * Reads the program and its files.
+ * @throws UsageError for a wrong spelling and for a file that cannot be read
+ */
+export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
+  const outputs = wantedOutputs(options.output);
+  return {
+    language: options.language ?? languageOf(file),
+    code: decode(await readInput(file), file),
+    ...(options.stdin !== undefined && { stdin: await readStdin(options.stdin) }),
+    ...(options.file.length > 0 && { files: await Promise.all(options.file.map(readInputFile)) }),
+    ...(outputs.length > 0 && { outputs: outputs.map(({ path }) => path) }),
+    ...(options.runtime !== undefined && { runtime: options.runtime }),
+    ...(options.limit.length > 0 && { limits: Object.fromEntries(options.limit.map(limitOf)) }),
+    ...requirementsOf(options.minimumIsolation),
+  };
+}
+
+/** Where each output goes: to the file that was named, or to its own path under the working directory. */
+export function wantedOutputs(given: readonly string[]): readonly WantedOutput[] {
+  return given.map((text) => {
+    const [path, target] = halves(text);
+    if (path === '') throw new UsageError(`--output ${text}: give output/NAME or output/NAME=FILE`);
+    return { path, target: target ?? path };
+  });
+}
+
+function languageOf(file: string): Language {
+  const language = LANGUAGE_OF_EXTENSION[extname(file)];
+  if (language !== undefined) return language;
+  throw new UsageError(`${file}: its name does not say the language; give --language ${LANGUAGES.join('|')}`);
+}
+
+/** The halves of `left=right`; null for the right one where there is no `=`. */
+function halves(text: string): [left: string, right: string | null] {
+  const at = text.indexOf('=');
+  return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+async function readInput(file: string): Promise<Buffer> {
+  try {
+    return file === '-' ? await buffer(process.stdin) : await readFile(file);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function readInputFile(text: string): Promise<{ path: string; content_base64: string }> {
+  const [left, right] = halves(text);
+  const content = await readInput(right ?? left);
+  return { path: right === null ? `input/${basename(left)}` : left, content_base64: content.toString('base64') };
+}
+
+async function readStdin(text: string): Promise<string> {
+  if (text !== '-' && !text.startsWith('@')) return text;
+  const file = text === '-' ? '-' : text.slice(1);
+  return decode(await readInput(file), file);
+}
+
+/** A submission is JSON: text that is not UTF-8 could not arrive unchanged. */
+function decode(bytes: Buffer, file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    throw new UsageError(`${file} is not UTF-8 text; give bytes with --file`, { cause: error });
+  }
+}
+
+function limitOf(text: string): [LimitName, number] {
+  const [left, right] = halves(text);
+  const name = LIMIT_NAMES.find((candidate) => candidate === left);
+  if (name === undefined) throw new UsageError(`--limit ${text}: the limits are ${LIMIT_NAMES.join(', ')}`);
+  if (right === null || !/^\d+(\.\d+)?$/.test(right)) throw new UsageError(`--limit ${text}: give ${name}=NUMBER`);
+  return [name, Number(right)];
+}
+
+function requirementsOf(given: string | undefined): Pick<JobSubmission, 'requirements'> {
+  if (given === undefined) return {};
+  const minimum_isolation = ISOLATION_CLASSES.find((candidate) => candidate === given);
+  if (minimum_isolation !== undefined) return { requirements: { minimum_isolation } };
+  throw new UsageError(`--minimum-isolation ${given}: the classes are ${ISOLATION_CLASSES.join(', ')}`);
+}

@@ -1,0 +1,18 @@
+/** Rows of text for a person at a terminal. */
+
+/** Columns as wide as their widest cell, two spaces apart, one row a line; the last column may be of any width. */
+export function tableOf(rows: readonly (readonly string[])[]): string {
+  const count = Math.max(...rows.map((row) => row.length));
+  const widths = Array.from({ length: count }, (_, at) =>
+    Math.max(...rows.map((row) => (at < row.length - 1 ? (row[at]?.length ?? 0) : 0))),
+  );
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
