@@ -1,0 +1,205 @@
+/**
+ * What evidence costs: attestations a second beside bare Ed25519 signing, how long the service's thread is held up by
+ * them, a long chain recomputed, and how much later a service starts when its ledger is full.
+ */
+import { sign } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { DatabaseSync } from 'node:sqlite';
+import { chainEvents, eventText, GENESIS_HASH, sha256Hex, verifyChain } from '@svc/evidence';
+import type { EventBody, JobEvent } from '@svc/protocol';
+import { loadConfig, startService } from '@svc/server';
+import { drainOutbox } from '../packages/server/src/job/sign/drain.ts';
+import { Signer } from '../packages/server/src/job/sign/signer.ts';
+import { openSigningKeys } from '../packages/server/src/job/sign/signing-keys.ts';
+import { openStore } from '../packages/server/src/store/open-store.ts';
+import type { JobKey, Store } from '../packages/server/src/store/store.ts';
+import { finishOf, runJob, stdout } from '../packages/server/src/store/test-ledger.ts';
+import { createLog } from '../packages/server/src/telemetry/log.ts';
+import { type Measurement, median } from './measurement.ts';
+
+const backlogJobs = 10_000;
+const storedJobs = 100_000;
+const chainLength = 10_000;
+const largeOutputBytes = 2 * 1024 * 1024;
+const starts = 5;
+
+/** Attestations, the delay they cause, a chain and two starts. */
+export async function measure(): Promise<readonly Measurement[]> {
+  using scratch = scratchDirectory();
+  const full = join(scratch.path, 'full');
+  return [
+    ...(await attestations(full)),
+    await largeResult(join(scratch.path, 'large')),
+    chainVerification(),
+    await startTime(full, join(scratch.path, 'empty')),
+  ];
+}
+
+/** A backlog as a service finds it that could not sign for a while: read, checked, signed and stored, one commit each group. */
+async function attestations(dataDir: string): Promise<Measurement[]> {
+  await using store = await openStore({ dataDir });
+  const jobs = await Promise.all(Array.from({ length: backlogJobs }, () => endedJob(store, [stdout('hello')])));
+  const baseline = bareSignatures(dataDir);
+  const { milliseconds, delay } = await drained(store, dataDir);
+  const attested = await store.jobSummary(jobs.at(-1) ?? missing());
+  if (attested?.attestation_available !== true) throw new Error('the backlog was not attested');
+  return [
+    {
+      what: `attestations, of a backlog of ${backlogJobs}`,
+      value: backlogJobs / (milliseconds / 1000),
+      unit: '/s',
+      baseline: { what: 'bare Ed25519 signing', value: baseline },
+    },
+    {
+      what: "delay of the service's thread meanwhile, at most",
+      value: delay.max / 1e6,
+      unit: 'ms',
+      baseline: { what: 'idle', value: await idleDelay() },
+    },
+  ];
+}
+
+/** The largest output there can be: what the signing of it keeps the service's thread from. */
+async function largeResult(dataDir: string): Promise<Measurement> {
+  await using store = await openStore({ dataDir });
+  const lines = Array.from({ length: 10_000 }, (_, at) => stdout(`${at}`.padEnd(104, 'é')));
+  const errors = lines.map(
+    ({ data, timestamp }): EventBody => ({ kind: 'stderr', timestamp, data: data as { text: string } }),
+  );
+  const bytes = lines.reduce((sum, { data }) => sum + 2 * Buffer.byteLength((data as { text: string }).text), 0);
+  for (let ordinal = 0; ordinal < 10; ordinal++) await endedJob(store, [...lines, ...errors]);
+  const { delay } = await drained(store, dataDir);
+  return {
+    what: `delay by 10 results of ${(bytes / largeOutputBytes).toFixed(1)} × 2 MiB in 20,000 events, at most`,
+    value: delay.max / 1e6,
+    unit: 'ms',
+    baseline: { what: 'idle', value: await idleDelay() },
+  };
+}
+
+function chainVerification(): Measurement {
+  const bodies = Array.from({ length: chainLength }, (_, at) => stdout(`line ${at}`));
+  const events = chainEvents({ job_id: 'job_1', seq: 0, head: GENESIS_HASH }, bodies);
+  return {
+    what: `events of a chain of ${chainLength} recomputed`,
+    value: perSecond(events, () => {
+      if (verifyChain(events).kind !== 'intact') throw new Error('the chain is broken');
+    }),
+    unit: '/s',
+    baseline: { what: 'bare SHA-256 of the same texts', value: bareDigests(events) },
+  };
+}
+
+async function startTime(full: string, empty: string): Promise<Measurement> {
+  multiply(join(full, 'svc.db'), storedJobs / backlogJobs);
+  const [value, baseline] = [await medianStart(full), await medianStart(empty)];
+  return {
+    what: `start with ${storedJobs} attested jobs in the ledger`,
+    value,
+    unit: 'ms',
+    baseline: { what: 'with none', value: baseline },
+  };
+}
+
+async function endedJob(store: Store, events: readonly EventBody[]): Promise<JobKey> {
+  const key = await runJob(store);
+  await store.append(key, events);
+  await store.finish(finishOf(key));
+  return key;
+}
+
+/** Drains the outbox as the attestor does, and says how long it took and how late the timers of this thread were. */
+async function drained(store: Store, dataDir: string) {
+  const keys = openSigningKeys(dataDir);
+  await using signer = new Signer();
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const startedAt = performance.now();
+  await drainOutbox({
+    store,
+    signer,
+    log: createLog('error'),
+    currentKey: () => keys.current(),
+    signal: new AbortController().signal,
+  });
+  const milliseconds = performance.now() - startedAt;
+  delay.disable();
+  return { milliseconds, delay };
+}
+
+/** Signatures a second over messages as long as an attestation's. */
+function bareSignatures(dataDir: string): number {
+  const { privateKey } = openSigningKeys(dataDir).current();
+  const message = Buffer.alloc(3300, 'x');
+  return countPerSecond(() => sign(null, message, privateKey));
+}
+
+function bareDigests(events: readonly JobEvent[]): number {
+  const texts = events.map((event) => eventText({ ...event, prev_hash: event.prev_hash ?? GENESIS_HASH }));
+  return perSecond(texts, () => {
+    for (const text of texts) sha256Hex(text);
+  });
+}
+
+function perSecond(items: readonly unknown[], work: () => void): number {
+  return countPerSecond(work) * items.length;
+}
+
+function countPerSecond(work: () => unknown): number {
+  const startedAt = performance.now();
+  let count = 0;
+  while (performance.now() - startedAt < 1000) {
+    work();
+    count++;
+  }
+  return count / ((performance.now() - startedAt) / 1000);
+}
+
+async function idleDelay(): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  delay.disable();
+  return delay.max / 1e6;
+}
+
+/** Copies every job of a ledger under other identifiers, `times` minus one times. */
+function multiply(path: string, times: number): void {
+  using ledger = new DatabaseSync(path);
+  ledger.exec('pragma foreign_keys = off');
+  for (const table of ['jobs', 'job_specs', 'job_executions', 'events', 'receipts', 'attestations']) {
+    const columns = ledger
+      .prepare(`pragma table_info(${table})`)
+      .all()
+      .map(({ name }) => String(name));
+    for (let copy = 1; copy < times; copy++) {
+      const renamed = columns.map((name) => (name === 'job_id' ? `job_id || '-${copy}'` : name));
+      ledger.exec(
+        `insert into ${table} (${columns.join(', ')}) select ${renamed.join(', ')} from ${table} where length(job_id) = 40`,
+      );
+    }
+  }
+}
+
+async function medianStart(dataDir: string): Promise<number> {
+  const times: number[] = [];
+  for (let start = 0; start < starts; start++) {
+    const startedAt = performance.now();
+    const flags = { 'data-dir': dataDir, port: '0', provider: 'subprocess', 'log-level': 'silent' };
+    await using _service = await startService(loadConfig({}, flags));
+    times.push(performance.now() - startedAt);
+  }
+  return median(times);
+}
+
+function scratchDirectory(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+}
+
+function missing(): never {
+  throw new Error('there is no job');
+}

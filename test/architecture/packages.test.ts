@@ -1,0 +1,53 @@
+/** What package.json files and the lock must say, so that a fresh clone installs the same everywhere. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+interface Manifest {
+  readonly dependencies?: Record<string, string>;
+  readonly devDependencies?: Record<string, string>;
+  readonly optionalDependencies?: Record<string, string>;
+}
+interface Lock {
+  readonly packages: Record<string, Manifest & { readonly version?: string; readonly resolved?: string }>;
+}
+
+const root = join(import.meta.dirname, '../..');
+const parse = <T>(file: string) => JSON.parse(readFileSync(join(root, file), 'utf8')) as T;
+const lock = parse<Lock>('package-lock.json');
+const manifests = ['package.json', ...globSync('packages/*/package.json', { cwd: root })];
+
+describe('the lock', () => {
+  /** Where Node looks for a package from another: in each enclosing node_modules, the nearest first. */
+  function isFound(from: string, name: string): boolean {
+    for (let at = from; ; at = at.includes('/node_modules/') ? at.slice(0, at.lastIndexOf('/node_modules/')) : '') {
+      if (lock.packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`] !== undefined) return true;
+      if (at === '') return false;
+    }
+  }
+
+  test('has every package that another asks for, also those of other platforms: npm ci refuses it otherwise', () => {
+    const missing = Object.entries(lock.packages).flatMap(([path, { dependencies = {}, optionalDependencies = {} }]) =>
+      Object.keys({ ...dependencies, ...optionalDependencies })
+        .filter((name) => !isFound(path, name))
+        .map((name) => `${name}, needed by ${path}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  test('names no registry: each place installs from its own', () => {
+    const named = Object.entries(lock.packages).filter(([, { resolved }]) => /^[a-z]+:/.test(resolved ?? ''));
+    expect(named.map(([path]) => path)).toEqual([]);
+  });
+});
+
+test.each(manifests)('%s pins every version exactly, as the lock has it', (file) => {
+  const { dependencies, devDependencies, optionalDependencies } = parse<Manifest>(file);
+  const wanted = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
+  const loose = wanted.filter(([, version]) => !/^(npm:@?[\w./-]+@)?\d+\.\d+\.\d+[\w.-]*$/.test(version));
+  expect(loose).toEqual([]);
+  const locked = lock.packages[file === 'package.json' ? '' : file.replace('/package.json', '')];
+  expect({ ...locked?.dependencies, ...locked?.devDependencies, ...locked?.optionalDependencies }).toEqual(
+    Object.fromEntries(wanted),
+  );
+});

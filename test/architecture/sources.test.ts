@@ -1,0 +1,49 @@
+/** What must not stand in the sources: the invariants that imports cannot show. docs/ARCHITECTURE.md. */
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
+  .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
+  .map((file) => ({ file, text: withoutComments(readFileSync(join(root, file), 'utf8')) }));
+
+/** A comment may speak of what the code must not do. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
+function filesWith(pattern: RegExp): string[] {
+  return sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+}
+
+describe('the sources', () => {
+  test('were read', () => {
+    expect(sources.length).toBeGreaterThan(20);
+  });
+
+  test('read the environment in one place of the server and one of the command line', () => {
+    const allowed = ['packages/cli/src/environment.ts', 'packages/server/src/config.ts'];
+    expect(filesWith(/\bprocess\.env\b/).filter((file) => !allowed.includes(file))).toEqual([]);
+  });
+
+  test('print only in the command line', () => {
+    const printing = filesWith(/\bconsole\.\w+\(|\bprocess\.(stdout|stderr)\.write\b/);
+    expect(printing.filter((file) => !file.startsWith('packages/cli/'))).toEqual([]);
+  });
+
+  test('end the process only in the command line', () => {
+    const ending = filesWith(/\bprocess\.(exit\(|exitCode\s*=|abort\()/);
+    expect(ending.filter((file) => !file.startsWith('packages/cli/'))).toEqual([]);
+  });
+
+  test('export by name', () => {
+    expect(filesWith(/^export default\b/m)).toEqual([]);
+  });
+
+  test('are named after one thing, in kebab-case', () => {
+    const names = sources.map(({ file }) => basename(file, '.ts'));
+    expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))).toEqual([]);
+    expect(names.filter((name) => /^(utils?|helpers?|common|types|constants|misc)$/.test(name))).toEqual([]);
+  });
+});

@@ -1,0 +1,331 @@
+/** Spec § Authentication: who gets in, as what, and that it ends when the credential does, without a restart. */
+import { mkdtempSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SCOPES, STREAM_CLOSE_CODES } from '@svc/protocol';
+import { type IssuedCredential, type OpenCredentials, openCredentials } from '@svc/server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTokenIssuer } from '../rig/access-tokens.ts';
+import { svc } from '../rig/command.ts';
+import { Rig, useRig } from '../rig/rig.ts';
+
+const issuer = await openTokenIssuer();
+afterAll(() => issuer[Symbol.dispose]());
+const rig = useRig({ ...issuer.settings, concurrency: '4' });
+
+/** What holds must hold within this time after the operator was told that it does. Spec § Authentication 8. */
+const heededWithin = { timeout: 5000, interval: 100 };
+
+/** `svc keys`, beside the running service. */
+function keys(...words: string[]) {
+  return svc(['keys', ...words, '--data-dir', rig().dataDir]);
+}
+
+/** The same without the command line: asked of the running service over its socket. */
+let operator: OpenCredentials;
+beforeAll(async () => {
+  operator = await openCredentials({ dataDir: rig().dataDir });
+});
+
+const PLAIN = { tenant: 'alpha', principal: null, scopes: null, expires_at: null };
+const create = (changes: Partial<typeof PLAIN> = {}) => operator.create({ ...PLAIN, ...changes });
+const rotate = (credential_id: string, overlap_seconds = 0) =>
+  operator.rotate({ credential_id, expires_at: null, overlap_seconds });
+const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+const whoami = (key: string) => rig().request('/v1/whoami', { key });
+
+describe('svc keys', () => {
+  test('issues a key that opens the service that runs, at once, as what it was issued for', async () => {
+    const words = ['--tenant', 'alpha', '--principal', 'ci', '--scopes', 'jobs:read,service:read'];
+    const { code, stdout, stderr } = await keys('create', ...words, '--json');
+    expect([code, stderr]).toEqual([0, '']);
+    const { key, credential_id } = JSON.parse(stdout) as IssuedCredential;
+    expect((await whoami(key)).json).toEqual({
+      tenant: 'alpha',
+      principal: 'ci',
+      auth_method: 'key',
+      credential_id,
+      scopes: ['jobs:read', 'service:read'],
+      expires_at: null,
+    });
+    expect((await rig().request('/v1/status', { key })).status).toBe(200);
+    expect((await rig().post({ language: 'bash', code: 'true' }, { key })).json.error.code).toBe('insufficient_scope');
+  });
+
+  test('prints a new key alone on stdout, and what it is on stderr', async () => {
+    const { stdout, stderr } = await keys('create', '--tenant', 'alpha', '--expires-in', '12h');
+    expect(stdout).toMatch(/^svc_[0-9a-f]{18}_[A-Za-z0-9_-]{43}\n$/);
+    expect(stderr).toMatch(/of tenant alpha.*until 2.*shown this once/s);
+    expect((await whoami(stdout.trim())).json.scopes).toEqual([...SCOPES]);
+  });
+
+  test('lists keys with how they stand and without their secrets', async () => {
+    const [active, revoked, ending] = [await create(), await create(), await create()];
+    await operator.revoke({ credential_id: revoked.credential_id });
+    await rotate(ending.credential_id, 3600);
+    const { stdout } = await keys('list', '--tenant', 'alpha');
+    for (const [{ key, credential_id }, state] of [
+      [active, 'active'],
+      [revoked, 'revoked'],
+      [ending, 'ending'],
+    ] as const) {
+      expect(stdout).toMatch(new RegExp(`^${credential_id} +alpha +key:${credential_id} +${state} `, 'm'));
+      expect(stdout).not.toContain(key.slice(key.lastIndexOf('_') + 1));
+    }
+    expect((await keys('list', '--tenant', 'nobody', '--json')).stdout).toBe('[]\n');
+  });
+
+  test('revokes and rotates by the identifier that the list shows', async () => {
+    const { credential_id } = await create();
+    const rotated = await keys('rotate', credential_id, '--overlap', '1h');
+    expect((await whoami(rotated.stdout.trim())).status).toBe(200);
+    expect((await keys('revoke', credential_id)).stdout).toBe(`${credential_id} is revoked\n`);
+  });
+
+  test.each<[string, number, string[]]>([
+    ['a key without a tenant', 2, ['create']],
+    ['a key for a tenant named __proto__', 1, ['create', '--tenant', '__proto__']],
+    [
+      'a key for two times',
+      2,
+      ['create', '--tenant', 'a', '--expires-in', '1d', '--expires-at', '2031-01-01T00:00:00Z'],
+    ],
+    ['a key in the place of one that there is not', 1, ['rotate', '0'.repeat(18)]],
+  ])('refuses %s, and nothing is issued', async (_name, code, words) => {
+    const before = await operator.list({ tenant: null });
+    const refused = await keys(...words);
+    expect([refused.code, refused.stdout]).toEqual([code, '']);
+    expect(refused.stderr.trim()).not.toBe('');
+    expect(await operator.list({ tenant: null })).toEqual(before);
+  });
+});
+
+describe('a key is refused', () => {
+  test('once it is revoked', async () => {
+    const { key, credential_id } = await create();
+    expect((await whoami(key)).status).toBe(200);
+    await operator.revoke({ credential_id });
+    await expect.poll(async () => (await whoami(key)).status, heededWithin).toBe(401);
+    const refused = await whoami(key);
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
+  });
+
+  test('once another has taken its place, which stands for the same caller', async () => {
+    const old = await operator.create({ ...PLAIN, principal: 'robot', scopes: ['jobs:read'] });
+    const next = await rotate(old.credential_id);
+    expect((await whoami(next.key)).json).toMatchObject({ principal: 'robot', scopes: ['jobs:read'] });
+    await expect.poll(async () => (await whoami(old.key)).status, heededWithin).toBe(401);
+  });
+
+  test('no sooner than the operator lets it go on beside its successor, and it says until when', async () => {
+    const old = await create();
+    const next = await rotate(old.credential_id, 3600);
+    await expect.poll(async () => (await whoami(old.key)).json.expires_at, heededWithin).toMatch(/^20/);
+    expect((await whoami(next.key)).json.expires_at).toBeNull();
+  });
+
+  test('once its time has come', async () => {
+    const { key } = await operator.create({ ...PLAIN, expires_at: inSeconds(2) });
+    expect((await whoami(key)).json.expires_at).toMatch(/^20.*Z$/);
+    await expect.poll(async () => (await whoami(key)).status, heededWithin).toBe(401);
+  });
+});
+
+test('a key that was issued before the first start opens the service, and one that was revoked then does not', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  const good = (await svc(['keys', 'create', '--tenant', 'gamma', '--data-dir', dataDir])).stdout.trim();
+  let spoilt: IssuedCredential;
+  {
+    await using offline = await openCredentials({ dataDir });
+    spoilt = await offline.create(PLAIN);
+    await offline.revoke({ credential_id: spoilt.credential_id });
+  }
+  const started = await Rig.start({ provider: 'subprocess' }, dataDir);
+  expect((await started.request('/v1/whoami', { key: good })).json.tenant).toBe('gamma');
+  expect((await started.request('/v1/whoami', { key: spoilt.key })).status).toBe(401);
+  expect(await started.stop()).toEqual([]);
+});
+
+describe('an access token', () => {
+  test('opens the service as its subject, in its tenant, with those of its scopes that there are', async () => {
+    const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });
+    expect((await whoami(key)).json).toEqual({
+      tenant: 'alpha',
+      principal: 'ann',
+      auth_method: 'jwt',
+      credential_id: expect.stringMatching(/^token-\d+$/) as unknown,
+      scopes: ['jobs:submit', 'jobs:read'],
+      expires_at: expect.stringMatching(/^20.*\.000Z$/) as unknown,
+    });
+    const { json } = await rig().post({ language: 'bash', code: 'true' }, { key });
+    // The tenant owns the job, whichever of its credentials submitted it.
+    expect((await rig().alpha.client.detail(json.job_id)).tenant).toBe('alpha');
+    expect((await rig().request('/v1/status', { key })).json.error.code).toBe('insufficient_scope');
+  });
+
+  test.each([
+    ['has expired', { lifetimeSeconds: -60 }],
+    ['names no tenant', { tenant: null }],
+    ['names a tenant that is none', { tenant: '__proto__' }],
+  ])('that %s is refused', async (_name, claims) => {
+    expect((await whoami(await issuer.token(claims))).status).toBe(401);
+  });
+
+  test('that somebody changed is refused', async () => {
+    const [header = '', payload = '', signature = ''] = (await issuer.token()).split('.');
+    const claims = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), tenant_id: 'beta' };
+    const forged = Buffer.from(JSON.stringify(claims)).toString('base64url');
+    expect((await whoami([header, forged, signature].join('.'))).status).toBe(401);
+    const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
+    expect((await whoami([none, payload, ''].join('.'))).status).toBe(401);
+  });
+});
+
+describe('what a credential holds open ends with it, within five seconds:', () => {
+  const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
+  /** Larger than what sockets take without a reader. */
+  const large = {
+    language: 'bash',
+    code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',
+    outputs: ['output/1', 'output/2'],
+    limits: { max_file_mb: 8 },
+  };
+  let running: string;
+  let ended: string;
+  beforeAll(async () => {
+    running = (await rig().alpha.client.submit(sleeper)).job_id;
+    ended = (await rig().run(large)).job_id;
+  });
+  afterAll(() => rig().alpha.client.cancel(running));
+
+  /** The close code of a stream that was opened with a ticket of this credential and had told of something. */
+  async function openStream(key: string): Promise<Promise<number>[]> {
+    const { json } = await rig().request(`/v1/jobs/${running}/stream-ticket`, { method: 'POST', key });
+    const socket = new WebSocket(rig().service.url.replace('http', 'ws') + json.stream_url);
+    const opened = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<number>();
+    socket.addEventListener('message', () => opened.resolve());
+    socket.addEventListener('close', ({ code }) => {
+      opened.reject(new Error(`closed with ${code}`));
+      closed.resolve(code);
+    });
+    await opened.promise;
+    return [closed.promise];
+  }
+
+  /** Whether a wait was ended without an answer. */
+  async function openWait(key: string): Promise<Promise<boolean>[]> {
+    const answer = rig().request(`/v1/jobs/${running}/result?wait_seconds=60`, { key });
+    // Held once a later request of the same credential was answered.
+    await whoami(key);
+    return [
+      answer.then(
+        () => false,
+        () => true,
+      ),
+    ];
+  }
+
+  /** A reader that took the beginning of a large answer; told to, it reads what else there is, and counts. */
+  async function openTransfer(key: string) {
+    const socket = connect({ port: rig().port, host: '127.0.0.1' });
+    const pieces: Buffer[] = [];
+    const begun = Promise.withResolvers<void>();
+    socket.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      if (pieces.length === 1) socket.pause();
+      begun.resolve();
+    });
+    socket.on('error', () => {});
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(`GET /v1/jobs/${ended}/result HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+    await begun.promise;
+    return async () => {
+      socket.resume();
+      await closed;
+      const bytes = Buffer.concat(pieces);
+      const bodyAt = bytes.indexOf('\r\n\r\n') + 4;
+      const declared = Number(/content-length: (\d+)/i.exec(bytes.toString('latin1', 0, bodyAt))?.[1]);
+      return { came: bytes.length - bodyAt, declared };
+    };
+  }
+
+  const lastingSeconds = 5;
+  const ends: readonly [string, () => Promise<{ key: string; end?: () => Promise<unknown> }>][] = [
+    [
+      'of a revoked key',
+      async () => {
+        const { key, credential_id } = await create();
+        return { key, end: () => operator.revoke({ credential_id }) };
+      },
+    ],
+    [
+      'of a rotated key',
+      async () => {
+        const { key, credential_id } = await create();
+        return { key, end: () => rotate(credential_id) };
+      },
+    ],
+    [
+      'of an expired key',
+      async () => ({ key: (await operator.create({ ...PLAIN, expires_at: inSeconds(lastingSeconds) })).key }),
+    ],
+    [
+      'of an expired access token',
+      async () => ({ key: await issuer.token({ scope: 'jobs:read', lifetimeSeconds: lastingSeconds + 1 }) }),
+    ],
+  ];
+
+  test.each(ends)('%s', async (_name, open) => {
+    const { key, end } = await open();
+    const [closed] = await openStream(key);
+    const [cut] = await openWait(key);
+    const readOn = await openTransfer(key);
+    await end?.();
+    let code: number | undefined;
+    void closed?.then((of) => {
+      code = of;
+    });
+    const within = end === undefined ? heededWithin.timeout + lastingSeconds * 1000 : heededWithin.timeout;
+    await expect.poll(() => code, { ...heededWithin, timeout: within }).toBe(STREAM_CLOSE_CODES.credentialEnded);
+    expect(await cut).toBe(true);
+    // Nobody read it meanwhile: were the connection still open, all of the answer would come now.
+    const { came, declared } = await readOn();
+    expect(declared).toBeGreaterThan(5_000_000);
+    expect(came).toBeLessThan(declared);
+  });
+});
+
+test('headers that say who is asking or what is meant have no effect', async () => {
+  const headers = {
+    'x-tenant': 'beta',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-user': 'beta',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': 'elsewhere.example',
+    'x-http-method-override': 'DELETE',
+    'x-original-url': '/healthz',
+    forwarded: 'for=beta;host=elsewhere.example',
+  };
+  const { json, status } = await rig().request('/v1/whoami', { headers });
+  expect([status, json.tenant]).toEqual([200, 'alpha']);
+  expect((await rig().request('/v1/whoami', { key: null, headers })).status).toBe(401);
+});
+
+test('a foreign job takes as long to be refused as one that there is not', async () => {
+  const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
+  await rig().ended(job_id);
+  const unknown = `${job_id.slice(0, -1)}${job_id.endsWith('0') ? '1' : '0'}`;
+  const times: Record<string, number[]> = { [job_id]: [], [unknown]: [] };
+  for (let round = 0; round < 300; round++) {
+    for (const [id, samples] of Object.entries(times)) {
+      const began = performance.now();
+      const { status } = await rig().request(`/v1/jobs/${id}`, { key: rig().beta.key });
+      samples.push(performance.now() - began);
+      expect(status).toBe(404);
+    }
+  }
+  const [foreign = 0, absent = 0] = Object.values(times).map((samples) => samples.toSorted((a, b) => a - b)[150] ?? 0);
+  expect(Math.abs(foreign - absent)).toBeLessThan(1);
+});

@@ -1,0 +1,102 @@
+/** Spec § Job submission, path rules; § Folded result, artifacts: what comes back of the files a program wrote. */
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+const MIB = 1024 * 1024;
+const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('hex');
+const python = (code: string, outputs: string[]) =>
+  rig().run({ language: 'python', code, outputs, limits: { max_file_mb: 64 } });
+
+describe('an output that was asked for', () => {
+  test('comes back exact, with size and digest, in the result, the history and the receipt', async () => {
+    const { result, detail, events } = await python(
+      "import os\nos.makedirs('output/deep')\nopen('output/a.bin', 'wb').write(bytes(range(256)))\nopen('output/deep/é', 'w').write('')",
+      ['output/a.bin', 'output/deep/é'],
+    );
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
+    const records = [
+      { path: 'output/a.bin', size_bytes: 256, sha256: sha256(bytes) },
+      { path: 'output/deep/é', size_bytes: 0, sha256: sha256(Buffer.alloc(0)) },
+    ];
+    expect(result.artifacts).toEqual([
+      { ...records[0], content_base64: bytes.toString('base64') },
+      { ...records[1], content_base64: '' },
+    ]);
+    expect(events.filter(({ kind }) => kind === 'artifact').map(({ data }) => data)).toEqual(records);
+    expect(detail.receipt?.output_artifacts).toEqual(records);
+    expect(result.violations).toEqual([]);
+  });
+
+  test('comes back from a program that failed or was ended, too', async () => {
+    const failed = await python("open('output/a', 'w').write('x'); raise SystemExit(1)", ['output/a']);
+    expect(failed.result).toMatchObject({ status: 'failed', artifacts: [{ path: 'output/a' }] });
+    const ended = await rig().run({
+      language: 'bash',
+      code: 'echo x > output/a; sleep 60',
+      outputs: ['output/a'],
+      limits: { wall_seconds: 0.5 },
+    });
+    expect(ended.result).toMatchObject({ status: 'timed_out', artifacts: [{ path: 'output/a' }] });
+  });
+
+  test('is the only thing that comes back', async () => {
+    const { result } = await python("open('output/a', 'w'); open('output/b', 'w')", ['output/a']);
+    expect(result.artifacts.map(({ path }) => path)).toEqual(['output/a']);
+  });
+});
+
+describe('an output that cannot come back is a violation that names it, and the others still come', () => {
+  test.each<[string, string, string]>([
+    ['was not written', '', 'output_missing'],
+    ['is a link to a file of its own', "os.symlink('good', 'output/bad')", 'output_path'],
+    ['is a link to the host', "os.symlink('/etc/passwd', 'output/bad')", 'output_path'],
+    ['is a link to nowhere', "os.symlink('nowhere', 'output/bad')", 'output_path'],
+    ['is a directory', "os.mkdir('output/bad')", 'output_kind'],
+    ['is a named pipe', "os.mkfifo('output/bad')", 'output_kind'],
+    ['is a socket', "import socket; s = socket.socket(socket.AF_UNIX); s.bind('output/bad')", 'output_kind'],
+    ['has another name', "open('output/bad', 'w'); os.link('output/bad', 'output/twin')", 'output_kind'],
+    ['is larger than 2 MiB', `open('output/bad', 'wb').write(bytes(${2 * MIB + 1}))`, 'output_size'],
+    ['is sparse and huge', `open('output/bad', 'wb').truncate(${60 * MIB})`, 'output_size'],
+  ])('one that %s', async (_name, make, type) => {
+    const { result, events } = await python(`import os\nopen('output/good', 'w').write('kept')\n${make}`, [
+      'output/bad',
+      'output/good',
+    ]);
+    expect(result.status).toBe('succeeded');
+    expect(result.violations).toMatchObject([{ type, path: 'output/bad' }]);
+    expect(result.artifacts.map(({ path }) => path)).toEqual(['output/good']);
+    expect(events.filter(({ kind }) => kind === 'violation')).toHaveLength(1);
+  });
+
+  test('one below a directory that is a link', async () => {
+    const { result } = await python("import os\nos.symlink('/etc', 'output/d')", ['output/d/passwd']);
+    expect(result.violations).toMatchObject([{ type: 'output_path', path: 'output/d/passwd' }]);
+    expect(result.artifacts).toEqual([]);
+  });
+
+  test('one whose whole directory was replaced by a link', async () => {
+    const { result } = await python("import os\nos.rmdir('output')\nos.symlink('/etc', 'output')", ['output/passwd']);
+    expect(result.artifacts).toEqual([]);
+    expect(result.violations).toHaveLength(1);
+  });
+});
+
+describe('sizes', () => {
+  test('2 MiB comes back whole', async () => {
+    const { result } = await python(`open('output/a', 'wb').write(b'x' * ${2 * MIB})`, ['output/a']);
+    expect(result.artifacts[0]).toMatchObject({ size_bytes: 2 * MIB, sha256: sha256(Buffer.alloc(2 * MIB, 'x')) });
+  });
+
+  test('4 MiB together come back, and what is past them is named', async () => {
+    const write = (name: string, bytes: number) => `open('output/${name}', 'wb').write(bytes(${bytes}))`;
+    const { result } = await python([write('a', 2 * MIB), write('b', 2 * MIB), write('c', 1)].join('\n'), [
+      'output/a',
+      'output/b',
+      'output/c',
+    ]);
+    expect(result.artifacts.map(({ path }) => path)).toEqual(['output/a', 'output/b']);
+    expect(result.violations).toMatchObject([{ type: 'output_size', path: 'output/c' }]);
+  });
+});

@@ -1,0 +1,87 @@
+/** Spec § Authentication 10: the signing keys as files of the operator, and the commands that keep them. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parsePublicKey } from '@svc/evidence';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { svc } from '../rig/command.ts';
+
+let dataDir: string;
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'svc-attestation-keys-'));
+});
+afterAll(() => rmSync(dataDir, { recursive: true }));
+
+const keys = (...words: string[]) => svc(['attestation-keys', ...words, '--data-dir', dataDir]);
+const serve = () =>
+  svc(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
+
+test('before the first key there is none to list and none to export', async () => {
+  expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+  expect(await keys('export')).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: 'svc: there is no signing key yet: the first start of the service makes one\n',
+  });
+});
+
+test('a rotation is told by the identifier of the new key, and the list has both', async () => {
+  const first = (await keys('rotate')).stdout.trim();
+  const rotated = await keys('rotate');
+  const second = rotated.stdout.trim();
+  expect([first, second].every((key_id) => /^sha256:[0-9a-f]{64}$/.test(key_id))).toBe(true);
+  expect(rotated.stderr).toContain(`${first} signs nothing any more`);
+  const listed = await keys('list', '--json');
+  expect(JSON.parse(listed.stdout)).toMatchObject([
+    { key_id: first, state: 'retired' },
+    { key_id: second, state: 'current' },
+  ]);
+  expect((await keys('list')).stdout.split('\n').map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
+    ['key_id', 'state'],
+    [first, 'retired'],
+    [second, 'current'],
+    [''],
+  ]);
+});
+
+test('the current key and every old one are exported as canonical PEM, to a file only where there is none', async () => {
+  const [old, current] = JSON.parse((await keys('list', '--json')).stdout) as { key_id: string }[];
+  for (const [words, key] of [
+    [[], current],
+    [[old?.key_id ?? ''], old],
+  ] as const) {
+    const parsed = parsePublicKey((await keys('export', ...words)).stdout);
+    expect(parsed.kind === 'key' && parsed.key.key_id).toBe(key?.key_id);
+  }
+  const file = join(dataDir, 'pinned.pem');
+  expect(await keys('export', '--output', file)).toMatchObject({ code: 0, stdout: '' });
+  expect(readFileSync(file, 'utf8')).toBe((await keys('export')).stdout);
+  expect((await keys('export', '--output', file)).code).toBe(1);
+  expect(await keys('export', 'sha256:0')).toMatchObject({ code: 2, stdout: '' });
+});
+
+describe('a service is not started with a key that others can use, and says in one line what to do (ATT-07)', () => {
+  test.each([
+    ['signing-key.pem', '644', 'chmod 600'],
+    ['signing-key.pem', '640', 'chmod 600'],
+    ['.', '755', 'chmod 700'],
+  ])('%s of mode %s', async (name, mode, fix) => {
+    const path = join(dataDir, 'attestation-keys', name);
+    chmodSync(path, Number.parseInt(mode, 8));
+    const { code, stdout, stderr } = await serve();
+    chmodSync(path, name === '.' ? 0o700 : 0o600);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(new RegExp(`^svc: .* is open to other users \\(mode ${mode}\\); ${fix} /[^\n]*\n$`));
+  });
+
+  test('nor where the key is gone though results were signed with it', async () => {
+    rmSync(join(dataDir, 'attestation-keys', 'signing-key.pem'));
+    const { code, stderr } = await serve();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^svc: the signing key .* is gone.*; restore it, or make a new one with `svc attestation-keys rotate`\n$/,
+    );
+    expect((await keys('rotate')).code).toBe(0);
+    expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(3);
+  });
+});

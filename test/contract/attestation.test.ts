@@ -1,0 +1,271 @@
+/** Spec § Attestation member, § Result artifact, § GET attestation, result-artifact and public-key, § Authentication 10. */
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { sha256Hex, verifyEnvelope } from '@svc/evidence';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { svc } from '../rig/command.ts';
+import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
+
+const signing = { 'attestation-mode': 'on' };
+/** A host that has much else to do may take this long. */
+const patient = { timeout: 20_000 };
+const hello = { language: 'bash', code: 'echo hello; echo oops >&2; exit 3' };
+
+let rig: Rig;
+let ran: Ran;
+beforeAll(async () => {
+  rig = await Rig.start(signing);
+  ran = await rig.run(hello);
+});
+afterAll(async () => {
+  expect(await rig.stop()).toEqual([]);
+});
+
+/** The bytes of both parts, once they are there. */
+async function attested({ alpha }: Rig, job_id: string, { client }: Tenant = alpha) {
+  await expect.poll(async () => (await client.detail(job_id)).attestation.available, patient).toBe(true);
+  return { envelope: await client.attestation(job_id), result: await client.resultArtifact(job_id) };
+}
+
+const urlOf = (part: 'attestation' | 'result-artifact', job_id = ran.job_id) => `/v1/jobs/${job_id}/${part}`;
+const exactBytes = async (path: string) => {
+  const response = await fetch(rig.service.url + path, { headers: { authorization: `Bearer ${rig.alpha.key}` } });
+  return { headers: response.headers, bytes: new Uint8Array(await response.arrayBuffer()) };
+};
+
+describe('an attestation', () => {
+  test('verifies under the key of the service, and states tenant, job, outcome and posture', async () => {
+    const { envelope, result } = await attested(rig, ran.job_id);
+    const { public_key_pem, key_id } = await rig.alpha.client.publicKey();
+    const verification = await verifyEnvelope({
+      envelope: envelope.bytes,
+      subject: result.bytes,
+      publicKeys: [public_key_pem],
+      expected: {
+        tenant: 'alpha',
+        subjectName: `svc://jobs/${ran.job_id}/result`,
+        mediaType: 'application/vnd.svc.execution-result.v1+json',
+      },
+    });
+    expect(verification).toMatchObject({
+      kind: 'verified',
+      key_id,
+      predicate: {
+        tenant: 'alpha',
+        jobId: ran.job_id,
+        status: 'failed',
+        exitCode: 3,
+        isolationClass: 'linux-shared-kernel',
+        networking: 'disabled',
+        receiptSha256: ran.detail.receipt_sha256,
+        eventChainHead: ran.detail.receipt?.event_chain.head,
+        eventCount: ran.events.length,
+        receipt: ran.detail.receipt,
+      },
+    });
+  });
+
+  test('is about a result artifact with the authoritative tenant, outcome, output and receipt digest', async () => {
+    const { result } = await attested(rig, ran.job_id);
+    expect(JSON.parse(new TextDecoder().decode(result.bytes))).toMatchObject({
+      _type: 'urn:svc:execution-result:v1',
+      schema_version: 1,
+      tenant: 'alpha',
+      job_id: ran.job_id,
+      status: 'failed',
+      exit_code: 3,
+      stdout: 'hello\n',
+      stderr: 'oops\n',
+      truncated: false,
+      violations: [],
+      receipt_sha256: ran.detail.receipt_sha256,
+    });
+  });
+
+  test('has in detail the digests, sizes and addresses of the bytes that are served', async () => {
+    const { envelope, result } = await attested(rig, ran.job_id);
+    const { attestation, receipt_sha256 } = await rig.alpha.client.detail(ran.job_id);
+    expect(attestation).toEqual({
+      available: true,
+      tenant: 'alpha',
+      key_id: (await rig.alpha.client.publicKey()).key_id,
+      receipt_sha256,
+      result_media_type: 'application/vnd.svc.execution-result.v1+json',
+      result_sha256: sha256Hex(result.bytes),
+      result_size_bytes: result.bytes.length,
+      envelope_sha256: sha256Hex(envelope.bytes),
+      envelope_size_bytes: envelope.bytes.length,
+      envelope_url: urlOf('attestation'),
+      result_artifact_url: urlOf('result-artifact'),
+    });
+    const { items } = await rig.alpha.client.list();
+    expect(items.find(({ job_id }) => job_id === ran.job_id)).toMatchObject({ attestation_available: true });
+  });
+
+  test.each([
+    ['attestation', 'application/vnd.dsse.envelope.v1+json'],
+    ['result-artifact', 'application/vnd.svc.execution-result.v1+json'],
+  ] as const)('GET %s has its media type, Content-Length and X-Content-Sha256', async (part, mediaType) => {
+    const { headers, bytes } = await exactBytes(urlOf(part));
+    expect(headers.get('content-type')).toBe(mediaType);
+    expect(headers.get('content-length')).toBe(String(bytes.length));
+    expect(headers.get('x-content-sha256')).toBe(sha256Hex(bytes));
+  });
+
+  test('is of a job that was cancelled before it ran, too, and claims no posture', async () => {
+    const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
+    const single = await Rig.start({ ...signing, concurrency: '1', 'drain-seconds': '0' });
+    const { client } = single.alpha;
+    const running = await client.submit(sleeper);
+    const { job_id } = await client.submit(hello);
+    await client.cancel(job_id);
+    const { envelope } = await attested(single, job_id);
+    const { payload } = JSON.parse(new TextDecoder().decode(envelope.bytes)) as { payload: string };
+    expect(JSON.parse(Buffer.from(payload, 'base64').toString())).toMatchObject({
+      predicate: { status: 'cancelled', exitCode: null, isolationClass: null, networking: null },
+    });
+    await client.cancel(running.job_id);
+    expect(await single.stop()).toEqual([]);
+  });
+});
+
+describe('an attestation that cannot be had', () => {
+  test.each(['attestation', 'result-artifact'] as const)('GET %s of a running job is 409', async (part) => {
+    const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
+    const { status, json } = await rig.request(urlOf(part, job_id));
+    expect([status, json.error.code]).toEqual([409, 'job_not_terminal']);
+    await rig.alpha.client.cancel(job_id);
+  });
+
+  test.each(['attestation', 'result-artifact'] as const)('GET %s of a foreign or unknown job is 404', async (part) => {
+    const foreign = await rig.request(urlOf(part), { key: rig.beta.key });
+    const unknown = await rig.request(urlOf(part, 'job_unknown'));
+    expect([foreign.status, foreign.json.error.code]).toEqual([404, 'job_not_found']);
+    expect({ ...foreign.json.error, request_id: '' }).toEqual({ ...unknown.json.error, request_id: '' });
+  });
+});
+
+describe('the key of the service', () => {
+  test('is served as canonical PEM with its id and a notice that it is no trust anchor', async () => {
+    const { json } = await rig.request('/v1/attestation/public-key');
+    expect(json.algorithm).toBe('Ed25519');
+    expect(json.public_key_pem).toMatch(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=]{60}\n-----END PUBLIC KEY-----\n$/);
+    expect(json.trust_notice).toMatch(/no independent trust anchor/);
+    const der = Buffer.from(json.public_key_pem.split('\n')[1], 'base64');
+    expect(json.key_id).toBe(`sha256:${sha256Hex(der)}`);
+    const capabilities = await rig.request('/v1/capabilities');
+    expect(capabilities.json.signer).toEqual({ key_id: json.key_id, algorithm: 'Ed25519' });
+    expect(capabilities.json.features).toContain('attestation');
+  });
+
+  test('is rotated without a restart; what the old one signed is served as it was', async () => {
+    const before = await attested(rig, ran.job_id);
+    const old = await rig.alpha.client.publicKey();
+    const rotated = await svc(['attestation-keys', 'rotate', '--data-dir', rig.dataDir]);
+    expect(rotated.code).toBe(0);
+    const fresh = await rig.alpha.client.publicKey();
+    expect(rotated.stdout).toBe(`${fresh.key_id}\n`);
+    expect(fresh.key_id).not.toBe(old.key_id);
+    const { job_id } = await rig.run(hello);
+    await attested(rig, job_id);
+    expect((await rig.alpha.client.detail(job_id)).attestation.key_id).toBe(fresh.key_id);
+    expect(await attested(rig, ran.job_id)).toEqual(before);
+    const exported = await svc(['attestation-keys', 'export', old.key_id, '--data-dir', rig.dataDir]);
+    expect(exported.stdout).toBe(old.public_key_pem);
+  });
+});
+
+test('stored bytes are the same after a restart (ATT-05), and a tampered one is not served (ATT-10)', async () => {
+  const first = await Rig.start(signing);
+  const [job, other] = [await first.run(hello), await first.run(hello)];
+  const before = await attested(first, job.job_id);
+  await attested(first, other.job_id);
+  expect(await first.stop('kept')).toEqual([]);
+
+  const second = await Rig.start(signing, first.dataDir);
+  expect(await attested(second, job.job_id)).toEqual(before);
+  expect(await second.stop('kept')).toEqual([]);
+
+  withLedger(first.dataDir, (ledger) =>
+    ledger
+      .prepare(
+        `update attestations set (envelope, envelope_sha256, envelope_size_bytes) =
+          (select envelope, envelope_sha256, envelope_size_bytes from attestations as other where other.job_id = ?)
+          where job_id = ?`,
+      )
+      .run(other.job_id, job.job_id),
+  );
+  const third = await Rig.start(signing, first.dataDir);
+  const { status, json, headers } = await third.request(urlOf('attestation', job.job_id));
+  expect([status, json.error.code, json.error.retryable]).toEqual([404, 'attestation_unavailable', true]);
+  expect(headers.get('retry-after')).toBe('1');
+  expect(await attested(third, job.job_id)).toEqual(before);
+  expect(await third.stop()).toEqual([]);
+});
+
+test('without its key a service ends jobs unsigned, says why in its status, and signs once the key is back (ATT-07)', async () => {
+  const own = await Rig.start(signing);
+  const path = join(own.dataDir, 'attestation-keys', 'signing-key.pem');
+  renameSync(path, `${path}.away`);
+  const { job_id, detail } = await own.run(hello);
+  expect(detail).toMatchObject({ status: 'failed', attestation: { available: false, envelope_url: null } });
+  const { status, json, headers } = await own.request(urlOf('attestation', job_id));
+  expect([status, json.error.code, json.error.retryable]).toEqual([404, 'attestation_unavailable', true]);
+  expect(headers.get('retry-after')).toBe('1');
+  const signer = async () => (await own.request('/v1/status')).json.signer;
+  await expect
+    .poll(signer, patient)
+    .toMatchObject({ enabled: true, outbox_depth: 1, last_error: 'the signing key is missing' });
+  renameSync(`${path}.away`, path);
+  await attested(own, job_id);
+  await expect.poll(signer, patient).toMatchObject({ outbox_depth: 0, last_error: null });
+  expect(await own.stop()).toEqual([]);
+}, 60_000);
+
+test('with signing off no key is made and nothing is served; turned on, it signs what ended meanwhile', async () => {
+  const off = await Rig.start({ 'attestation-mode': 'off' });
+  const { job_id, detail } = await off.run(hello);
+  expect(detail.attestation.available).toBe(false);
+  for (const path of [urlOf('attestation', job_id), urlOf('result-artifact', job_id), '/v1/attestation/public-key']) {
+    const { status, json } = await off.request(path);
+    expect([status, json.error.code, json.error.retryable]).toEqual([404, 'attestation_disabled', false]);
+  }
+  const { signer } = (await off.request('/v1/capabilities')).json;
+  expect(signer).toBeNull();
+  expect((await off.request('/v1/status')).json.signer).toMatchObject({ enabled: false, outbox_depth: 1 });
+  expect(await off.stop('kept')).toEqual([]);
+  const listed = await svc(['attestation-keys', 'list', '--json', '--data-dir', off.dataDir]);
+  expect(listed).toMatchObject({ code: 0, stdout: '[]\n' });
+
+  const on = await Rig.start(signing, off.dataDir);
+  await attested(on, job_id);
+  expect(await on.stop('kept')).toEqual([]);
+  const again = await Rig.start({ 'attestation-mode': 'off' }, off.dataDir);
+  expect((await again.alpha.client.detail(job_id)).attestation.available).toBe(false);
+  expect((await again.alpha.client.list()).items[0]).toMatchObject({ attestation_available: false });
+  expect((await again.request(urlOf('attestation', job_id))).status).toBe(404);
+  expect(await again.stop()).toEqual([]);
+});
+
+test('a job older than the retention goes with its key, and one that is not signed stays', async () => {
+  const first = await Rig.start(signing);
+  const submission = { body: hello, headers: { 'idempotency-key': 'once' } };
+  const { job_id } = (await first.post(hello, submission)).json;
+  await first.ended(job_id);
+  await attested(first, job_id);
+  expect(await first.stop('kept')).toEqual([]);
+  withLedger(first.dataDir, (ledger) => ledger.exec(`update jobs set finished_at = '2020-01-01T00:00:00.000Z'`));
+
+  const second = await Rig.start({ ...signing, 'retention-days': '30' }, first.dataDir);
+  await expect.poll(async () => (await second.request(`/v1/jobs/${job_id}`)).status, patient).toBe(404);
+  const repeated = await second.post(hello, submission);
+  expect(repeated.headers.get('idempotency-replayed')).toBe('false');
+  await second.ended(repeated.json.job_id);
+  expect(await second.stop()).toEqual([]);
+});
+
+function withLedger(dataDir: string, work: (ledger: DatabaseSync) => void): void {
+  using ledger = new DatabaseSync(join(dataDir, 'svc.db'));
+  work(ledger);
+}

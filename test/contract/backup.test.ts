@@ -1,0 +1,57 @@
+/** A backup that is made while the service runs holds what was acknowledged, and a service that starts from it serves it. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { svc } from '../rig/command.ts';
+import { Rig } from '../rig/rig.ts';
+
+let rig: Rig;
+const scratch = mkdtempSync(join(tmpdir(), 'svc-backup-'));
+beforeAll(async () => {
+  rig = await Rig.start();
+});
+afterAll(async () => {
+  rmSync(scratch, { recursive: true });
+  expect(await rig.stop()).toEqual([]);
+});
+
+const backup = (file: string, dataDir = rig.dataDir) => svc(['backup', file, '--data-dir', dataDir]);
+
+test('a running service is copied whole, and the copy passes every check when it is restored', async () => {
+  const ran = await rig.run({ language: 'bash', code: 'echo kept' });
+  const file = join(scratch, 'ledger.db');
+  expect(await backup(file)).toMatchObject({ code: 0, stdout: '' });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  copyFileSync(file, join(dataDir, 'svc.db'));
+  const restored = await Rig.start({ 'store-check': 'full' }, dataDir);
+  expect(await restored.ended(ran.job_id)).toEqual(ran);
+  expect(await restored.stop()).toEqual([]);
+});
+
+test('nothing is written over, and nothing half made is left', async () => {
+  const file = join(scratch, 'twice.db');
+  await backup(file);
+  const second = await backup(file);
+  expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/^svc: .*twice\.db: it exists[^\n]*\n$/) });
+  expect((await backup(join(scratch, 'nowhere', 'x.db'))).code).toBe(1);
+  expect((await backup(join(scratch, 'none.db'), scratch)).stderr).toMatch(/there is no ledger\n$/);
+  expect(existsSync(join(scratch, 'none.db'))).toBe(false);
+  expect(existsSync(`${file}.partial`)).toBe(false);
+});
+
+test('a ledger that no service uses is copied too', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  const other = await Rig.start({}, dataDir);
+  const ran = await other.run({ language: 'bash', code: 'echo kept' });
+  await other.stop('kept');
+  const file = join(scratch, 'idle.db');
+  expect((await backup(file, dataDir)).code).toBe(0);
+  const again = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  copyFileSync(file, join(again, 'svc.db'));
+  const restored = await Rig.start({ 'store-check': 'full' }, again);
+  expect(await restored.ended(ran.job_id)).toEqual(ran);
+  expect(await restored.stop()).toEqual([]);
+  rmSync(dataDir, { recursive: true });
+});

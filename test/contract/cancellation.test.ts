@@ -1,0 +1,98 @@
+/** Spec § DELETE /v1/jobs/{id}, § States and transitions. */
+import { describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ concurrency: '1' });
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
+
+/** Submits a program and resolves once its output shows that it runs. */
+async function running(submission = sleeper): Promise<string> {
+  const { client } = rig().alpha;
+  const { job_id } = await client.submit(submission);
+  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+  return job_id;
+}
+
+describe('cancelling a running job', () => {
+  test('ends it as cancelled, keeps what it wrote, and records who asked', async () => {
+    const job_id = await running();
+    const { status, json } = await rig().request(`/v1/jobs/${job_id}`, { method: 'DELETE' });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ job_id, tenant: 'alpha', cancellation_requested: true, already_terminal: false });
+    const { result, detail, events } = await rig().ended(job_id);
+    expect(result).toMatchObject({ status: 'cancelled', exit_code: null, stdout: 'started\n' });
+    expect(detail).toMatchObject({ terminal_reason: 'cancelled', cancellation_requested: true, signal: null });
+    expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'stdout', 'cancel_requested', 'finished']);
+    expect(events[3]?.data).toEqual({ principal: expect.any(String) as unknown });
+  });
+
+  test('ends one that ignores signals', async () => {
+    const job_id = await running({ ...sleeper, code: "trap '' TERM INT HUP; echo started; while :; do sleep 1; done" });
+    await rig().alpha.client.cancel(job_id);
+    expect((await rig().ended(job_id)).result.status).toBe('cancelled');
+  });
+
+  test('twice at once is one cancellation', async () => {
+    const job_id = await running();
+    await Promise.all(Array.from({ length: 5 }, () => rig().alpha.client.cancel(job_id)));
+    const { events, result } = await rig().ended(job_id);
+    expect(result.status).toBe('cancelled');
+    expect(events.filter(({ kind }) => kind === 'finished')).toHaveLength(1);
+    expect(events.filter(({ kind }) => kind === 'cancel_requested')).toHaveLength(1);
+  });
+});
+
+test('cancelling a queued job ends it at once, and it never runs', async () => {
+  const { client } = rig().alpha;
+  const blocker = await running();
+  const { job_id } = await client.submit({ language: 'bash', code: 'echo ran' });
+  const cancelled = await client.cancel(job_id);
+  expect(cancelled).toMatchObject({ status: 'cancelled', cancellation_requested: true, already_terminal: false });
+  expect(cancelled).toMatchObject({ effective_spec: null, started_at: null, networking: null, backend: null });
+  await client.cancel(blocker);
+  const { result, detail, events } = await rig().ended(job_id);
+  expect(result).toMatchObject({ status: 'cancelled', stdout: '', exit_code: null });
+  expect(events.map(({ kind }) => kind)).not.toContain('started');
+  expect(events.at(-1)?.kind).toBe('finished');
+  // No executor ever saw it, so nothing is claimed of one.
+  expect(detail.receipt).not.toHaveProperty('backend');
+  expect(detail.receipt).not.toHaveProperty('effective_limits');
+  await rig().ended(blocker);
+});
+
+describe('a job that ended', () => {
+  test.each([
+    ['succeeded', 'true', {}],
+    ['failed', 'false', {}],
+    ['timed_out', 'sleep 60', { wall_seconds: 0.3 }],
+  ])('as %s stays as it ended, whoever cancels it', async (status, code, limits) => {
+    const before = await rig().run({ language: 'bash', code, limits });
+    const answer = await rig().request(`/v1/jobs/${before.job_id}`, { method: 'DELETE' });
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ status, already_terminal: true, cancellation_requested: false });
+    const after = await rig().ended(before.job_id);
+    expect(after.detail).toEqual(before.detail);
+    expect(after.events).toEqual(before.events);
+  });
+
+  test('as cancelled says both', async () => {
+    const job_id = await running();
+    await rig().alpha.client.cancel(job_id);
+    await rig().ended(job_id);
+    const again = await rig().alpha.client.cancel(job_id);
+    expect(again).toMatchObject({ status: 'cancelled', already_terminal: true, cancellation_requested: true });
+  });
+});
+
+test('a foreign job and an unknown one are the same 404, and the foreign one goes on', async () => {
+  const job_id = await running();
+  const foreign = await rig().request(`/v1/jobs/${job_id}`, { method: 'DELETE', key: rig().beta.key });
+  const unknown = await rig().request('/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76', { method: 'DELETE' });
+  for (const { status, json } of [foreign, unknown]) {
+    expect([status, json.error.code]).toEqual([404, 'job_not_found']);
+  }
+  expect(foreign.json.error.message).toBe(unknown.json.error.message);
+  expect((await rig().alpha.client.detail(job_id)).status).toBe('running');
+  await rig().alpha.client.cancel(job_id);
+  await rig().ended(job_id);
+});

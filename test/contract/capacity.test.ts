@@ -1,0 +1,84 @@
+/** Spec § POST /v1/jobs 6, § Errors: what is refused for want of room, how it is told, and that it left nothing. */
+import { describe, expect, test } from 'vitest';
+import { type Answer, useRig } from '../rig/rig.ts';
+
+const bash = { language: 'bash', code: 'true' };
+const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
+
+function expectLater(answer: Answer | undefined, status: number, code: string): void {
+  expect([answer?.status, answer?.json.error.code]).toEqual([status, code]);
+  expect(answer?.json.error.retryable).toBe(true);
+  expect(answer?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+}
+
+describe('the queue', () => {
+  const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
+
+  test('takes as many as it may, of one tenant and of all, and not one more', async () => {
+    const { alpha, beta } = rig();
+    const running = await alpha.client.submit(sleeper);
+    for await (const { kind } of alpha.client.follow(running.job_id)) if (kind === 'started') break;
+    const made = [running.job_id];
+    for (const key of [alpha.key, alpha.key]) made.push((await rig().post(sleeper, { key })).json.job_id);
+    expectLater(await rig().post(sleeper), 429, 'tenant_capacity_exhausted');
+    const other = await rig().post(sleeper, { key: beta.key });
+    expect(other.status).toBe(201);
+    expectLater(await rig().post(sleeper, { key: beta.key }), 503, 'queue_full');
+    expect([await rig().jobCount(alpha), await rig().jobCount(beta)]).toEqual([3, 1]);
+
+    for (const job_id of made.toReversed()) await alpha.client.cancel(job_id);
+    await beta.client.cancel(other.json.job_id);
+    await Promise.all(made.map((job_id) => rig().ended(job_id)));
+    expect((await rig().run(bash)).result.status).toBe('succeeded');
+  });
+});
+
+describe('the free-space reserve', () => {
+  const rig = useRig({ 'free-space-reserve-mb': '1000000000' });
+
+  test('keeps new jobs out while it is touched, and everything else goes on', async () => {
+    expectLater(await rig().post(bash), 507, 'insufficient_storage');
+    expect(await rig().jobCount()).toBe(0);
+    expect((await rig().request('/healthz', { key: null })).status).toBe(200);
+  });
+});
+
+describe('the request budget', () => {
+  const rig = useRig({ 'rate-per-second': '0.01', 'rate-burst': '5' });
+
+  test('is one for reads and submissions of a tenant, and no other tenant feels it', async () => {
+    const answers: Answer[] = [];
+    for (const path of ['/v1/whoami', '/v1/jobs', '/v1/capabilities', '/v1/jobs/job_1'])
+      answers.push(await rig().request(path));
+    answers.push(await rig().post(bash));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 201]);
+    expectLater(await rig().post(bash), 429, 'rate_limited');
+    expectLater(await rig().request('/v1/whoami'), 429, 'rate_limited');
+    expect((await rig().request('/v1/whoami', { key: rig().beta.key })).status).toBe(200);
+    expect((await rig().request('/healthz', { key: null })).status).toBe(200);
+  });
+});
+
+describe('waits', () => {
+  const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
+
+  test('are held up to their number, of one tenant and of all, and free again when they end', async () => {
+    const { alpha, beta } = rig();
+    const jobs = await Promise.all([alpha, beta].map(({ client }) => client.submit(sleeper)));
+    const wait = (tenant: typeof alpha, seconds: number) =>
+      rig().request(`/v1/jobs/${jobs[tenant === alpha ? 0 : 1]?.job_id}/result?wait_seconds=${seconds}`, {
+        key: tenant.key,
+      });
+    /** As many waits at once; those that are refused answer at once, those that are held when the job is cancelled. */
+    const held = [wait(alpha, 60), wait(alpha, 60), wait(alpha, 60)];
+    expectLater(await Promise.race(held), 429, 'tenant_capacity_exhausted');
+    const others = [wait(beta, 60), wait(beta, 60)];
+    expectLater(await Promise.race(others), 503, 'capacity_exhausted');
+    // Without a wait the result is still there to be read.
+    expect((await wait(alpha, 0)).status).toBe(200);
+    await Promise.all([alpha, beta].map(({ client }, index) => client.cancel(jobs[index]?.job_id ?? '')));
+    const statuses = (await Promise.all([...held, ...others])).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 200, 429, 503]);
+    expect((await wait(alpha, 60)).json.status).toBe('cancelled');
+  });
+});

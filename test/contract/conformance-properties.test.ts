@@ -1,0 +1,218 @@
+/** Whatever is sent, made from the contract's own document: every answer is one of the contract, and nothing fails. */
+import fc from 'fast-check';
+import { beforeAll, expect, test } from 'vitest';
+import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';
+import { type Answer, useRig } from '../rig/rig.ts';
+
+const rig = useRig({ concurrency: '1', 'queue-max': '100000', 'tenant-queue-max': '100000', 'drain-seconds': '0' });
+
+/** How long requests are made up and sent. */
+const millisecondsMax = 20_000;
+/** A wait is held for so long at most here: the contract allows minutes. */
+const waitSecondsMax = 0.02;
+
+let contract: Contract;
+/** Ids that a request may name: queued, ended, another tenant's, and one that runs and is never cancelled. */
+let job_ids: readonly string[];
+beforeAll(async () => {
+  contract = new Contract((await rig().request('/openapi.json', { key: null })).text);
+  const { alpha, beta } = rig();
+  const submission = { language: 'bash', code: 'true' };
+  const ended = (await rig().run({ language: 'bash', code: 'echo out; echo err >&2; exit 3' })).job_id;
+  const foreign = (await rig().run(submission, beta)).job_id;
+  // Nothing that is submitted from here on runs: the one slot there is, is taken.
+  const blocker = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
+  const { job_id } = await beta.client.submit(blocker);
+  for await (const { kind } of beta.client.follow(job_id)) if (kind === 'stdout') break;
+  const queued = (await alpha.client.submit(submission)).job_id;
+  const cancelled = (await alpha.client.submit(submission)).job_id;
+  await alpha.client.cancel(cancelled);
+  job_ids = [ended, queued, cancelled, foreign, job_id];
+});
+
+/** Values that fit a schema of the document. */
+function fitting(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const { type, enum: values, anyOf, pattern, ...bounds } = contract.resolved(schema);
+  if (values !== undefined) return fc.constantFrom(...values);
+  if (anyOf !== undefined) return fc.oneof(...anyOf.map(fitting));
+  if (type === undefined) return fc.jsonValue();
+  switch (type) {
+    case 'object':
+      return fittingObject(contract.resolved(schema));
+    case 'array': {
+      const { minItems = 0, maxItems = 4 } = bounds;
+      return fc.array(fitting(bounds.items ?? {}), { minLength: minItems, maxLength: Math.min(maxItems, 4) });
+    }
+    case 'string': {
+      const { minLength = 0, maxLength = 40 } = bounds;
+      const length = { minLength, maxLength: Math.min(maxLength, 40) };
+      return pattern === undefined
+        ? fc.string({ unit: 'grapheme', ...length })
+        : fc.stringMatching(new RegExp(pattern)).filter((text) => text.length <= maxLength);
+    }
+    case 'integer':
+      return fc.integer({ min: bounds.minimum ?? 0, max: bounds.maximum ?? 100_000 });
+    case 'number':
+      return fc.double({ min: bounds.minimum ?? 0.001, max: bounds.maximum ?? 100_000, noNaN: true });
+    case 'boolean':
+      return fc.boolean();
+    case 'null':
+      return fc.constant(null);
+    default:
+      return fc.jsonValue();
+  }
+}
+
+function fittingObject({ properties = {}, required = [] }: JsonSchema): fc.Arbitrary<Record<string, unknown>> {
+  const members = Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, fitting(schema)]));
+  return fc.record(members, { requiredKeys: [...required] });
+}
+
+/** A submission of which some are accepted, some fit and mean nothing, and some do not fit at all. */
+function bodies(schema: JsonSchema): fc.Arbitrary<unknown> {
+  const plain = fc.constant({ language: 'bash', code: 'true' });
+  const some = fittingObject(contract.resolved(schema));
+  const names = Object.keys(contract.resolved(schema).properties ?? {});
+  const base = fc.oneof(
+    plain,
+    some,
+    fc.tuple(some, plain).map(([more, those]) => ({ ...more, ...those })),
+  );
+  const strange = fc.tuple(base, fc.constantFrom(...names, '__proto__', 'constructor', 'surplus'), fc.jsonValue());
+  return fc.oneof(
+    { weight: 4, arbitrary: base },
+    {
+      weight: 4,
+      arbitrary: strange.map(([value, name, member]) => Object.fromEntries([...Object.entries(value), [name, member]])),
+    },
+    { weight: 1, arbitrary: fc.jsonValue() },
+  );
+}
+
+/** The text of one parameter, and whether the contract allows it. */
+interface Given {
+  readonly name: string;
+  readonly text: string;
+  readonly isAllowed: boolean;
+}
+
+function parameters({ name, schema }: Parameter): fc.Arbitrary<Given | null> {
+  const allowed = (name === 'wait_seconds' ? fc.double({ min: 0, max: waitSecondsMax, noNaN: true }) : fitting(schema))
+    .map((value) => (Array.isArray(value) ? value.join(',') : plainText(value)))
+    // Whether a cursor is one is not for the schema to say.
+    .map((text) => ({ name, text, isAllowed: name !== 'cursor' }));
+  const wrong = fc.constantFrom(...wrongTexts(schema)).map((text) => ({ name, text, isAllowed: false }));
+  return fc.oneof(fc.constant(null), allowed, wrong);
+}
+
+/** A number without an exponent, as people write them. */
+function plainText(value: unknown): string {
+  return typeof value === 'number' ? value.toFixed(Number.isInteger(value) ? 0 : 6) : String(value);
+}
+
+function wrongTexts({ type, pattern, ...bounds }: JsonSchema): string[] {
+  const numbers = ['', ' ', 'x', '1x', '0x1', 'NaN', '-1', '1,2', '9'.repeat(40)];
+  if (type === 'integer') {
+    return [...numbers, '1.5', ...(bounds.maximum === undefined ? [] : [String(bounds.maximum + 1)])];
+  }
+  if (type === 'number') return [...numbers, 'Infinity', String((bounds.maximum ?? 1e9) + 1)];
+  if (pattern !== undefined) return ['a b', 'a\tb', 'x'.repeat(129)];
+  return type === 'string' ? [''] : ['', 'none', 'Queued', 'queued,,failed', '__proto__'];
+}
+
+interface Made {
+  readonly operation: ContractOperation;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+  /** Whether the contract says that this must be refused. */
+  readonly isWrong: boolean;
+}
+
+function requests(operation: ContractOperation): fc.Arbitrary<Made> {
+  const ids = fc.oneof(
+    fc.constantFrom(...job_ids),
+    fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+      .filter((text) => !/^\.{1,2}$/.test(text))
+      .map(encodeURIComponent),
+  );
+  const given = fc.tuple(...operation.parameters.map(parameters));
+  const surplus = fc.option(fc.constantFrom('surplus=1', 'limit=1&limit=2', '__proto__=1'), { nil: '', freq: 8 });
+  const body = operation.body === null ? fc.constant(undefined) : bodies(operation.body);
+  return fc.tuple(ids, given, surplus, body).map(([id, all, more, value]) => {
+    const found = all.filter((each) => each !== null);
+    const isInQuery = ({ name }: Given) =>
+      operation.parameters.some((each) => each.name === name && each.in === 'query');
+    const query = found.filter(isInQuery).map(({ name, text }) => `${name}=${encodeURIComponent(text)}`);
+    if (more !== '') query.push(more);
+    const inHeaders = found.filter((each) => !isInQuery(each));
+    const fits = operation.body === null || contract.fits(operation.body, value);
+    return {
+      operation,
+      path: `${operation.path.replace('{id}', id)}${query.length > 0 ? `?${query.join('&')}` : ''}`,
+      headers: Object.fromEntries(inHeaders.map(({ name, text }) => [name, text])),
+      body: value === undefined ? undefined : JSON.stringify(value),
+      isWrong: !fits || found.some(({ isAllowed }) => !isAllowed),
+    };
+  });
+}
+
+/** Cancelling what holds the slot would let loose what waits behind it. */
+function isSafe({ operation, path }: Made): boolean {
+  return operation.method !== 'DELETE' || !path.includes(job_ids.at(-1) ?? '');
+}
+
+test('every answer to a request made from the contract is one of the contract, and what is wrong is refused', async () => {
+  const seen = new Map<string, Set<number>>();
+  const any = fc
+    .constantFrom(...contract.operations)
+    .chain(requests)
+    .filter(isSafe);
+  await fc.assert(
+    fc.asyncProperty(any, async (made) => {
+      const { operation, path, headers, body, isWrong } = made;
+      const answer = await rig().request(path, { method: operation.method, headers, body });
+      seen.set(operation.id, (seen.get(operation.id) ?? new Set()).add(answer.status));
+      expect(contract.problemWith(operation, answer)).toBeNull();
+      const mustBeRefused = isWrong && isOfCaller(operation);
+      expect(refusalOf(answer)).toMatch(mustBeRefused ? /^4/ : /./);
+    }),
+    { numRuns: 20_000, interruptAfterTimeLimit: millisecondsMax, markInterruptAsFailure: false },
+  );
+  // It was worth something: each operation was reached, and both sides of those that take much.
+  expect([...seen.keys()].toSorted()).toEqual(contract.operations.map(({ id }) => id).toSorted());
+  expect([...(seen.get('submitJob') ?? [])]).toEqual(expect.arrayContaining([201, 400, 422]));
+  expect([...(seen.get('replayEvents') ?? [])]).toEqual(expect.arrayContaining([200, 400, 404]));
+});
+
+/** What is public does not mind what it is asked beside. */
+function isOfCaller({ path }: ContractOperation): boolean {
+  return path.startsWith('/v1/');
+}
+
+function refusalOf({ status, text }: Answer): string {
+  return status < 400 ? `accepted: ${text.slice(0, 200)}` : String(status);
+}
+
+test('bodies that are no JSON, and those of other kinds, are refused as the contract says', async () => {
+  const submit = contract.operations.find(({ id }) => id === 'submitJob') as ContractOperation;
+  const wild = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.string().map((text) => Buffer.from(text)),
+  );
+  const kinds = fc.constantFrom(
+    'application/json',
+    'application/json; charset=utf-8',
+    'text/plain',
+    'multipart/form-data',
+  );
+  await fc.assert(
+    fc.asyncProperty(wild, kinds, async (body, kind) => {
+      const answer = await rig().post(new Uint8Array(body), { headers: { 'content-type': kind } });
+      expect(contract.problemWith(submit, answer)).toBeNull();
+      expect(refusalOf(answer)).toMatch(/^4/);
+    }),
+    { numRuns: 1000, interruptAfterTimeLimit: millisecondsMax / 4, markInterruptAsFailure: false },
+  );
+});

@@ -1,0 +1,176 @@
+/** Every operation of the contract: whom it refuses, how, and that a foreign job and an unknown one are the same. */
+import { OPERATION_IDS, type Operation, operationOf, SCOPES, type Scope } from '@svc/protocol';
+import { openCredentials } from '@svc/server';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Contract } from '../rig/contract.ts';
+import { type Answer, type RequestOptions, useRig } from '../rig/rig.ts';
+
+const rig = useRig({ provider: 'subprocess', 'metrics-token': 'token-of-metrics', 'attestation-mode': 'on' });
+
+/** Keys of tenant alpha: one for each scope alone, one for all but it. */
+const only = {} as Record<Scope, string>;
+const without = {} as Record<Scope, string>;
+let contract: Contract;
+/** Jobs that ended, of alpha and of beta. */
+let mine: string;
+let foreign: string;
+beforeAll(async () => {
+  await using operator = await openCredentials({ dataDir: rig().dataDir });
+  const issue = async (scopes: readonly Scope[]) =>
+    (await operator.create({ tenant: 'alpha', principal: null, scopes: [...scopes], expires_at: null })).key;
+  for (const scope of SCOPES) {
+    only[scope] = await issue([scope]);
+    without[scope] = await issue(SCOPES.filter((other) => other !== scope));
+  }
+  const submission = { language: 'bash', code: 'true' };
+  [mine, foreign] = [(await rig().run(submission)).job_id, (await rig().run(submission, rig().beta)).job_id];
+  contract = new Contract((await rig().request('/openapi.json', { key: null })).text);
+});
+
+const unknown = () => `${mine.slice(0, -4)}${mine.endsWith('0000') ? '1111' : '0000'}`;
+
+async function ask(operation: Operation, options: RequestOptions & { readonly job_id?: string } = {}): Promise<Answer> {
+  const { job_id = mine, ...request } = options;
+  const path = operation.path.replace('{id}', job_id);
+  const body = operation.body === undefined ? {} : { body: { language: 'bash', code: 'true' } };
+  const answer = await rig().request(path, { method: operation.method, ...body, ...request });
+  const promised = contract.operations.find(
+    (candidate) => candidate.path === operation.path && candidate.method === operation.method,
+  );
+  expect(promised && contract.problemWith(promised, answer)).toBeNull();
+  return answer;
+}
+
+const operations = OPERATION_IDS.map((id) => [id, operationOf(id)] as const);
+const guarded = operations.filter(([, { access }]) => access !== 'public');
+const scoped = guarded.filter(([, { access }]) => access.includes(':'));
+const ofJobs = operations.filter(([, { path }]) => path.includes('{id}'));
+
+test('the document that is served has every operation, and no other', () => {
+  const served = contract.operations.map(({ id }) => id);
+  expect(served.toSorted()).toEqual([...OPERATION_IDS].toSorted());
+});
+
+describe('without a credential', () => {
+  test.each(guarded)('%s is refused with a challenge', async (_id, operation) => {
+    const answer = await ask(operation, { key: null });
+    expect([answer.status, answer.json.error.code]).toEqual([401, 'unauthorized']);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc"');
+  });
+});
+
+describe('with a bad credential', () => {
+  test.each(guarded)('%s is refused, and the challenge says so', async (_id, operation) => {
+    const spoilt = only['jobs:read'].replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+    for (const key of ['nobody', spoilt, `${rig().alpha.key}x`, 'a.b.c']) {
+      const answer = await ask(operation, { key });
+      expect([answer.status, answer.json.error.code]).toEqual([401, 'unauthorized']);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
+      expect(answer.text).not.toContain(key);
+    }
+  });
+});
+
+describe('with every scope but its own', () => {
+  test.each(scoped)('%s is refused, and the challenge names the scope', async (_id, operation) => {
+    const scope = operation.access as Scope;
+    const answer = await ask(operation, { key: without[scope] });
+    expect([answer.status, answer.json.error.code]).toEqual([403, 'insufficient_scope']);
+    const challenge = answer.headers.get('www-authenticate');
+    expect(challenge).toBe(`Bearer realm="svc", error="insufficient_scope", scope="${scope}"`);
+  });
+
+  test.each(scoped)('%s is refused before a job is looked for', async (_id, operation) => {
+    const answer = await ask(operation, { key: without[operation.access as Scope], job_id: unknown() });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('with its own scope alone', () => {
+  test.each(scoped)('%s is not refused for the credential', async (_id, operation) => {
+    const answer = await ask(operation, { key: only[operation.access as Scope] });
+    expect([401, 403, 429]).not.toContain(answer.status);
+  });
+
+  test.each(SCOPES)('%s opens what the contract lists for it, and nothing else', async (scope) => {
+    for (const [id, operation] of scoped) {
+      const { status } = await ask(operation, { key: only[scope] });
+      expect([id, status === 403]).toEqual([id, operation.access !== scope]);
+    }
+    expect((await rig().request('/v1/whoami', { key: only[scope] })).json.scopes).toEqual([scope]);
+  });
+});
+
+describe('a job of another tenant is one that there is not:', () => {
+  /** What can be told of an answer, but for what is new in every one. */
+  function shapeOf({ status, headers, text }: Answer): unknown {
+    const changing = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
+    return {
+      status,
+      names: [...headers.keys()],
+      values: [...headers].filter(([name]) => !changing.includes(name)),
+      text: text.replace(headers.get('x-request-id') ?? 'none', 'ID'),
+    };
+  }
+
+  test.each(ofJobs)('%s', async (_id, operation) => {
+    const answers = [];
+    for (const job_id of [foreign, unknown(), 'job_1', 'job_1%00', '%E2%82%AC', `${mine}x`]) {
+      answers.push(await ask(operation, { job_id }));
+    }
+    const [first] = answers;
+    // Opened without a WebSocket a stream is refused for that, whosever job it is.
+    const code = operation.path.endsWith('/stream') ? 'invalid_request' : 'job_not_found';
+    expect(first?.json.error.code).toBe(code);
+    for (const answer of answers) expect(shapeOf(answer)).toEqual(shapeOf(first as Answer));
+  });
+
+  test('a stream that is opened as one', async () => {
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+    const head = `Host: x\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
+    const codes = [];
+    for (const job_id of [foreign, unknown(), 'job_1']) {
+      const authorized = `${head}Authorization: Bearer ${rig().alpha.key}\r\n`;
+      const [answer] = await rig().raw(`GET /v1/jobs/${job_id}/stream HTTP/1.1\r\n${authorized}\r\n`);
+      codes.push([answer?.status, (JSON.parse(answer?.body ?? '') as { error: { code: string } }).error.code]);
+    }
+    expect(codes).toEqual(Array.from({ length: 3 }, () => [404, 'job_not_found']));
+  });
+
+  test('a ticket for one’s own opens nobody else’s', async () => {
+    const { json } = await rig().request(`/v1/jobs/${mine}/stream-ticket`, { method: 'POST' });
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
+    const head = `Host: x\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
+    const [answer] = await rig().raw(`GET ${json.stream_url.replace(mine, foreign)} HTTP/1.1\r\n${head}\r\n`);
+    expect(answer?.status).toBe(401);
+  });
+
+  test('it is in no list, and the cursor of another tenant opens nothing', async () => {
+    for (let index = 0; index < 3; index++) await rig().run({ language: 'bash', code: 'true' }, rig().beta);
+    const { json } = await rig().request('/v1/jobs?limit=1', { key: rig().beta.key });
+    const listed = await rig().request('/v1/jobs?limit=200');
+    expect(listed.json.items.map((item: { job_id: string }) => item.job_id)).not.toContain(foreign);
+    const answer = await rig().request(`/v1/jobs?cursor=${encodeURIComponent(json.next_cursor as string)}`);
+    expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
+  });
+
+  test('it cannot be cancelled', async () => {
+    await rig().request(`/v1/jobs/${foreign}`, { method: 'DELETE' });
+    expect((await rig().beta.client.detail(foreign)).cancellation_requested).toBe(false);
+  });
+});
+
+describe('for anyone', () => {
+  test.each(operations.filter(([, { access }]) => access === 'public'))(
+    '%s answers the same whoever asks',
+    async (_id, operation) => {
+      const answers = [];
+      for (const key of [null, 'nobody', rig().alpha.key]) answers.push(await ask(operation, { key }));
+      expect(new Set(answers.map(({ status }) => status)).size).toBe(1);
+      for (const { headers } of answers) {
+        expect(headers.get('ratelimit-limit')).toBeNull();
+        expect(headers.get('access-control-allow-origin')).toBeNull();
+      }
+    },
+  );
+});

@@ -1,0 +1,147 @@
+/** Spec § POST /v1/jobs 1, 2, 7: one key, one job. */
+import { describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+const spec = { language: 'bash', code: 'echo once' };
+let keys = 0;
+const freshKey = () => `key-${++keys}`;
+const post = (body: unknown, key: string, tenant = rig().alpha.key) =>
+  rig().post(body, { key: tenant, headers: { 'idempotency-key': key } });
+
+test('the same key and specification give the first job again, and run nothing', async () => {
+  const key = freshKey();
+  const first = await post(spec, key);
+  expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
+  await rig().ended(first.json.job_id);
+  const before = await rig().jobCount();
+  const second = await post(spec, key);
+  expect([second.status, second.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+  expect(second.json).toEqual({ ...first.json, status: 'succeeded' });
+  expect(second.headers.get('location')).toBe(first.headers.get('location'));
+  expect(await rig().jobCount()).toBe(before);
+});
+
+test('without a key every submission is a job of its own', async () => {
+  const [first, second] = await Promise.all([rig().post(spec), rig().post(spec)]);
+  expect(first.json.job_id).not.toBe(second.json.job_id);
+});
+
+test('many at once with one key are one job, and only one of them made it', async () => {
+  const key = freshKey();
+  const before = await rig().jobCount();
+  const answers = await Promise.all(Array.from({ length: 8 }, () => post(spec, key)));
+  expect(new Set(answers.map(({ json }) => json.job_id)).size).toBe(1);
+  expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'false')).toHaveLength(1);
+  expect(await rig().jobCount()).toBe(before + 1);
+});
+
+describe('the same specification', () => {
+  test.each([
+    ['in another order and with white space', '{ "code" : "echo once",\n"language":"bash" }'],
+    ['with escapes', '{"language":"\\u0062ash","code":"echo\\u0020once"}'],
+    [
+      'with its defaults written out',
+      '{"language":"bash","code":"echo once","files":[],"outputs":[],"limits":{"wall_seconds":10}}',
+    ],
+    [
+      'with numbers spelled otherwise',
+      '{"language":"bash","code":"echo once","limits":{"wall_seconds":1.0e1,"mem_mb":256.0}}',
+    ],
+  ])('%s is the same', async (_name, body) => {
+    const key = freshKey();
+    const first = await post(spec, key);
+    const second = await post(body, key);
+    expect(second.json.job_id).toBe(first.json.job_id);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+  });
+});
+
+describe('another specification under the same key is refused and makes no job', () => {
+  const full = {
+    language: 'bash',
+    code: 'true',
+    stdin: 'a',
+    files: [
+      { path: 'input/a', content_base64: 'YQ==' },
+      { path: 'input/b', content_base64: 'Yg==' },
+    ],
+    outputs: ['output/a'],
+    runtime: 'system',
+    requirements: { minimum_isolation: 'none' },
+    limits: { wall_seconds: 5 },
+  };
+
+  test.each<[string, object]>([
+    ['language', { language: 'python' }],
+    ['code', { code: 'true ' }],
+    ['stdin', { stdin: '' }],
+    ['an input’s bytes', { files: [full.files[0], { path: 'input/b', content_base64: 'Yw==' }] }],
+    ['an input’s path', { files: [full.files[0], { path: 'input/c', content_base64: 'Yg==' }] }],
+    ['outputs', { outputs: ['output/b'] }],
+    ['runtime', { runtime: undefined }],
+    ['requirements', { requirements: { minimum_isolation: 'linux-shared-kernel' } }],
+    ['a limit', { limits: { wall_seconds: 6 } }],
+  ])('%s', async (_name, change) => {
+    const key = freshKey();
+    expect((await post(full, key)).status).toBe(201);
+    const before = await rig().jobCount();
+    const { status, json } = await post({ ...full, ...change }, key);
+    expect([status, json.error.code, json.error.retryable]).toEqual([422, 'idempotency_key_reused', false]);
+    expect(await rig().jobCount()).toBe(before);
+  });
+});
+
+test('a key belongs to its tenant', async () => {
+  const key = freshKey();
+  const alpha = await post(spec, key);
+  const beta = await post({ ...spec, code: 'echo other' }, key, rig().beta.key);
+  expect([alpha.status, beta.status]).toEqual([201, 201]);
+  expect(beta.json.job_id).not.toBe(alpha.json.job_id);
+});
+
+test('a refused submission does not use its key up', async () => {
+  const key = freshKey();
+  expect((await post({ ...spec, language: 'cobol' }, key)).status).toBe(400);
+  expect((await post({ ...spec, requirements: { minimum_isolation: 'hardware-vm' } }, key)).status).toBe(422);
+  const { status, headers } = await post(spec, key);
+  expect([status, headers.get('idempotency-replayed')]).toEqual([201, 'false']);
+});
+
+describe('a key', () => {
+  test.each(['!', '~', 'x'.repeat(128), "';DROP/**/TABLE/**/jobs;--", '../../etc/passwd', '%00', '__proto__'])(
+    'of visible ASCII is taken as it is: %s',
+    async (key) => {
+      expect((await post(spec, key)).status).toBe(201);
+      expect((await post(spec, key)).headers.get('idempotency-replayed')).toBe('true');
+    },
+  );
+
+  test.each([
+    ['empty', ''],
+    ['of 129 bytes', 'x'.repeat(129)],
+    ['with a space', 'a b'],
+    ['with a tab', 'a\tb'],
+    ['that is not ASCII', 'é'],
+    ['with DEL', 'a\x7fb'],
+  ])('%s is refused', async (_name, key) => {
+    const lines = `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close`;
+    const body = JSON.stringify(spec);
+    const [answer] = await rig().raw(
+      Buffer.from(
+        `${lines}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${key}\r\n\r\n${body}`,
+        'latin1',
+      ),
+    );
+    expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
+  });
+
+  test('that is sent twice is refused, also where both are the same', async () => {
+    const body = JSON.stringify(spec);
+    const [answer] = await rig().raw(
+      `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: a\r\n\r\n${body}`,
+    );
+    expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
+  });
+});

@@ -1,0 +1,135 @@
+/** Spec § GET /v1/jobs: the tenant's jobs, newest first, in pages that stay in place. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+/** Oldest first: 5 that succeeded in turn of languages, then one that failed. */
+const ids: string[] = [];
+
+beforeAll(async () => {
+  for (const [language, code] of [
+    ['bash', 'true'],
+    ['python', 'pass'],
+    ['bash', 'true'],
+    ['node', ''],
+    ['bash', 'true'],
+    ['bash', 'false'],
+  ] as const) {
+    const { job_id } = await rig().run({ language, code: code || '0' });
+    ids.push(job_id);
+  }
+  await rig().run({ language: 'bash', code: 'true' }, rig().beta);
+});
+
+const list = (query = '', key = rig().alpha.key) => rig().request(`/v1/jobs${query}`, { key });
+const idsOf = async (query: string) => {
+  const { status, json } = await list(query);
+  expect(status).toBe(200);
+  return json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
+};
+
+test('has the tenant’s jobs, newest first, and no other’s', async () => {
+  expect(await idsOf('')).toEqual(ids.toReversed());
+  const { json } = await list('', rig().beta.key);
+  expect(json.items).toHaveLength(1);
+});
+
+test('has exactly the decided members in every item', async () => {
+  const { json } = await list('?limit=1');
+  const detail = await rig().alpha.client.detail(ids.at(-1) ?? '');
+  const {
+    job_id,
+    status,
+    language,
+    runtime,
+    created_at,
+    started_at,
+    finished_at,
+    duration_ms,
+    exit_code,
+    terminal_reason,
+  } = detail;
+  const lifecycle = {
+    job_id,
+    status,
+    language,
+    runtime,
+    created_at,
+    started_at,
+    finished_at,
+    duration_ms,
+    exit_code,
+    terminal_reason,
+  };
+  expect(json.items).toEqual([{ ...lifecycle, truncated: false, attestation_available: detail.attestation.available }]);
+});
+
+describe('pages', () => {
+  test.each([1, 2, 4, 6, 200])('of %i together are the list, each job once', async (limit) => {
+    const seen: string[] = [];
+    for (let cursor = ''; ; ) {
+      const { json } = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`);
+      seen.push(...json.items.map(({ job_id }: { job_id: string }) => job_id));
+      if (json.next_cursor === null) break;
+      cursor = encodeURIComponent(json.next_cursor);
+    }
+    expect(seen).toEqual(ids.toReversed());
+  });
+
+  test('stay in place while new jobs come', async () => {
+    const { json } = await list('?limit=2');
+    const { job_id } = await rig().run({ language: 'bash', code: 'true' });
+    expect(await idsOf(`?limit=3&cursor=${encodeURIComponent(json.next_cursor)}`)).toEqual(
+      ids.toReversed().slice(2, 5),
+    );
+    ids.push(job_id);
+  });
+
+  test('have cursors that are of no use to another tenant', async () => {
+    const { json } = await list('?limit=1');
+    const foreign = await list(`?cursor=${encodeURIComponent(json.next_cursor)}`, rig().beta.key);
+    expect([foreign.status, foreign.json.error.code]).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('filters', () => {
+  test('take one status or several', async () => {
+    const failed = ids[5] ?? '';
+    expect(await idsOf('?status=failed')).toEqual([failed]);
+    expect(await idsOf('?status=failed,timed_out,error')).toEqual([failed]);
+    expect(await idsOf('?status=queued,running')).toEqual([]);
+  });
+
+  test('take a language, and both together', async () => {
+    expect(await idsOf('?language=python')).toEqual([ids[1]]);
+    expect(await idsOf('?language=node&status=succeeded')).toEqual([ids[3]]);
+    expect(await idsOf('?language=node&status=failed')).toEqual([]);
+  });
+
+  test('go through pages', async () => {
+    const { json } = await list('?language=bash&limit=1');
+    const next = await idsOf(`?language=bash&limit=200&cursor=${encodeURIComponent(json.next_cursor)}`);
+    expect(next).toEqual([ids[5], ids[4], ids[2], ids[0]]);
+  });
+
+  test.each([
+    '?limit=0',
+    '?limit=201',
+    '?limit=-1',
+    '?limit=1.5',
+    '?limit=many',
+    '?limit=',
+    '?status=done',
+    '?status=succeeded,done',
+    '?status=',
+    '?language=cobol',
+    '?language=',
+    '?cursor=x',
+    '?cursor=',
+    '?tenant=beta',
+    '?limit=1&limit=2',
+  ])('that are %s are refused', async (query) => {
+    const { status, json } = await list(query);
+    expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+  });
+});

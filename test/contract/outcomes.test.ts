@@ -1,0 +1,255 @@
+/** How a job ended, told apart; the five limits; and that nothing of a program outlives it. Spec § Job submission, limits. */
+import type { LimitName } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { leftoversOf } from '../rig/leftovers.ts';
+import { type Ran, useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+type Limits = Partial<Record<LimitName, number>>;
+const python = (code: string, limits: Limits = {}) => rig().run({ language: 'python', code, limits });
+const bash = (code: string, limits: Limits = {}) => rig().run({ language: 'bash', code, limits });
+const node = (code: string, limits: Limits = {}) => rig().run({ language: 'node', code, limits });
+const violations = ({ result }: Ran) => result.violations.map(({ type }) => type);
+
+/** The outcome, as detail, result, receipt and the last event say it: all the same. */
+function outcomeOf({ result, detail, events }: Ran) {
+  const { status, exit_code, signal, terminal_reason, duration_ms } = detail;
+  expect(result).toMatchObject({ status, exit_code, duration_ms });
+  expect(detail.receipt).toMatchObject({ status, exit_code, signal, terminal_reason, duration_ms });
+  expect(events.at(-1)).toMatchObject({
+    kind: 'finished',
+    data: { status, exit_code, signal, terminal_reason, duration_ms },
+  });
+  return { status, exit_code, signal, terminal_reason };
+}
+const exited = (exit_code: number) => ({
+  status: exit_code === 0 ? 'succeeded' : 'failed',
+  exit_code,
+  signal: null,
+  terminal_reason: 'exited',
+});
+
+describe('a program that ends by itself', () => {
+  test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])('exits %i, and that is all it means', async (code) => {
+    expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));
+  });
+
+  test('exits with its code in every language', async () => {
+    expect(outcomeOf(await python('raise SystemExit(7)'))).toEqual(exited(7));
+    expect(outcomeOf(await node('process.exitCode = 7'))).toEqual(exited(7));
+  });
+
+  test.each([
+    ['SIGABRT', 'import os; os.abort()'],
+    ['SIGSEGV', 'import os; os.kill(os.getpid(), 11)'],
+    ['SIGTERM', 'import os; os.kill(os.getpid(), 15)'],
+    ['SIGKILL', 'import os; os.kill(os.getpid(), 9)'],
+    ['SIGUSR1', 'import os; os.kill(os.getpid(), 10)'],
+  ])('by %s of its own has failed', async (signal, code) => {
+    expect(outcomeOf(await python(code))).toEqual({
+      status: 'failed',
+      exit_code: null,
+      signal,
+      terminal_reason: 'signaled',
+    });
+  });
+
+  test('by an exception shows it on stderr', async () => {
+    const ran = await python('raise ValueError("é")');
+    expect(outcomeOf(ran)).toEqual(exited(1));
+    expect(ran.result.stderr).toContain('ValueError: é');
+  });
+});
+
+describe('wall_seconds', () => {
+  test('ends a program that sleeps', async () => {
+    const ran = await bash('echo started; sleep 60; echo woke', { wall_seconds: 0.5 });
+    expect(outcomeOf(ran)).toEqual({
+      status: 'timed_out',
+      exit_code: null,
+      signal: null,
+      terminal_reason: 'wall_limit',
+    });
+    expect(ran.result.stdout).toBe('started\n');
+    expect(violations(ran)).toEqual(['wall_time']);
+    expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(500);
+    expect(ran.detail.duration_ms).toBeLessThan(3000);
+  });
+
+  test('ends a program that ignores every signal, and its children', async () => {
+    const ran = await python(
+      'import os, signal, time\nfor s in range(1, 65):\n  try: signal.signal(s, signal.SIG_IGN)\n  except (OSError, ValueError): pass\nos.fork()\ntime.sleep(60)',
+      { wall_seconds: 0.5 },
+    );
+    expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
+  });
+
+  test('does not end one that is done before it', async () => {
+    expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 5 }))).toEqual(exited(0));
+  });
+});
+
+describe('cpu_seconds', () => {
+  test('ends a program that computes, long before its wall limit', async () => {
+    const ran = await python('while True: pass', { cpu_seconds: 0.5, wall_seconds: 30 });
+    expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'cpu_limit' });
+    expect(violations(ran)).toEqual(['cpu_time']);
+    expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
+  });
+
+  test('counts the processes of a job together, also those that are over', async () => {
+    const code = `import os, time
+while True:
+    if os.fork() == 0:
+        end = time.process_time() + 0.1
+        while time.process_time() < end: pass
+        os._exit(0)
+    os.wait()`;
+    const ran = await python(code, { cpu_seconds: 0.5, wall_seconds: 30 });
+    expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'cpu_limit' });
+  });
+
+  test('does not count sleeping', async () => {
+    expect(outcomeOf(await bash('sleep 1', { cpu_seconds: 0.5 }))).toEqual(exited(0));
+  });
+});
+
+describe('mem_mb', () => {
+  const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
+
+  test('ends a program that takes more', async () => {
+    const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64 });
+    expect(outcomeOf(ran)).toEqual(oomKilled);
+    expect(violations(ran)).toEqual(['memory']);
+    expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThanOrEqual(64 * 1024 * 1024);
+  });
+
+  test('ends a node program that takes more', async () => {
+    const ran = await node('const kept = []; for (;;) kept.push(Buffer.alloc(1 << 20, 1));', { mem_mb: 128 });
+    expect(outcomeOf(ran)).toEqual(oomKilled);
+  });
+
+  test('is broken by a child too, whatever the parent then exits with', async () => {
+    const code = `import os
+if os.fork() == 0:
+    data = bytearray(300 * 1024 * 1024)
+    os._exit(0)
+os.wait()`;
+    expect(outcomeOf(await python(code, { mem_mb: 64 }))).toMatchObject({ status: 'oom_killed' });
+  });
+
+  test('counts files in /tmp and /dev/shm', async () => {
+    const ran = await python(
+      "import os\nfor path in ('/tmp/a', '/dev/shm/a'):\n  try:\n    with open(path, 'wb') as f:\n      for _ in range(200): f.write(bytes(1 << 20))\n  except OSError as error: print(error.errno)\n",
+      { mem_mb: 64, max_file_mb: 64 },
+    );
+    const peak = ran.detail.receipt?.resource_usage?.memory_peak_bytes ?? Number.POSITIVE_INFINITY;
+    expect(peak).toBeLessThanOrEqual(64 * 1024 * 1024);
+  });
+
+  test('lets a program have what it asked for: 200 MB touched of 256', async () => {
+    const ran = await python('data = b"x" * (200 * 1024 * 1024); print(len(data))', { mem_mb: 256 });
+    expect(outcomeOf(ran)).toEqual(exited(0));
+    expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeGreaterThan(200 * 1024 * 1024);
+  });
+
+  test('counts memory, not addresses: what numpy and V8 reserve costs nothing', async () => {
+    const ran = await python('import mmap; m = mmap.mmap(-1, 8 << 30); m[0] = 1; print("ok")', { mem_mb: 64 });
+    expect(outcomeOf(ran)).toEqual(exited(0));
+    const heap = await node('console.log(new ArrayBuffer(200 << 20).byteLength)', { mem_mb: 128 });
+    expect(heap.result).toMatchObject({ status: 'succeeded', stdout: `${200 << 20}\n` });
+  });
+});
+
+describe('max_pids', () => {
+  const forks = `import os, time
+made = 0
+try:
+    for _ in range(200):
+        if os.fork() == 0: time.sleep(30)
+        made += 1
+except OSError as error:
+    print(made, error.errno)`;
+
+  test('refuses a fork, which the program sees as an ordinary error', async () => {
+    const ran = await python(forks, { max_pids: 16 });
+    expect(outcomeOf(ran)).toEqual(exited(0));
+    const [made, errno] = ran.result.stdout.trim().split(' ').map(Number);
+    expect(errno).toBe(11);
+    expect(made).toBeGreaterThan(0);
+    expect(made).toBeLessThan(16);
+    expect(violations(ran)).toEqual(['pids']);
+  });
+
+  test('holds a fork bomb, which ends with its time', async () => {
+    const ran = await bash('bomb() { bomb | bomb & }; bomb; sleep 60', { max_pids: 32, wall_seconds: 1 });
+    expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out' });
+  });
+});
+
+describe('max_file_mb', () => {
+  test('refuses the byte that is one too many, and the program goes on', async () => {
+    const code = `
+with open('/work/output/a', 'wb') as file: file.write(bytes(1 << 20))
+try:
+    with open('/work/output/b', 'wb') as file:
+        file.write(bytes(1 << 20))
+        file.flush()
+        file.write(b'x')
+except OSError as error:
+    print(error.errno)`;
+    const ran = await python(code, { max_file_mb: 1 });
+    expect(ran.result).toMatchObject({ status: 'succeeded', stdout: '27\n' });
+  });
+
+  test('holds for a sparse file', async () => {
+    const ran = await python("open('/tmp/a', 'wb').truncate(1 << 40)", { max_file_mb: 1 });
+    expect(ran.result).toMatchObject({ status: 'failed', exit_code: 1 });
+    expect(ran.result.stderr).toContain('OSError');
+  });
+});
+
+describe('a program that will not go', () => {
+  /** No process of this service that carries `mark` in its arguments is left on the host. */
+  const expectGone = (mark: string) => {
+    const left = leftoversOf(rig().dataDir).filter((line) => line.includes(mark));
+    expect(left).toEqual([]);
+  };
+
+  test('leaves children behind in its group: they end with it', async () => {
+    const ran = await bash('sleep 4711 & sleep 4711 & echo done');
+    expect(outcomeOf(ran)).toEqual(exited(0));
+    expect(ran.result.stdout).toBe('done\n');
+    expectGone('4711');
+  });
+
+  test('leaves daemons behind, twice forked, in a session of their own, with stdout open', async () => {
+    const code = `import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(4712)
+    os._exit(0)
+os.wait()
+print('done')`;
+    const ran = await python(code, { wall_seconds: 20 });
+    expect(outcomeOf(ran)).toEqual(exited(0));
+    expect(ran.detail.duration_ms).toBeLessThan(10_000);
+    expectGone('4712');
+  });
+
+  test('kills its parent', async () => {
+    const ran = await bash('kill -9 $PPID; kill -9 1; kill -9 -1; echo alive', { wall_seconds: 5 });
+    expect(['succeeded', 'failed', 'error', 'timed_out']).toContain(ran.detail.status);
+    expect(ran.detail.terminal_reason).not.toBe('internal_error');
+  });
+
+  test('stops itself', async () => {
+    const ran = await bash('kill -STOP $$', { wall_seconds: 1 });
+    expect(['timed_out', 'succeeded']).toContain(ran.detail.status);
+  });
+});
+
+test('after each of these the service runs the next job as if nothing had been', async () => {
+  expect((await bash('echo ok')).result.stdout).toBe('ok\n');
+});

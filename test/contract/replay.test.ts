@@ -1,0 +1,174 @@
+/** Spec § GET /v1/jobs/{id}/replay, § Events: the stored history, in order, chained, in pages. */
+import { createHash } from 'node:crypto';
+import type { JobEvent } from '@svc/protocol';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Ran, useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+let ran: Ran;
+
+beforeAll(async () => {
+  ran = await rig().run({
+    language: 'bash',
+    code: 'for i in {1..20}; do echo "é $i"; done; echo err >&2; echo x > output/a; exit 3',
+    outputs: ['output/a', 'output/missing'],
+  });
+});
+
+/** RFC 8785 for the data that events carry: sorted members, no white space. Written apart from the service's own. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`;
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const replay = async (query: string, job_id = ran.job_id) => rig().request(`/v1/jobs/${job_id}/replay${query}`);
+
+describe('the history', () => {
+  test('has the kinds of a job’s life in their order', () => {
+    const kinds = ran.events.map(({ kind }) => kind);
+    expect(kinds.slice(0, 2)).toEqual(['queued', 'started']);
+    expect(kinds.filter((kind) => kind === 'stdout')).toHaveLength(20);
+    expect(kinds.filter((kind) => kind === 'stderr')).toHaveLength(1);
+    expect(kinds.slice(-3).sort()).toEqual(['artifact', 'finished', 'violation']);
+    expect(kinds.at(-1)).toBe('finished');
+  });
+
+  test('is numbered from 1 without gaps, with times that never go back', () => {
+    expect(ran.events.map(({ seq }) => seq)).toEqual(ran.events.map((_, index) => index + 1));
+    const times = ran.events.map(({ timestamp }) => timestamp);
+    expect(times.every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time))).toBe(true);
+    expect(times.toSorted()).toEqual(times);
+  });
+
+  test('has exactly the members of the specification in every event', () => {
+    for (const event of ran.events) {
+      expect(Object.keys(event).sort()).toEqual(
+        ['data', 'event_hash', 'hash_version', 'job_id', 'kind', 'prev_hash', 'seq', 'timestamp'].sort(),
+      );
+      expect(event).toMatchObject({ job_id: ran.job_id, hash_version: 1 });
+    }
+  });
+
+  test('is a chain that anyone can recompute, and whose head the receipt names', () => {
+    let prev_hash = '0'.repeat(64);
+    for (const { event_hash, prev_hash: named, data, job_id, kind, seq, timestamp } of ran.events) {
+      expect(named).toBe(prev_hash);
+      prev_hash = sha256(`svc.event.v1\n${canonical({ data, job_id, kind, prev_hash, seq, timestamp })}`);
+      expect(event_hash).toBe(prev_hash);
+    }
+    expect(ran.detail.receipt?.event_chain).toEqual({
+      hash_version: 1,
+      genesis: '0'.repeat(64),
+      head: prev_hash,
+      count: ran.events.length,
+      complete: true,
+    });
+  });
+
+  test('tells in its events what was asked, what started and how it ended', () => {
+    const dataOf = (kind: string) => ran.events.find((event) => event.kind === kind)?.data;
+    const { limits } = ran.detail.requested_spec;
+    expect(dataOf('queued')).toEqual({
+      language: 'bash',
+      runtime: null,
+      requirements: { minimum_isolation: 'none' },
+      limits,
+    });
+    expect(dataOf('started')).toEqual({
+      backend: 'namespace',
+      isolation_class: 'linux-shared-kernel',
+      bootstrap_ready: true,
+      limits,
+    });
+    expect(dataOf('violation')).toMatchObject({ type: 'output_missing', path: 'output/missing' });
+    expect(dataOf('finished')).toEqual({
+      status: 'failed',
+      exit_code: 3,
+      signal: null,
+      terminal_reason: 'exited',
+      duration_ms: ran.detail.duration_ms,
+    });
+  });
+});
+
+describe('a page', () => {
+  const all = () => ran.events.length;
+
+  test('holds the whole history by default, and no cursor once the end was delivered', async () => {
+    const { status, json, headers } = await replay('');
+    expect(status).toBe(200);
+    expect(json).toEqual({ events: ran.events, next_cursor: null });
+    expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
+  });
+
+  test.each([1, 2, 7, 1000])('of %i leads on to the next, and together they are the history', async (limit) => {
+    const events: JobEvent[] = [];
+    for (let after: number | null = 0; after !== null; ) {
+      const { json } = await replay(`?after=${after}&limit=${limit}`);
+      expect(json.events.length).toBeLessThanOrEqual(limit);
+      events.push(...json.events);
+      expect([null, events.at(-1)?.seq]).toContain(json.next_cursor);
+      after = json.next_cursor;
+    }
+    expect(events).toEqual(ran.events);
+  });
+
+  test('starts after its cursor, which is exclusive', async () => {
+    const { json } = await replay('?after=3&limit=2');
+    expect(json.events.map(({ seq }: JobEvent) => seq)).toEqual([4, 5]);
+    expect(json.next_cursor).toBe(5);
+  });
+
+  test('at and after the end is empty', async () => {
+    expect((await replay(`?after=${all() - 1}`)).json).toMatchObject({
+      events: [{ kind: 'finished' }],
+      next_cursor: null,
+    });
+    expect((await replay(`?after=${all()}`)).json).toEqual({ events: [], next_cursor: null });
+    expect((await replay(`?after=${all() + 100}`)).json).toMatchObject({ events: [] });
+  });
+
+  test('of a job that goes on is empty with its own cursor until something happens', async () => {
+    const { client } = rig().alpha;
+    const { job_id } = await client.submit({
+      language: 'bash',
+      code: 'echo a; sleep 300',
+      limits: { wall_seconds: 300 },
+    });
+    for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+    expect((await replay('?after=3', job_id)).json).toEqual({ events: [], next_cursor: 3 });
+    await client.cancel(job_id);
+    await rig().ended(job_id);
+  });
+
+  test.each([
+    ['?limit=0'],
+    ['?limit=1001'],
+    ['?limit=1.5'],
+    ['?limit=x'],
+    ['?after=-1'],
+    ['?after=1.5'],
+    ['?after='],
+    ['?after=1&after=2'],
+    ['?before=1'],
+  ])('may not be asked for as %s', async (query) => {
+    const { status, json } = await replay(query);
+    expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+  });
+
+  test('does not run the program again', async () => {
+    const before = await rig().jobCount();
+    await replay('');
+    expect(await rig().jobCount()).toBe(before);
+  });
+});
+
+test('a foreign job and an unknown one are the same 404', async () => {
+  const foreign = await rig().request(`/v1/jobs/${ran.job_id}/replay`, { key: rig().beta.key });
+  const unknown = await replay('', 'job_01a1fce9-3897-715b-9921-7a9913871a76');
+  expect([foreign.status, unknown.status]).toEqual([404, 404]);
+  expect(foreign.json.error.message).toBe(unknown.json.error.message);
+});

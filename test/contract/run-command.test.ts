@@ -1,0 +1,180 @@
+/** `svc run` and `svc jobs`: a program's output, files and exit code at the command line. */
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Command, type CommandOptions, svc } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+let scratch: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-run-'));
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function program(name: string, code: string): string {
+  writeFileSync(join(scratch, name), code);
+  return name;
+}
+
+const toService = (): CommandOptions => ({
+  cwd: scratch,
+  env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
+});
+const run = (...words: string[]) => svc(['run', ...words], toService());
+
+describe('svc run', () => {
+  test('passes both streams on to the byte, and the exit code', async () => {
+    const file = program(
+      'a.py',
+      "import sys\nprint('é')\nsys.stdout.write('no newline')\nprint('err', file=sys.stderr)\nsys.exit(3)",
+    );
+    expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
+  });
+
+  test('gives stdin, files, limits and language, and fetches outputs', async () => {
+    program('data', 'from a file');
+    const file = program(
+      'b',
+      'cat; cat input/data input/other; echo result > output/a; mkdir output/deep; echo deep > output/deep/b',
+    );
+    const ended = await run(
+      file,
+      '--language',
+      'bash',
+      '--stdin',
+      'from stdin, ',
+      '--file',
+      'data',
+      '--file',
+      'input/other=data',
+      '--output',
+      'output/a=fetched',
+      '--output',
+      'output/deep/b',
+      '--limit',
+      'wall_seconds=5',
+      '--limit',
+      'mem_mb=64',
+    );
+    expect(ended).toMatchObject({ code: 0, stdout: 'from stdin, from a filefrom a file', stderr: '' });
+    expect(readFileSync(join(scratch, 'fetched'), 'utf8')).toBe('result\n');
+    expect(readFileSync(join(scratch, 'output/deep/b'), 'utf8')).toBe('deep\n');
+  });
+
+  test('reads the program, or its stdin, from its own stdin', async () => {
+    const code = { ...toService(), stdin: 'print(6 * 7)' };
+    expect(await svc(['run', '-', '--language', 'python'], code)).toMatchObject({ code: 0, stdout: '42\n' });
+    const input = { ...toService(), stdin: 'piped' };
+    expect(await svc(['run', program('cat.sh', 'cat'), '--stdin', '-'], input)).toMatchObject({ stdout: 'piped' });
+  });
+
+  test.each<[string, string, string[], number, RegExp]>([
+    [
+      'a time limit',
+      'sleep 60',
+      ['--limit', 'wall_seconds=0.3'],
+      124,
+      /^svc: wall_time: .*\nsvc: timed_out: wall_limit\n$/,
+    ],
+    [
+      'the memory limit',
+      'x=$(head -c 200000000 /dev/zero | tr "\\0" x); echo "$x"',
+      ['--limit', 'mem_mb=32'],
+      137,
+      /svc: oom_killed/,
+    ],
+    ['a signal', 'kill -SEGV $$', [], 139, /^svc: failed: signaled \(SIGSEGV\)\n$/],
+  ])('says when %s ended the program', async (_name, code, words, exitCode, stderr) => {
+    const ended = await run(program('c.sh', code), ...words);
+    expect(ended.code).toBe(exitCode);
+    expect(ended.stderr).toMatch(stderr);
+  });
+
+  test('names an output that did not come back', async () => {
+    const ended = await run(program('d.sh', 'true'), '--output', 'output/a=never');
+    expect(ended.stderr).toBe(
+      'svc: output_missing: output/a: output/a was not written\nsvc: output/a did not come back\n',
+    );
+    expect(existsSync(join(scratch, 'never'))).toBe(false);
+  });
+
+  test('shows output as it comes, and cancels its job when it is interrupted', async () => {
+    const file = program('e.sh', 'echo first; sleep 300');
+    await using command = new Command(['run', file, '--limit', 'wall_seconds=300'], toService());
+    await command.shows(/^first\n/);
+    command.kill('SIGINT');
+    const { code, stderr } = await command.ended();
+    expect([code, stderr]).toEqual([130, 'svc: cancelled: cancelled\n']);
+    expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
+  });
+
+  test('tells a refusal in one line, with code 125', async () => {
+    const ended = await run(program('f.py', ''), '--minimum-isolation', 'hardware-vm');
+    expect(ended.code).toBe(125);
+    expect(ended.stderr).toMatch(/^svc: .*empty.* \(invalid_request, request \S+\)\n$/);
+    const minimum = await run(program('g.sh', 'true'), '--minimum-isolation', 'hardware-vm');
+    expect(minimum.stderr).toMatch(/^svc: .*hardware-vm.* \(minimum_isolation_unsatisfied, request \S+\)\n$/);
+  });
+
+  test.each([
+    ['no program', []],
+    ['a program that is not there', ['gone.py']],
+    ['an unknown option', ['g.sh', '--network']],
+    ['an unknown limit', ['g.sh', '--limit', 'disk=1']],
+    ['a key without a service', ['g.sh', '--key', 'k']],
+  ])('is wrong usage for %s: code 2', async (_name, words) => {
+    const { code, stderr } = await svc(['run', ...words], { cwd: scratch });
+    expect([code, stderr.length > 0]).toEqual([2, true]);
+  });
+
+  test('says that a service cannot be reached', async () => {
+    const nobody = createServer().listen(0, '127.0.0.1');
+    await once(nobody, 'listening');
+    const { port } = nobody.address() as AddressInfo;
+    await new Promise((resolve) => nobody.close(resolve));
+    const env = { SERVICE_URL: `http://127.0.0.1:${port}`, SERVICE_KEY: 'k' };
+    const { code, stderr } = await svc(['run', program('h.sh', 'true')], { cwd: scratch, env });
+    expect(code).toBe(125);
+    expect(stderr).toMatch(/^svc: no answer to POST \/v1\/jobs: .*ECONNREFUSED/);
+  });
+
+  test('brings a service of its own where none is named, and leaves nothing of it', async () => {
+    const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
+    const { code, stdout } = await svc(['run', program('i.py', 'print("own")')], { cwd: scratch, env });
+    expect([code, stdout]).toEqual([0, 'own\n']);
+    expect(existsSync(scratch) && readFileSync(join(scratch, 'i.py'), 'utf8')).toBe('print("own")');
+  });
+});
+
+describe('svc jobs', () => {
+  test('lists, shows and cancels', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
+    const listed = await svc(['jobs', 'list', '--limit', '1'], toService());
+    expect(listed.stdout).toMatch(new RegExp(`^job_id +status .*\\n${job_id} +failed +bash .* 3\\n$`));
+    const json = await svc(['jobs', 'list', '--json', '--status', 'failed'], toService());
+    expect(JSON.parse(json.stdout)[0].job_id).toBe(job_id);
+    const shown = await svc(['jobs', 'show', job_id], toService());
+    expect(JSON.parse(shown.stdout)).toEqual(await rig().alpha.client.detail(job_id));
+    const cancelled = await svc(['jobs', 'cancel', job_id], toService());
+    expect(cancelled).toMatchObject({ code: 0, stdout: `${job_id} had ended: failed\n` });
+  });
+
+  test('needs a service and a job that is there', async () => {
+    expect((await svc(['jobs', 'list'])).code).toBe(2);
+    const { code, stderr } = await svc(['jobs', 'show', 'job_1'], toService());
+    expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);
+  });
+});
+
+const olderNode = ['/usr/local/bin/node', '/usr/bin/node'].find((path) => existsSync(path));
+
+test.skipIf(olderNode === undefined)('an older Node hands over to the pinned one', async () => {
+  const { code, stdout } = await svc(['--version'], { node: olderNode as string });
+  expect([code, /^\d+\.\d+\.\d+\n$/.test(stdout)]).toEqual([0, true]);
+  const ended = await svc(['run', program('j.sh', 'exit 9')], { ...toService(), node: olderNode as string });
+  expect(ended.code).toBe(9);
+});

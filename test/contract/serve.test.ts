@@ -1,0 +1,214 @@
+/** `svc serve` as a process: how it starts, how it refuses to, how it stops, and what it finds when it starts again. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient } from '@svc/client';
+import type { JobDetail } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Command, svc } from '../rig/command.ts';
+import { leftoversOf } from '../rig/leftovers.ts';
+
+let scratch: string;
+let directories = 0;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-serve-'));
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+const freshDirectory = () => join(scratch, String(++directories));
+const settingsFor = (dataDir: string) => ({
+  SERVICE_PORT: '0',
+  SERVICE_DATA_DIR: dataDir,
+  SERVICE_PROVIDER: 'namespace',
+  SERVICE_LEGACY_KEYS: 'alpha=key-of-alpha',
+  SERVICE_CONCURRENCY: '1',
+  SERVICE_DRAIN_SECONDS: '0.5',
+  SERVICE_LOG_LEVEL: 'fatal',
+});
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
+
+async function serving(dataDir: string, env: Record<string, string> = {}, within: string[] = []) {
+  const command = new Command(['serve'], { env: { ...settingsFor(dataDir), ...env }, within });
+  const [, url = ''] = await command.shows(/^listening on (http:\/\/\S+)\n/m);
+  return { command, url, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
+}
+
+/** Starts a job and resolves once its output shows that it runs. */
+async function startedJob(client: ReturnType<typeof createServiceClient>): Promise<string> {
+  const { job_id } = await client.submit(sleeper);
+  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+  return job_id;
+}
+
+describe('serving', () => {
+  test('says where it listens once it is ready, and ends with exit code 0 when it is asked to', async () => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const dataDir = freshDirectory();
+      const { command, url, client } = await serving(dataDir);
+      await using _command = command;
+      expect((await client.readiness()).status).toBe('ready');
+      command.kill(signal);
+      const ended = await command.ended();
+      expect(ended).toMatchObject({ code: 0, stdout: `listening on ${url}\n`, stderr: '' });
+      expect(leftoversOf(dataDir)).toEqual([]);
+    }
+  });
+
+  test('takes each setting as a flag, which wins over the environment', async () => {
+    const command = new Command(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', freshDirectory()], {
+      env: { ...settingsFor('/nowhere'), SERVICE_PORT: '1' },
+    });
+    await using _command = command;
+    const [, url = ''] = await command.shows(/listening on (\S+)/);
+    const { isolation_class } = await createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }).capabilities();
+    expect(isolation_class).toBe('none');
+  });
+
+  test('gives running jobs their time when it stops, and records those it ended', async () => {
+    const dataDir = freshDirectory();
+    const first = await serving(dataDir);
+    await using _first = first.command;
+    const job_id = await startedJob(first.client);
+    first.command.kill('SIGTERM');
+    expect((await first.command.ended()).code).toBe(0);
+    expect(leftoversOf(dataDir)).toEqual([]);
+
+    const second = await serving(dataDir);
+    await using _second = second.command;
+    const detail = await second.client.detail(job_id);
+    expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', backend: 'namespace' });
+    expect((await second.client.result(job_id)).stdout).toBe('started\n');
+  });
+});
+
+test('after a crash every job is still there: what ran is recovered, what waited runs, and nothing is left over', async () => {
+  const dataDir = freshDirectory();
+  const first = await serving(dataDir);
+  await using _first = first.command;
+  const running = await startedJob(first.client);
+  const queued = await first.client.submit({ language: 'bash', code: 'echo later' });
+  first.command.kill('SIGKILL');
+  await first.command.ended();
+
+  const second = await serving(dataDir);
+  await using _second = second.command;
+  const detail = await second.client.detail(running);
+  expect(detail).toMatchObject({
+    status: 'error',
+    terminal_reason: 'server_restarted',
+    effective_spec: null,
+    networking: null,
+  });
+  expect(Object.keys(detail.receipt ?? {}).sort()).toEqual(
+    [
+      'created_at',
+      'duration_ms',
+      'event_chain',
+      'exit_code',
+      'finished_at',
+      'job_id',
+      'receipt_sha256',
+      'schema_version',
+      'signal',
+      'started_at',
+      'status',
+      'tenant',
+      'terminal_reason',
+    ].sort(),
+  );
+  expect(detail.receipt?.event_chain.complete).toBe(true);
+  const later = await second.client.waitForResult(queued.job_id);
+  expect(later).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
+  const sleeping = leftoversOf(dataDir).filter((line) => line.includes('sleep'));
+  expect(sleeping).toEqual([]);
+  second.command.kill('SIGTERM');
+  expect((await second.command.ended()).code).toBe(0);
+  expect(leftoversOf(dataDir)).toEqual([]);
+});
+
+test('a runtime that vanishes makes jobs end as errors that claim nothing, and the service goes on', async () => {
+  const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
+  const { command, client } = await serving(freshDirectory(), {}, ownMounts);
+  await using _command = command;
+  const crun = execFileSync('sh', ['-c', 'command -v crun'], { encoding: 'utf8' }).trim();
+  execFileSync('nsenter', ['--mount', '--target', String(command.pid), 'mount', '--bind', '/dev/null', crun]);
+  // Sandboxes that were ready before still work; the first that must be made cannot be.
+  let detail: JobDetail | undefined;
+  for (let tries = 0; tries < 10 && detail?.status !== 'error'; tries++) {
+    const { job_id } = await client.submit({ language: 'bash', code: 'echo ran' });
+    await client.waitForResult(job_id);
+    detail = await client.detail(job_id);
+  }
+  const noLimits = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
+  expect(detail).toMatchObject({
+    status: 'error',
+    terminal_reason: 'bootstrap_failed',
+    exit_code: null,
+    started_at: null,
+    bootstrap_ready: false,
+    effective_spec: { isolation_class: null, limits: noLimits },
+    networking: null,
+    network_allowed: null,
+    private_rootfs: false,
+    dedicated_bootstrap: false,
+    seccomp: null,
+  });
+  expect(Object.values(detail?.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
+  const events = await Array.fromAsync(client.events(detail?.job_id ?? ''), ({ kind }) => kind);
+  expect(events).toEqual(['queued', 'finished']);
+  expect((await client.health()).status).toBe('ok');
+});
+
+describe('a start that cannot be is one clear line and exit code 1', () => {
+  async function expectLine(env: Record<string, string>, line: RegExp, within: string[] = []): Promise<void> {
+    const { code, stdout, stderr } = await svc(['serve'], { env, within });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(line);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  }
+
+  test('a port that is in use', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const port = String((other.address() as AddressInfo).port);
+    await expectLine({ ...settingsFor(freshDirectory()), SERVICE_PORT: port }, new RegExp(`^svc: .*${port}.*in use`));
+    other.close();
+  });
+
+  test('a data directory that is a file', async () => {
+    const file = freshDirectory();
+    writeFileSync(file, '');
+    await expectLine(settingsFor(file), /^svc: the data directory .* cannot be used/);
+  });
+
+  test('a store that is none', async () => {
+    const file = freshDirectory();
+    writeFileSync(file, 'this is no database, and it is longer than a header of one '.repeat(10));
+    await expectLine({ ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${file}` }, /^svc: /);
+  });
+
+  test('a store that another service has', async () => {
+    const dataDir = freshDirectory();
+    const { command } = await serving(dataDir, { SERVICE_PROVIDER: 'subprocess' });
+    await using _command = command;
+    await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'subprocess' }, /^svc: /);
+  });
+
+  test('a setting that there is not, or that is wrong', async () => {
+    await expectLine({ SERVICE_PROT: '1' }, /^svc: SERVICE_PROT is not a setting/);
+    await expectLine({ SERVICE_PORT: 'http' }, /^svc: SERVICE_PORT does not take "http"/);
+  });
+
+  test('a runtime that is not there, with what to do', async () => {
+    const hide = 'mount --bind /dev/null "$(command -v crun)" && exec "$@"';
+    const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
+    await expectLine(settingsFor(freshDirectory()), /^svc: .*namespace.*svc doctor/, within);
+  });
+
+  test('a flag that there is not is a wrong usage', async () => {
+    expect((await svc(['serve', '--prot', '1'])).code).toBe(2);
+  });
+});

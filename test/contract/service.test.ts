@@ -1,0 +1,85 @@
+/** Spec § Endpoints, § Other bodies: what the service says of itself, to anyone and to a caller. */
+import { readFileSync } from 'node:fs';
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, SCOPES } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'metrics-token': 'token-of-metrics' });
+
+describe('to anyone', () => {
+  test('healthz says that it lives', async () => {
+    const { status, json } = await rig().request('/healthz', { key: null });
+    expect([status, json]).toEqual([200, { status: 'ok' }]);
+  });
+
+  test('readyz says that it would take a job', async () => {
+    const { status, json } = await rig().request('/readyz', { key: null });
+    expect([status, json]).toEqual([
+      200,
+      { status: 'ready', checks: { store: true, provider: true, accepting: true } },
+    ]);
+  });
+
+  test('openapi.json is the contract that is checked in', async () => {
+    const { status, json } = await rig().request('/openapi.json', { key: null });
+    expect(status).toBe(200);
+    const file = readFileSync(new URL(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8');
+    expect(json).toEqual(JSON.parse(file));
+    expect(json.openapi).toMatch(/^3\.1\./);
+  });
+
+  test('the public surfaces hold no secret and no path of the host', async () => {
+    for (const path of ['/healthz', '/readyz', '/openapi.json']) {
+      const { text } = await rig().request(path, { key: null });
+      for (const secret of ['key-of-alpha', 'key-of-beta', 'token-of-metrics', rig().dataDir, process.cwd()]) {
+        expect(text).not.toContain(secret);
+      }
+    }
+  });
+});
+
+describe('to a caller', () => {
+  test('capabilities says what it can run, in what, and up to which bounds', async () => {
+    const capabilities = await rig().alpha.client.capabilities();
+    expect(Object.keys(capabilities).sort()).toEqual([
+      'artifacts',
+      'concurrent_mem_mb_max',
+      'features',
+      'isolation_class',
+      'languages',
+      'limits',
+      'runtime_packs',
+      'signer',
+      'version',
+    ]);
+    expect(capabilities).toMatchObject({
+      languages: ['python', 'node', 'bash'],
+      isolation_class: 'linux-shared-kernel',
+      limits: { defaults: LIMIT_DEFAULTS, ceilings: LIMIT_CEILINGS },
+      artifacts: { max_files: 32, max_file_bytes: 2 * 1024 * 1024, max_total_bytes: 4 * 1024 * 1024 },
+    });
+    expect(capabilities.concurrent_mem_mb_max).toBeGreaterThanOrEqual(LIMIT_CEILINGS.mem_mb);
+    for (const { name, version, languages, digest } of capabilities.runtime_packs) {
+      expect([name, version, languages.length > 0, digest]).toEqual([
+        expect.any(String) as unknown,
+        expect.any(String) as unknown,
+        true,
+        expect.stringMatching(/^[0-9a-f]{64}$/) as unknown,
+      ]);
+    }
+  });
+
+  test('whoami says who calls, without the key', async () => {
+    const { json, text } = await rig().request('/v1/whoami');
+    expect(json).toEqual({
+      tenant: 'alpha',
+      principal: expect.any(String) as unknown,
+      auth_method: 'legacy',
+      credential_id: expect.any(String) as unknown,
+      scopes: [...SCOPES],
+      expires_at: null,
+    });
+    expect(text).not.toContain('key-of-alpha');
+    expect((await rig().beta.client.whoami()).tenant).toBe('beta');
+  });
+});

@@ -1,0 +1,66 @@
+/** Spec § Other bodies: GET /v1/status says how the service stands, as it stands. */
+import { describe, expect, test } from 'vitest';
+import { Rig, useRig } from '../rig/rig.ts';
+
+/** Facts that other work of the host may hold up. */
+const soon = { timeout: 10_000 };
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
+
+describe('status', () => {
+  const rig = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '9' });
+  const status = () => rig().alpha.client.status();
+
+  test('has the members of the contract, and of an idle service', async () => {
+    expect(await status()).toEqual({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
+      uptime_seconds: expect.any(Number) as unknown,
+      queue: { depth: 0, capacity: 9, oldest_age_ms: null },
+      running: 0,
+      draining: false,
+      signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
+      provider: { backend: 'subprocess', isolation_class: 'none', ready: true },
+    });
+    const { uptime_seconds } = await status();
+    expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
+  });
+
+  test('counts what waits and runs, of every tenant, and since when', async () => {
+    const { alpha, beta } = rig();
+    const running = await alpha.client.submit(sleeper);
+    for await (const { kind } of alpha.client.follow(running.job_id)) if (kind === 'stdout') break;
+    const queued = [await alpha.client.submit(sleeper), await beta.client.submit(sleeper)];
+    const { queue, running: count } = await status();
+    expect([queue.depth, queue.capacity, count]).toEqual([2, 9, 1]);
+    const age = queue.oldest_age_ms ?? -1;
+    expect(age).toBeGreaterThanOrEqual(0);
+    await expect.poll(async () => (await status()).queue.oldest_age_ms, soon).toBeGreaterThan(age);
+    // The younger one waits on: its age is what is told then.
+    await alpha.client.cancel(queued[0]?.job_id ?? '');
+    expect((await status()).queue.depth).toBe(1);
+    await beta.client.cancel(queued[1]?.job_id ?? '');
+    await alpha.client.cancel(running.job_id);
+    await expect.poll(async () => (await status()).running, soon).toBe(0);
+    expect((await status()).queue).toEqual({ depth: 0, capacity: 9, oldest_age_ms: null });
+  });
+});
+
+test('a service that is stopping says so as long as it answers, and is not ready', async () => {
+  const rig = await Rig.start({ provider: 'subprocess', concurrency: '1', 'drain-seconds': '60' });
+  const { client } = rig.alpha;
+  const { job_id } = await client.submit({
+    language: 'bash',
+    code: 'echo started; sleep 300',
+    limits: { wall_seconds: 300 },
+  });
+  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+  const stopped = rig.stop();
+  expect(await client.status()).toMatchObject({ status: 'draining', draining: true, running: 1 });
+  const readiness = await rig.request('/readyz', { key: null });
+  expect([readiness.status, readiness.json.status, readiness.json.checks.accepting]).toEqual([503, 'unready', false]);
+  expect((await rig.request('/healthz', { key: null })).status).toBe(200);
+  const refused = await rig.post({ language: 'bash', code: 'true' });
+  expect([refused.status, refused.json.error.code]).toEqual([503, 'shutting_down']);
+  await client.cancel(job_id);
+  expect(await stopped).toEqual([]);
+});

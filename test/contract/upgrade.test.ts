@@ -1,0 +1,195 @@
+/** Spec § Versioning 3–6, § Events 7, § Job detail: what an older version left is served, run, ended and attested by this one. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createServiceClient, type ServiceClient } from '@svc/client';
+import { JobDetail, type JobEvent } from '@svc/protocol';
+import { Check, Errors } from 'typebox/value';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Rig } from '../rig/rig.ts';
+
+const fixtures = join(import.meta.dirname, '../../packages/server/src/store/migrations/fixtures');
+const verifier = join(import.meta.dirname, '../../packages/verifier/bin/service-verify.mjs');
+const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
+const patient = { timeout: 30_000 };
+
+/** Every job of the stored ledger of v0.3, and how it is to end. */
+const ENDED = {
+  acme: ['job_09', 'job_01', 'job_f0c1', 'job_a1b2', 'job_c3d4', 'job_d4e5', 'job_e5f6'],
+  umbrella: ['job_02', 'job_b2c3'],
+};
+const WAITED = ['job_zz', 'job_07aa'];
+const RAN = ['job_04', 'job_00bb'];
+const every = [
+  ...[...ENDED.acme, ...WAITED, ...RAN].map((job) => ['acme', job] as const),
+  ...ENDED.umbrella.map((job) => ['umbrella', job] as const),
+];
+
+let rig: Rig;
+const clients = new Map<string, ServiceClient>();
+const clientOf = (tenant: string) => clients.get(tenant) as ServiceClient;
+const eventsOf = (tenant: string, job_id: string): Promise<JobEvent[]> =>
+  Array.fromAsync(clientOf(tenant).events(job_id, { limit: 1000 }));
+
+beforeAll(async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
+  copyFileSync(join(fixtures, 'v0.3.db'), join(dataDir, 'svc.db'));
+  rig = await Rig.start(settings, dataDir);
+  for (const tenant of ['acme', 'umbrella']) {
+    clients.set(tenant, createServiceClient({ baseUrl: rig.service.url, apiKey: `key-of-${tenant}` }));
+  }
+  for (const job of WAITED) await clientOf('acme').waitForResult(job);
+});
+const evidence = mkdtempSync(join(tmpdir(), 'svc-evidence-'));
+afterAll(async () => {
+  rmSync(evidence, { recursive: true });
+  expect(await rig.stop()).toEqual([]);
+});
+
+describe('after an upgrade', () => {
+  test.each(every)('the detail of %s’s %s fits the contract', async (tenant, job_id) => {
+    const detail: unknown = await clientOf(tenant).detail(job_id);
+    expect([...Errors(JobDetail, detail)]).toEqual([]);
+    expect(Check(JobDetail, detail)).toBe(true);
+  });
+
+  test.each(ENDED.acme)('nothing is said of how %s ran, which nobody recorded (Spec § Job detail)', async (job_id) => {
+    expect(await clientOf('acme').detail(job_id)).toMatchObject({
+      effective_spec: null,
+      backend: null,
+      bootstrap_ready: null,
+      networking: null,
+      limit_enforcement: null,
+    });
+  });
+
+  test('events of v0.1 are served with hash version 0, and none of them is called complete (Spec § Events 7)', async () => {
+    for (const event of await eventsOf('acme', 'job_09')) {
+      expect(event).toMatchObject({ hash_version: 0, prev_hash: null, event_hash: null });
+    }
+    expect((await clientOf('acme').detail('job_09')).receipt?.event_chain).toMatchObject({ complete: false, count: 0 });
+    expect(await clientOf('acme').result('job_09')).toMatchObject({ stdout: 'first\n', stderr: 'é\n', exit_code: 0 });
+  });
+
+  test('jobs that waited run, with the defaults for limits that were not recorded', async () => {
+    const plain = await clientOf('acme').detail('job_zz');
+    expect(plain).toMatchObject({ status: 'succeeded', requested_spec: { limits: {} } });
+    expect(plain.effective_spec?.limits).toMatchObject({ wall_seconds: 10, mem_mb: 256 });
+    expect((await clientOf('acme').result('job_zz')).stdout).toBe('after the upgrade\n');
+    const whole = await clientOf('acme').result('job_07aa');
+    expect(whole).toMatchObject({ status: 'succeeded', stdout: 'hé\n' });
+    expect(whole.artifacts).toMatchObject([{ path: 'output/b', content_base64: 'YQ==' }]);
+    expect((await clientOf('acme').detail('job_07aa')).effective_spec?.limits).toMatchObject({ cpu_seconds: 2 });
+  });
+
+  test('a chain goes on behind events of v0.1, and says that it is not complete', async () => {
+    const events = await eventsOf('acme', 'job_zz');
+    expect(events.map(({ seq, hash_version }) => [seq, hash_version])).toEqual([
+      [1, 0],
+      [2, 1],
+      [3, 1],
+      [4, 1],
+    ]);
+    expect(events[1]?.prev_hash).toBe('0'.repeat(64));
+    const { receipt } = await clientOf('acme').detail('job_zz');
+    expect(receipt?.event_chain).toMatchObject({ count: 3, head: events[3]?.event_hash, complete: false });
+    expect((await clientOf('acme').detail('job_07aa')).receipt?.event_chain.complete).toBe(true);
+  });
+
+  test.each(RAN)('%s, which ran when the older service stopped, ends as server_restarted', async (job_id) => {
+    expect(await clientOf('acme').detail(job_id)).toMatchObject({
+      status: 'error',
+      terminal_reason: 'server_restarted',
+      receipt: { terminal_reason: 'server_restarted' },
+    });
+  });
+
+  test('jobs are listed by the time they came, in pages, and no other tenant sees them', async () => {
+    const pages = await Array.fromAsync(clientOf('acme').listAll({ limit: 2 }));
+    expect(pages.map((item) => item.job_id)).toEqual([
+      'job_00bb',
+      'job_07aa',
+      'job_e5f6',
+      'job_d4e5',
+      'job_c3d4',
+      'job_a1b2',
+      'job_f0c1',
+      'job_04',
+      'job_zz',
+      'job_01',
+      'job_09',
+    ]);
+    await expect(clientOf('umbrella').detail('job_09')).rejects.toMatchObject({ code: 'job_not_found' });
+  });
+});
+
+describe('every job that ended is attested after an upgrade', () => {
+  test('receipts of v0.3 are embedded unchanged, the tenant is that of the row (Spec § Result artifact)', async () => {
+    using stored = new DatabaseSync(join(fixtures, 'v0.3.db'), { readOnly: true });
+    const row = stored.prepare("select receipt_json from receipts where job_id = 'job_b2c3'").get();
+    const receipt: unknown = JSON.parse(String(row?.['receipt_json']));
+    await attested('umbrella', 'job_b2c3');
+    const { bytes } = await clientOf('umbrella').attestation('job_b2c3');
+    const { payload } = JSON.parse(Buffer.from(bytes).toString()) as { payload: string };
+    const { predicate } = JSON.parse(Buffer.from(payload, 'base64').toString());
+    expect(predicate).toMatchObject({ tenant: 'umbrella', receipt });
+    expect(predicate.receipt).toEqual(receipt);
+    expect(predicate.receipt).not.toHaveProperty('tenant');
+    const result = await clientOf('umbrella').resultArtifact('job_b2c3');
+    expect(JSON.parse(Buffer.from(result.bytes).toString())).toMatchObject({
+      tenant: 'umbrella',
+      stdout: 'job_b2c3\n',
+    });
+  });
+
+  test.each(every)('the offline verifier accepts %s’s %s, and its history', async (tenant, job_id) => {
+    await attested(tenant, job_id);
+    const put = (name: string, content: Uint8Array | string) => {
+      const path = join(evidence, `${job_id}-${name}`);
+      writeFileSync(path, content);
+      return path;
+    };
+    const envelope = put('envelope', (await clientOf(tenant).attestation(job_id)).bytes);
+    const subject = put('subject', (await clientOf(tenant).resultArtifact(job_id)).bytes);
+    const key = put('key.pem', (await clientOf(tenant).publicKey()).public_key_pem);
+    const of = ['--envelope', envelope, '--subject', subject, '--public-key', key, '--tenant', tenant];
+    const media = ['--media-type', 'application/vnd.svc.execution-result.v1+json'];
+    const told = verify('verify', ...of, '--subject-name', `svc://jobs/${job_id}/result`, ...media);
+    expect(told).toMatchObject({ code: 0 });
+    const history = put(
+      'events.ndjson',
+      (await eventsOf(tenant, job_id)).map((event) => JSON.stringify(event)).join('\n'),
+    );
+    const receipt = put('receipt.json', JSON.stringify((await clientOf(tenant).detail(job_id)).receipt));
+    expect(verify('chain', '--receipt', receipt, history)).toMatchObject({ code: 0 });
+  });
+
+  test('an attestation of a key that this service never had is withdrawn and made again', async () => {
+    await attested('acme', 'job_a1b2');
+    const { key_id } = await clientOf('acme').publicKey();
+    expect((await clientOf('acme').detail('job_a1b2')).attestation).toMatchObject({ key_id, tenant: 'acme' });
+  });
+});
+
+/** Waits until the bytes are served; what is stored and not of this service is withdrawn by asking for it. */
+async function attested(tenant: string, job_id: string): Promise<void> {
+  const served = async () => (await fetchPart(tenant, job_id)).status;
+  await expect.poll(served, patient).toBe(200);
+}
+
+function fetchPart(tenant: string, job_id: string): Promise<Response> {
+  const headers = { authorization: `Bearer key-of-${tenant}` };
+  return fetch(`${rig.service.url}/v1/jobs/${job_id}/attestation`, { headers });
+}
+
+function verify(...words: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [verifier, ...words], { encoding: 'utf8' });
+  return { code: status, stdout, stderr };
+}
+
+test('the older ledger stays beside the upgraded one', () => {
+  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-ledger'));
+  expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
+});

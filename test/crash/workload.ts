@@ -1,0 +1,90 @@
+/**
+ * Clients that keep submitting while the service is being killed, and remember every promise it made: a job that was
+ * acknowledged, and a key whose answer was lost.
+ */
+import { createServiceClient, type ServiceClient, ServiceFailure } from '@svc/client';
+import type { JobSubmission } from '@svc/protocol';
+
+/** What was promised of one job, and what it must have written if it ran to its end. */
+export interface Promised {
+  readonly idempotencyKey: string;
+  readonly submission: JobSubmission;
+  readonly stdout: string;
+  readonly exitCode: number;
+  /** Null where the answer was lost: the job may or may not exist, but not twice. */
+  job_id: string | null;
+}
+
+/** A client that never tries again by itself, so that what is lost is seen to be lost. */
+export function crashClient(url: string): ServiceClient {
+  return createServiceClient({
+    baseUrl: url,
+    apiKey: 'key-of-crash',
+    retry: { attemptsMax: 1 },
+    timeoutMilliseconds: 20_000,
+  });
+}
+
+export class Workload {
+  readonly promises: Promised[] = [];
+  readonly #random: () => number;
+  #made = 0;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  /** Submits from several clients at once, a few jobs each, and stops early when the service is gone. */
+  async run(
+    url: string,
+    { clients, jobsEach }: { readonly clients: number; readonly jobsEach: number },
+  ): Promise<void> {
+    const client = crashClient(url);
+    await Promise.all(Array.from({ length: clients }, () => this.#submitUntilGone(client, jobsEach)));
+  }
+
+  /** Repeats every submission whose answer was lost: the same key stands for the same job, or for a first one. */
+  async settle(url: string): Promise<void> {
+    const client = crashClient(url);
+    for (const promised of this.promises.filter(({ job_id }) => job_id === null)) {
+      const { job_id } = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
+      promised.job_id = job_id;
+    }
+  }
+
+  async #submitUntilGone(client: ServiceClient, jobs: number): Promise<void> {
+    for (let count = 0; count < jobs; count++) {
+      const promised = this.#next();
+      this.promises.push(promised);
+      try {
+        const { job_id } = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
+        promised.job_id = job_id;
+      } catch (error) {
+        if (error instanceof ServiceFailure && error.code !== 'shutting_down') throw error;
+        return;
+      }
+    }
+  }
+
+  #next(): Promised {
+    const number = this.#made++;
+    const idempotencyKey = `crash-${number}`;
+    const lines = 1 + Math.floor(this.#random() * 40);
+    const pause = this.#random() < 0.3 ? (this.#random() * 0.2).toFixed(3) : '0';
+    const exitCode = this.#random() < 0.2 ? 3 : 0;
+    const code = `echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
+    const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;
+    return { idempotencyKey, submission: { language: 'bash', code }, stdout, exitCode, job_id: null };
+  }
+}
+
+/** Repeatable numbers in [0, 1) from a seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

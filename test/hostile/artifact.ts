@@ -1,0 +1,273 @@
+/** What a program can do with the files that the service gives it and takes from it. */
+import assert from 'node:assert/strict';
+import { execFile as execFileWithCallback } from 'node:child_process';
+import { chmodSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { fileBytesMax, filesTotalBytesMax } from '@svc/protocol';
+import type { Attack, HostileCase, Seen } from './hostile-case.ts';
+import { answersOf, assertExited } from './seen.ts';
+
+const execFile = promisify(execFileWithCallback);
+const COLLECTOR = fileURLToPath(import.meta.resolve('./collect-outputs.ts'));
+const LINKS = ['absolute', 'relative', 'process', 'loop', 'dangling', 'beside', 'linked/inside', 'outside/passwd'];
+const NO_FILES = ['directory', 'fifo0', 'fifo1', 'fifo2', 'fifo3', 'fifo4', 'fifo5', 'fifo6', 'fifo7', 'socket'];
+const PLAIN = ['plain', 'unreadable', 'closed/inside', 'setuid'];
+const NAMED = [...LINKS, ...NO_FILES, ...PLAIN, 'first', 'second', 'hole', 'missing', 'plain/below', 'real/inside'];
+
+const SPECIAL: Attack = {
+  program: 'outputs-special.py',
+  outputs: NAMED.map((name) => `output/${name}`),
+  runs: 'once',
+};
+
+/** Sizes of outputs by name, and the violations that must come of them: none for the others. */
+const SIZES = {
+  one: { exact: fileBytesMax, less: fileBytesMax - 1, over: fileBytesMax + 1 },
+  sum: { a: fileBytesMax, b: fileBytesMax - 1, c: 1, d: 1, empty: 0 },
+  sparse: { sparse15: 15 * 1024 * 1024, sparse1: 1024 * 1024, after: 10 },
+} as const;
+
+export const artifactCases: readonly HostileCase[] = [
+  {
+    id: 'ART-01',
+    title: 'no output that is a symbolic link, or lies behind one, is ever followed',
+    holds: 'outputs are opened one name at a time from a held directory, without following links, after all is dead',
+    attack: SPECIAL,
+    expect(seen) {
+      assertExited(seen);
+      assert.deepEqual(violationsOf(seen, LINKS), Array(LINKS.length).fill('output_path'));
+      assert.deepEqual(artifactsOf(seen, LINKS), []);
+    },
+  },
+  {
+    id: 'ART-01',
+    title: 'a link to the root in place of the output directory leads nowhere',
+    holds: 'the directory itself is opened without following links',
+    attack: { program: 'output-swapped.py', outputs: ['output/etc/passwd', 'output/work/main.py'] },
+    expect(seen) {
+      assertExited(seen);
+      assert.deepEqual(seen.artifacts, []);
+      assert.deepEqual(
+        seen.violations.map(({ type }) => type),
+        ['output_path', 'output_path'],
+      );
+    },
+  },
+  {
+    id: 'ART-03',
+    title: 'FIFOs, sockets and directories are refused without waiting for anybody',
+    holds: 'opened without blocking, and looked at before they are read',
+    accepted: {
+      gvisor: 'FIFOs and sockets stay in gVisor’s own kernel: on the host there is nothing, and they are missing',
+    },
+    attack: SPECIAL,
+    expect(seen, { hostileClass }) {
+      const expected = NO_FILES.map((name) =>
+        hostileClass === 'namespace' || name === 'directory' ? 'output_kind' : 'output_missing',
+      );
+      assert.deepEqual(violationsOf(seen, NO_FILES), expected);
+      assert.deepEqual(artifactsOf(seen, NO_FILES), []);
+    },
+  },
+  {
+    id: 'ART-04',
+    title: 'a grandchild that keeps swapping a file and a link wins nothing',
+    holds: 'outputs are read when nothing of the job is alive',
+    async scenario(target) {
+      const tries = Array.from(
+        { length: RACES[target.hostileClass] },
+        (): Attack => ({
+          program: 'rename-race.py',
+          outputs: ['output/kept', 'output/raced'],
+        }),
+      );
+      for (const { ending, artifacts } of await target.attackAll(tries)) {
+        assert.deepEqual(ending, { kind: 'exited', exit_code: 0 });
+        const wrong = artifacts.filter(({ content }) => !['right', ''].includes(Buffer.from(content).toString()));
+        assert.deepEqual(wrong, []);
+        assert.equal(Buffer.from(artifacts[0]?.content ?? []).toString(), 'right');
+      }
+    },
+  },
+  {
+    id: 'ART-05',
+    title: 'a file of 2 MiB is taken and one of a byte more is not, and the sum of 4 MiB holds in the same way',
+    holds: 'sizes are looked at before anything is read',
+    async scenario(target) {
+      const one = await target.attack(sized(SIZES.one));
+      assert.deepEqual(namesOf(one), ['exact', 'less']);
+      assert.deepEqual(
+        one.violations.map(({ type, path, observed }) => ({ type, path, observed })),
+        [{ type: 'output_size', path: 'output/over', observed: fileBytesMax + 1 }],
+      );
+      const sum = await target.attack(sized(SIZES.sum));
+      assert.deepEqual(namesOf(sum), ['a', 'b', 'c', 'empty']);
+      assert.equal(
+        sum.artifacts.reduce((total, { size_bytes }) => total + size_bytes, 0),
+        filesTotalBytesMax,
+      );
+      assert.deepEqual(
+        sum.violations.map(({ type, path }) => ({ type, path })),
+        [{ type: 'output_size', path: 'output/d' }],
+      );
+    },
+  },
+  {
+    id: 'ART-05',
+    title: 'sparse outputs are refused, large or small, and the others still come back',
+    holds: 'a file of which less is there than it says is not read',
+    attack: sized(SIZES.sparse),
+    expect(seen) {
+      assertExited(seen);
+      assert.deepEqual(namesOf(seen), ['after']);
+      assert.deepEqual(
+        seen.violations.map(({ type, path }) => ({ type, path })),
+        [
+          { type: 'output_size', path: 'output/sparse15' },
+          { type: 'output_kind', path: 'output/sparse1' },
+        ],
+      );
+    },
+  },
+  {
+    id: 'ART-06',
+    title: 'hard links are refused by both names, and none can be made to what is not the job’s',
+    holds: 'the number of names of a file is looked at; inputs and system are other file systems',
+    attack: SPECIAL,
+    expect(seen) {
+      assert.deepEqual(violationsOf(seen, ['first', 'second']), ['output_kind', 'output_kind']);
+    },
+  },
+  {
+    id: 'ART-09',
+    title: 'directories deeper than any path can name hinder nobody, and are gone afterwards',
+    holds: 'the file system is unmounted, not emptied',
+    async scenario(target) {
+      const running = await target.start({ program: 'deep-path.py', outputs: ['output/none'] });
+      const seen = await running.seen;
+      assertExited(seen);
+      assert.equal(seen.stdout, 'dug\n');
+      assert.deepEqual(
+        seen.violations.map(({ type }) => type),
+        ['output_missing'],
+      );
+    },
+  },
+  {
+    id: 'ART-10',
+    title: 'outputs that nobody may read, or in a directory that nobody may enter, still come back',
+    holds: 'the service reads as root what is certainly a plain file of the job',
+    attack: SPECIAL,
+    expect(seen) {
+      assert.deepEqual(artifactsOf(seen, ['unreadable', 'closed/inside']), ['unreadable', 'inside']);
+    },
+  },
+  {
+    id: 'ART-11',
+    title: 'of an output its content is taken and nothing else: no mode, no owner, no attribute',
+    holds: 'artifacts are bytes in the store',
+    attack: SPECIAL,
+    expect(seen) {
+      const artifact = seen.artifacts.find(({ path }) => path === 'output/setuid');
+      assert.deepEqual(Object.keys(artifact ?? {}).toSorted(), ['content', 'path', 'sha256', 'size_bytes']);
+    },
+  },
+  {
+    id: 'ART-15',
+    title:
+      'while outputs are collected nothing is written, chmodded, chowned, removed or made, whatever a program left',
+    holds: 'the collector opens and reads; what a job wrote is unmounted, not removed',
+    async scenario() {
+      const { directory, outputs } = plantOutputs();
+      try {
+        const readOnly = ['--permission', '--allow-fs-read=*', COLLECTOR];
+        const { stdout } = await execFile(process.execPath, [...readOnly, directory, ...outputs]);
+        assert.deepEqual(JSON.parse(stdout), { artifacts: 1, violations: 4, written: 'ERR_ACCESS_DENIED' });
+      } finally {
+        rmSync(directory, { recursive: true });
+      }
+    },
+  },
+  {
+    id: 'ART-16',
+    title: 'what the service wrote into a workspace is all there before the program runs, and nothing comes after',
+    holds: 'files are written when a program is handed over; nothing opens the workspace for writing later',
+    attack: { program: 'watch-workspace.py', files: [{ path: 'input/given', content: Buffer.from('given') }] },
+    expect(seen) {
+      assertExited(seen);
+      const { first, last } = answersOf<{ first: object; last: object }>(seen);
+      assert.deepEqual(first, last);
+      assert.deepEqual(Object.keys(first).toSorted(), ['input', 'input/given', 'main.py', 'output']);
+    },
+  },
+  {
+    id: 'ART-13',
+    title: 'inputs cannot be changed, removed, renamed, replaced or added to',
+    holds: 'a read-only mount',
+    attack: { program: 'overwrite-inputs.py', files: [{ path: 'input/given', content: Buffer.from('given') }] },
+    expect(seen) {
+      assertExited(seen);
+      const { content, ...answers } = answersOf<Record<string, string>>(seen);
+      assert.equal(content, 'given');
+      assert.deepEqual(
+        Object.entries(answers).filter(([, answer]) => !/^(EROFS|EACCES|EPERM|EBUSY)$/.test(answer)),
+        [],
+      );
+    },
+  },
+  {
+    id: 'ART-14',
+    title: 'an output that was not written is a violation that names it, and changes nothing else',
+    holds: 'each output is looked at for itself',
+    attack: SPECIAL,
+    expect(seen) {
+      assertExited(seen);
+      assert.deepEqual(violationsOf(seen, ['missing', 'plain/below']), ['output_missing', 'output_path']);
+      assert.deepEqual(artifactsOf(seen, ['plain', 'real/inside']), ['plain', 'inside']);
+    },
+  },
+];
+
+/** What a program may leave, in a directory of this host, for the collector alone. */
+function plantOutputs(): { directory: string; outputs: string[] } {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-outputs-'));
+  const output = join(directory, 'output');
+  mkdirSync(join(output, 'closed'), { recursive: true });
+  writeFileSync(join(output, 'plain'), 'plain', { mode: 0 });
+  writeFileSync(join(output, 'closed/inside'), 'inside');
+  chmodSync(join(output, 'closed'), 0);
+  symlinkSync('/etc', join(output, 'outside'));
+  linkSync(join(output, 'plain'), join(output, 'second'));
+  const names = ['plain', 'closed/inside', 'outside/passwd', 'second', 'missing'];
+  return { directory, outputs: names.map((name) => `output/${name}`) };
+}
+
+/** How often the swap is raced. */
+const RACES = { namespace: 60, gvisor: 12 } as const;
+
+function sized(sizes: Readonly<Record<string, number>>): Attack {
+  return {
+    program: 'output-sizes.py',
+    values: { SIZES: JSON.stringify(sizes) },
+    outputs: Object.keys(sizes).map((name) => `output/${name}`),
+  };
+}
+
+function namesOf(seen: Seen): string[] {
+  return seen.artifacts.map(({ path }) => path.slice('output/'.length));
+}
+
+/** The violation's type for each of these outputs; `none` where there is none. */
+function violationsOf(seen: Seen, names: readonly string[]): string[] {
+  return names.map((name) => seen.violations.find(({ path }) => path === `output/${name}`)?.type ?? 'none');
+}
+
+function artifactsOf(seen: Seen, names: readonly string[]): string[] {
+  const wanted = names.map((name) => `output/${name}`);
+  return seen.artifacts
+    .filter(({ path }) => wanted.includes(path))
+    .map(({ content }) => Buffer.from(content).toString());
+}

@@ -1,0 +1,22 @@
+/**
+ * Collects outputs of a workspace as the service does, in a process that Node lets read and nothing else: any call that
+ * would change a file system throws. Prints what was collected, and what happened to a write that was tried as well.
+ */
+import { writeFileSync } from 'node:fs';
+import { Workspace } from '../../packages/server/src/sandbox/workspace.ts';
+
+const [directory = '', ...outputs] = process.argv.slice(2);
+using workspace = new Workspace(directory);
+const { artifacts, violations } = workspace.collect(outputs);
+process.stdout.write(
+  JSON.stringify({ artifacts: artifacts.length, violations: violations.length, written: tryWriting() }),
+);
+
+function tryWriting(): string {
+  try {
+    writeFileSync(`${directory}/written`, '');
+    return 'written';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'refused';
+  }
+}

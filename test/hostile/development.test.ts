@@ -1,0 +1,61 @@
+/** The development subprocess isolates nothing; what it still owes a host is tried here. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
+import type { Collection, Provider } from '../../packages/server/src/sandbox/sandbox.ts';
+import type { Attack } from './hostile-case.ts';
+import { programOf, WORK_BYTES } from './target.ts';
+
+describe('the development subprocess', () => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-hostile-development-'));
+  let provider: Provider;
+
+  beforeAll(async () => {
+    process.env['SECRET_HOST_ENV'] = 'planted-for-development';
+    const options = { packsDirectory: null, workBytes: WORK_BYTES, hostPostureSha256: null };
+    ({ provider } = await openProvider({ choice: 'subprocess', dataDirectory, ...options }));
+  });
+  afterAll(async () => {
+    await provider[Symbol.asyncDispose]();
+    rmSync(dataDirectory, { recursive: true });
+  });
+
+  async function attack(given: Attack): Promise<Collection & { readonly stdout: string }> {
+    const program = programOf(given);
+    await using sandbox = await provider.prepare({ language: program.language, runtime: null });
+    await sandbox.handOver(program);
+    let stdout = '';
+    sandbox.release((stream, records) => {
+      if (stream === 'stdout') for (const { text, partial } of records) stdout += partial ? text : `${text}\n`;
+    });
+    return { ...(await sandbox.collect()), stdout };
+  }
+
+  test('ESC-02: nothing of the service’s environment reaches a program', async () => {
+    for (const program of ['environment.cjs', 'environment.sh']) {
+      const { stdout } = await attack({ program });
+      expect(stdout).not.toContain('planted-for-development');
+      expect(Object.keys((JSON.parse(stdout) as { own: object }).own)).not.toContain('SECRET_HOST_ENV');
+    }
+  });
+
+  test('ESC-12: a program that is traced and stops is not taken for one that ended well', async () => {
+    const { ending, stdout } = await attack({ program: 'traceme.py', limits: { wall_seconds: 5 } });
+    expect([ending, stdout]).toEqual([{ kind: 'signaled', signal: 'SIGKILL' }, 'traced\n']);
+  });
+
+  test('RES-15: a daemon that left the group and closed everything holds up no result', async () => {
+    const { ending, stdout } = await attack({ program: 'short-daemon.py' });
+    expect([ending, stdout]).toEqual([{ kind: 'exited', exit_code: 0 }, 'left one\n']);
+  });
+
+  test('ART-01, ART-03, ART-06: links, FIFOs, sockets and hard links are no outputs', async () => {
+    const names = ['absolute', 'process', 'loop', 'outside/passwd', 'fifo0', 'socket', 'directory', 'first', 'second'];
+    const outputs = [...names, 'real'].map((name) => `output/${name}`);
+    const { artifacts, violations } = await attack({ program: 'outputs-here.py', outputs });
+    expect(artifacts.map(({ path }) => path)).toEqual(['output/real']);
+    expect(violations.map(({ path }) => path)).toEqual(names.map((name) => `output/${name}`));
+  });
+});

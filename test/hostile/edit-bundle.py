@@ -1,0 +1,25 @@
+# Stands between `stage.pl` and a runtime: changes the bundle's config.json as a JSON list of edits says, then becomes the
+# runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, or {"mount": place, "without": [option…]}.
+import json
+import os
+import sys
+
+config_path, edits, command = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
+with open(config_path) as file:
+    config = json.load(file)
+for edit in edits:
+    if "mount" in edit:
+        mount = next(mount for mount in config["mounts"] if mount["destination"] == edit["mount"])
+        mount["options"] = [option for option in mount["options"] if option not in edit["without"]]
+        continue
+    *way, last = edit.get("set") or edit["drop"]
+    place = config
+    for step in way:
+        place = place[step]
+    if "set" in edit:
+        place[last] = edit["to"]
+    else:
+        del place[last]
+with open(config_path, "w") as file:
+    json.dump(config, file)
+os.execv(command[0], command)

@@ -1,0 +1,351 @@
+/** What happens where a cell cannot be made as it must be: nothing runs, nothing is claimed, nothing is left. */
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { CellOptions } from '../../packages/server/src/sandbox/oci/cell-options.ts';
+import { unreadyPosture } from '../../packages/server/src/sandbox/sandbox.ts';
+import { type BundleEdit, FaultBench, withEdits } from './fault-bench.ts';
+import { HOSTILE_CLASSES, type HostileCase, type HostileClass } from './hostile-case.ts';
+import { doSeparately, type SeparateHost } from './separate-service.ts';
+import { programOf } from './target.ts';
+
+/** One step of a bootstrap, made to fail. */
+interface Fault {
+  readonly title: string;
+  /** What fails between the start of a process and its end is told as either, by whichever is noticed first. */
+  readonly step: 'directory' | 'cgroup' | 'bootstrap';
+  /** What an operator reads of it. */
+  readonly says?: RegExp;
+  readonly change: (options: CellOptions, bench: FaultBench) => CellOptions;
+}
+
+const replaced =
+  (file: string, content: string): Fault['change'] =>
+  (options, bench) => {
+    const programs = bench.copyOfPrograms();
+    writeFileSync(join(programs, file), content);
+    return { ...options, programs: join(programs, 'oci'), readyMilliseconds: 1000 };
+  };
+const edited =
+  (...edits: readonly BundleEdit[]): Fault['change'] =>
+  (options) => ({ ...options, runtime: withEdits(options.runtime, edits) });
+
+const FAULTS: readonly Fault[] = [
+  {
+    title: 'its directory cannot be made',
+    step: 'directory',
+    change(options) {
+      mkdirSync(dirname(options.directory), { recursive: true });
+      writeFileSync(options.directory, '');
+      return options;
+    },
+  },
+  {
+    title: 'its bundle cannot be written',
+    step: 'directory',
+    change(options) {
+      mkdirSync(join(options.directory, 'config.json'), { recursive: true });
+      return options;
+    },
+  },
+  {
+    title: 'its group refuses a limit',
+    step: 'cgroup',
+    change(options) {
+      const { group } = options;
+      const refuse = (): never => {
+        throw new Error('EACCES: permission denied');
+      };
+      return {
+        ...options,
+        group: Object.assign(Object.create(group) as typeof group, bound(group), { limit: refuse }),
+      };
+    },
+  },
+  {
+    title: 'its group cannot be joined',
+    step: 'bootstrap',
+    says: /cannot open .*no-such-group/,
+    change(options) {
+      const { group } = options;
+      const joinFiles = ['/proc/self/no-such-group/cgroup.procs'];
+      return { ...options, group: Object.assign(Object.create(group) as typeof group, bound(group), { joinFiles }) };
+    },
+  },
+  {
+    title: 'what starts the runtime hangs',
+    step: 'bootstrap',
+    change: replaced('oci/stage.pl', 'sleep 600;\n'),
+  },
+  {
+    title: 'its file system is not mounted',
+    step: 'bootstrap',
+    says: /mount\(tmpfs/,
+    change: (options) => ({ ...options, workBytes: Number.NaN }),
+  },
+  {
+    title: 'the root is not there',
+    step: 'bootstrap',
+    says: /mount\(\/no\/such\/root/,
+    change: (options) => ({ ...options, rootfs: '/no/such/root' }),
+  },
+  {
+    title: 'the root has no place for what is mounted on it',
+    step: 'bootstrap',
+    change(options) {
+      const rootfs = `${options.directory}-empty`;
+      mkdirSync(rootfs, { recursive: true });
+      return { ...options, directory: `${options.directory}-cell`, rootfs };
+    },
+  },
+  {
+    title: 'a tree of the runtime pack is missing',
+    step: 'bootstrap',
+    says: /no\/such\/tree/,
+    change: (options) => ({
+      ...options,
+      pack: { ...options.pack, binds: [{ source: '/no/such/tree', destination: '/usr' }] },
+    }),
+  },
+  {
+    title: 'its users cannot be mapped',
+    step: 'bootstrap',
+    change: edited({ set: ['linux', 'uidMappings', 0, 'hostID'], to: 0xffffffff }),
+  },
+  {
+    title: 'its system call filter cannot be loaded',
+    step: 'bootstrap',
+    change: edited({ set: ['linux', 'seccomp', 'defaultAction'], to: 'SCMP_ACT_NONSENSE' }),
+  },
+  {
+    title: 'process 1 is not there',
+    step: 'bootstrap',
+    change: edited({ set: ['process', 'args', 0], to: '/no/such/init' }),
+  },
+  { title: 'process 1 ends', step: 'bootstrap', change: replaced('oci/guest/init.pl', 'exit 3;\n') },
+  { title: 'process 1 says nothing', step: 'bootstrap', change: replaced('oci/guest/init.pl', 'sleep 600;\n') },
+  {
+    title: 'process 1 says something else',
+    step: 'bootstrap',
+    change: replaced('oci/guest/init.pl', '$| = 1; print "ready 99999999\\n"; sleep 600;\n'),
+  },
+  {
+    title: 'process 1 never stops speaking',
+    step: 'bootstrap',
+    change: replaced('oci/guest/init.pl', 'print "x" x 65536 while 1;\n'),
+  },
+  {
+    title: 'its interpreter is not there',
+    step: 'bootstrap',
+    change: edited({ set: ['process', 'args', 2], to: '/no/such/bash' }),
+  },
+  {
+    title: 'the runtime is not there',
+    step: 'bootstrap',
+    says: /cannot start \/no\/such\/runtime/,
+    change: withCommand(['/no/such/runtime']),
+  },
+  {
+    title: 'the runtime refuses',
+    step: 'bootstrap',
+    change: withCommand(['/bin/sh', '-c', 'echo refused >&2; exit 1']),
+  },
+  { title: 'the runtime ends well without having run', step: 'bootstrap', change: withCommand(['/bin/true']) },
+  { title: 'the runtime hangs', step: 'bootstrap', change: withCommand(['/bin/sleep', '600']) },
+];
+
+function withCommand(command: readonly string[]): Fault['change'] {
+  return (options) => ({
+    ...options,
+    runtime: { ...options.runtime, command: () => command },
+    readyMilliseconds: 1000,
+  });
+}
+
+/** A group's own methods, for an object that takes the place of the group. */
+function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
+  return {
+    joinFiles: group.joinFiles,
+    limit: (limits) => group.limit(limits),
+    kill: () => group.kill(),
+    remove: () => group.remove(),
+    oomKills: () => group.oomKills(),
+    members: () => group.members(),
+  };
+}
+
+/** A protection that is left out of a bundle, and how its absence is named. */
+interface Weakness {
+  readonly title: string;
+  readonly edits: readonly BundleEdit[];
+  readonly missing: RegExp;
+  readonly classes?: readonly HostileClass[];
+}
+
+const OWN = (name: string) => ({ title: `its own ${name} namespace`, missing: new RegExp(`own ${name} namespace`) });
+const WEAKNESSES: readonly Weakness[] = [
+  ...[
+    { ...OWN('net'), at: 1 },
+    { ...OWN('ipc'), at: 2 },
+    { ...OWN('uts'), at: 3, edits: [{ drop: ['hostname'] }] }, // crun demands the one for the other.
+    { ...OWN('cgroup'), at: 5 },
+  ].map(({ at, edits = [], ...weakness }: ReturnType<typeof OWN> & { at: number; edits?: readonly BundleEdit[] }) => ({
+    ...weakness,
+    edits: [...edits, { drop: ['linux', 'namespaces', at] }],
+    classes: ['namespace'] as const,
+  })),
+  { title: 'its system call filter', edits: [{ drop: ['linux', 'seccomp'] }], missing: /a seccomp filter/ },
+  ...['/usr', '/svc/guest'].map((mount) => ({
+    title: `nosuid on ${mount}`,
+    edits: [{ mount, without: ['nosuid'] }],
+    missing: new RegExp(`nosuid on ${mount}`),
+    classes: ['namespace'] as const,
+  })),
+  {
+    title: 'read-only /usr',
+    edits: [{ mount: '/usr', without: ['ro'] }],
+    missing: /ro on \/usr/,
+  },
+  ...['/work', '/tmp', '/dev/shm'].map((mount) => ({
+    title: `noexec on ${mount}`,
+    edits: [{ mount, without: ['noexec'] }],
+    missing: new RegExp(`noexec on ${mount}`),
+    // The file system of /work has the flag on the host already, and crun cannot take it away.
+    classes: mount === '/work' ? (['gvisor'] as const) : HOSTILE_CLASSES,
+  })),
+  {
+    title: 'read-only inputs',
+    edits: [{ mount: '/work/input', without: ['ro'] }],
+    missing: /ro on \/work\/input/,
+  },
+  {
+    title: 'a read-only root',
+    edits: [{ set: ['root', 'readonly'], to: false }],
+    missing: /a read-only root/,
+    // The root is read-only on the host already, and crun cannot make it writable.
+    classes: ['gvisor'],
+  },
+];
+
+/** What a preflight meets instead of a working runtime, and what it says of it. */
+interface Stub {
+  readonly title: string;
+  /** A shell script in place of the runtime; `--version` is answered before it. Null: there is no runtime. */
+  readonly script: string | null;
+  readonly version?: string;
+  readonly problem: RegExp;
+}
+
+const STUBS: readonly Stub[] = [
+  { title: 'is not there', script: null, problem: /is not installed \(Debian, Ubuntu: apt-get install/ },
+  { title: 'fails', script: 'echo no way in >&2; exit 1', problem: /no way in/ },
+  { title: 'ends well without running anything', script: 'exit 0', problem: /ended/ },
+  { title: 'prints what a cell would not', script: 'echo hello; sleep 60', problem: /sent no report/ },
+  { title: 'hangs', script: 'sleep 60', problem: /not ready within/ },
+  {
+    title: 'is older than what was tried',
+    script: 'exit 1',
+    version: 'crun version 0.1\nrunsc version release-20180101.0',
+    problem: /is older than/,
+  },
+  { title: 'hangs when it is asked for its version', script: 'exit 1', version: '$(sleep 60)', problem: /crun|runsc/ },
+];
+
+export const bootstrapCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-16',
+    title: 'a cell that lacks a protection is refused, naming what it lacks',
+    holds: 'the cell is observed before it is handed a program',
+    async scenario(target) {
+      await using bench = await FaultBench.open(target);
+      for (const { title, edits, missing, classes } of WEAKNESSES) {
+        if (classes !== undefined && !classes.includes(target.hostileClass)) continue;
+        const error = await bench.failure(edited(...edits) as (options: CellOptions) => CellOptions);
+        assert.equal(error.step, 'observe', `${title}: ${error.message}`);
+        assert.match(error.message, missing);
+        assert.deepEqual(error.posture, unreadyPosture(error.posture.backend, error.posture.runtime_identity));
+      }
+      assert.deepEqual(bench.left(), []);
+    },
+  },
+  {
+    id: 'ESC-25',
+    title: 'whichever step of a bootstrap fails, nothing runs, nothing is claimed and nothing is left',
+    holds: 'a program is handed over only to a cell that was observed',
+    async scenario(target) {
+      await using bench = await FaultBench.open(target);
+      await (await bench.prepare((options) => options))[Symbol.asyncDispose](); // Without a fault it works.
+      for (const { title, step, says, change } of FAULTS) {
+        const error = await bench.failure((options) => change(options, bench));
+        assert.equal(error.step === 'start' ? 'bootstrap' : error.step, step, `${title}: ${error.message}`);
+        assert.match(error.message, says ?? /./, title);
+        assert.deepEqual(error.posture, unreadyPosture(error.posture.backend, error.posture.runtime_identity), title);
+      }
+      assert.deepEqual(
+        bench.left().filter((name) => !name.endsWith('-empty')),
+        [],
+      );
+    },
+  },
+  {
+    id: 'ESC-25',
+    title: 'a cell that fails when it is handed a program does not run it',
+    holds: 'limits are set and read back, and files written, before a program is let go',
+    async scenario(target) {
+      await using bench = await FaultBench.open(target);
+      const clash = ['input/a', 'input/a/b'].map((path) => ({ path, content: Buffer.from('x') }));
+      const program = { ...programOf({ program: 'wait.sh' }), files: clash };
+      const sandbox = await bench.prepare((options) => options);
+      await assert.rejects(() => sandbox.handOver(program), { name: 'BootstrapError', step: 'files' });
+      let limited = 0;
+      const stubborn = await bench.prepare((options) => ({
+        ...options,
+        group: refusingSecondLimit(options, () => ++limited),
+      }));
+      await assert.rejects(() => stubborn.handOver(programOf({ program: 'wait.sh' })), { step: 'limits' });
+      assert.equal(limited, 2);
+      assert.deepEqual(bench.left(), []);
+    },
+  },
+  ...STUBS.map(
+    (stub): HostileCase => ({
+      id: stub.version === undefined ? 'ESC-31' : 'ESC-30',
+      title: `a runtime that ${stub.title} makes a provider that is not ready, with one clear line, in time`,
+      holds: 'every language is run for real at start, with a deadline',
+      async scenario({ hostileClass }) {
+        const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
+        const answer = (await doSeparately({ kind: 'open', hostileClass }, hostWith(name, stub))) as {
+          ready: boolean;
+          message: string;
+          milliseconds: number;
+        };
+        assert.equal(answer.ready, false);
+        assert.match(answer.message, stub.problem);
+        assert.ok(!answer.message.includes('\n'));
+        assert.ok(answer.milliseconds < 25_000, `${answer.milliseconds} ms`);
+      },
+    }),
+  ),
+];
+
+function refusingSecondLimit({ group }: CellOptions, count: () => number): CellOptions['group'] {
+  const limit: CellOptions['group']['limit'] = (limits) => {
+    if (count() > 1) throw new Error('EACCES: permission denied');
+    return group.limit(limits);
+  };
+  return Object.assign(Object.create(group) as typeof group, bound(group), { limit });
+}
+
+/** A host on which a runtime is replaced, in the view of one process and its children. What it remembers is put aside. */
+function hostWith(name: 'crun' | 'runsc', { script, version }: Stub): SeparateHost {
+  const said = version ?? `${name} version ${name === 'crun' ? '1.8.1' : '0.0~20221219.0'}`;
+  const stub = `#!/bin/sh\n[ "$1" = --version ] && { echo "${said}"; exit; }\n${script}\n`;
+  const mode = script === null ? '644' : '755';
+  return {
+    changes: `
+      mkdir -p /run/svc && mount -t tmpfs tmpfs /run/svc
+      cat > /run/svc/stub <<'STUB'\n${stub}STUB
+      chmod ${mode} /run/svc/stub
+      mount --bind /run/svc/stub "$(command -v ${name})"`,
+  };
+}

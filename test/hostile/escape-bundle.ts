@@ -1,0 +1,168 @@
+/** What a cell is made of: the bundle that is handed to a runtime, and the trees of runtime packs. */
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { LANGUAGES } from '@svc/protocol';
+import * as fc from 'fast-check';
+import { type BundleOptions, bundleConfig } from '../../packages/server/src/sandbox/oci/bundle.ts';
+import { loadPacks } from '../../packages/server/src/sandbox/packs/load-packs.ts';
+import { type PackPlaces, packPlaces } from '../../packages/server/src/sandbox/packs/pack-store.ts';
+import { sealPack } from '../../packages/server/src/sandbox/packs/seal-pack.ts';
+import type { HostileCase, HostileClass } from './hostile-case.ts';
+
+/** The parts of a bundle that are looked at. */
+interface Bundle {
+  readonly process: {
+    readonly args: readonly string[];
+    readonly env: readonly string[];
+    readonly noNewPrivileges: boolean;
+    readonly terminal: boolean;
+    readonly capabilities: Readonly<Record<string, readonly string[]>>;
+  };
+  readonly root: { readonly readonly: boolean };
+  readonly mounts: readonly {
+    readonly source: string;
+    readonly destination: string;
+    readonly type: string;
+    readonly options: readonly string[];
+  }[];
+  readonly linux: {
+    readonly namespaces: readonly { readonly type: string; readonly path?: string }[];
+    readonly uidMappings: readonly { readonly hostID: number }[];
+    readonly seccomp: { readonly defaultAction: string; readonly architectures: readonly string[] };
+  };
+}
+
+const NAMESPACES = ['cgroup', 'ipc', 'mount', 'network', 'pid', 'user', 'uts'];
+/** What process 1 needs to make the job another user and to limit it; the job has none of them. */
+const OF_PROCESS_ONE = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
+
+const optionsFor = (hostileClass: HostileClass): fc.Arbitrary<BundleOptions> =>
+  fc.record({
+    runtime: fc.constant(hostileClass === 'namespace' ? ('crun' as const) : ('runsc' as const)),
+    language: fc.constantFrom(...LANGUAGES),
+    cell: fc.uuid().map((id) => `/run/svc/svc-0123456789ab/cells/${id}/cell`),
+    binds: fc
+      .subarray(['/usr', '/etc', '/etc/alternatives', '/opt/svc/bin/node'])
+      .map((places) => places.map((destination, at) => ({ source: `/run/svc/trees/${at}`, destination }))),
+    environment: fc.subarray(['OPENBLAS_NUM_THREADS=1', 'MPLBACKEND=Agg']),
+    rootUid: fc.integer({ min: 0x70000000, max: 0x7ffffffc }),
+    temporaryBytes: fc.integer({ min: 1, max: 1 << 30 }),
+  });
+
+function lint(config: Bundle, given: BundleOptions): void {
+  const { process: job, root, mounts, linux } = config;
+  assert.deepEqual(
+    { terminal: job.terminal, noNewPrivileges: job.noNewPrivileges, root: root.readonly },
+    { terminal: false, noNewPrivileges: true, root: true },
+  );
+  assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), NAMESPACES);
+  assert.ok(
+    linux.namespaces.every(({ path }) => path === undefined),
+    'a namespace is joined, not made',
+  );
+  assert.ok(
+    linux.uidMappings.every(({ hostID }) => hostID >= 0x70000000),
+    'a user of the host is mapped',
+  );
+  assert.deepEqual([linux.seccomp.defaultAction, linux.seccomp.architectures.length], ['SCMP_ACT_ERRNO', 1]);
+  assert.deepEqual([...(job.capabilities['bounding'] ?? [])].toSorted(), OF_PROCESS_ONE);
+  assert.deepEqual([job.capabilities['inheritable'], job.capabilities['ambient']], [[], []]);
+  assert.deepEqual(job.args.slice(0, 2), ['/usr/bin/perl', '/svc/guest/init.pl']);
+  const binds = mounts.filter(({ type }) => type === 'bind');
+  const writable = binds.filter((mount) => !mount.options.includes('ro'));
+  assert.deepEqual(
+    writable.map(({ source }) => source).toSorted(),
+    ['report', 'work'].map((name) => `${given.cell}/${name}`),
+  );
+  assert.ok(writable.every((mount) => ['nosuid', 'nodev', 'noexec'].every((flag) => mount.options.includes(flag))));
+  assert.ok(binds.every((mount) => ['nosuid', 'nodev'].every((flag) => mount.options.includes(flag))));
+  assert.deepEqual(
+    mounts.filter(({ source, type }) => /\.sock$|cgroup|sysfs/.test(`${source} ${type}`)),
+    [],
+  );
+}
+
+/** A plain pack, sealed as a build seals one. */
+function sealedPack(directory: string): PackPlaces {
+  const built = join(directory, 'built');
+  const files = {
+    'usr/bin/perl': 'perl',
+    'etc/environment': '',
+    'etc/alternatives/none': '',
+    'var/lib/dpkg/status': '',
+  };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(built, path)), { recursive: true });
+    writeFileSync(join(built, path), content);
+  }
+  const places = packPlaces(join(directory, 'packs'), 'spoilt', '1');
+  sealPack(
+    { name: 'spoilt', version: '1', languages: ['bash'], suite: 'bookworm', packages: [] },
+    built,
+    places.directory,
+  );
+  return places;
+}
+
+/** What is planted in a pack's tree after it was sealed. */
+const SPOILT: Readonly<Record<string, (tree: string) => void>> = {
+  ...Object.fromEntries(
+    ['dev', 'proc', 'proc/sys', 'sys', 'run', 'work', 'svc', 'tmp', 'bin'].map((name) => [
+      `a link at /${name}`,
+      (tree: string) => {
+        mkdirSync(dirname(join(tree, name)), { recursive: true });
+        symlinkSync('/etc', join(tree, name));
+      },
+    ]),
+  ),
+  'a link in place of /usr': (tree) => {
+    renameSync(join(tree, 'usr'), join(tree, '../usr'));
+    symlinkSync('/usr', join(tree, 'usr'));
+  },
+  'a link in place of an interpreter': (tree) => {
+    rmSync(join(tree, 'usr/bin/perl'));
+    symlinkSync('/proc/self/exe', join(tree, 'usr/bin/perl'));
+  },
+  'another interpreter': (tree) => writeFileSync(join(tree, 'usr/bin/perl'), 'evil'),
+  'a setuid bit': (tree) => chmodSync(join(tree, 'usr/bin/perl'), 0o4755),
+  'a tree that others may write to': (tree) => chmodSync(join(tree, 'usr'), 0o777),
+  'a file that nobody sealed': (tree) => writeFileSync(join(tree, 'usr/bin/new'), ''),
+};
+
+export const bundleCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-18',
+    title: 'a runtime pack with a link where a cell mounts, or with anything that was not sealed, is not offered',
+    holds: 'a pack brings /usr and /etc alone; its tree is compared with its manifest at start',
+    scenario() {
+      for (const [title, spoil] of Object.entries(SPOILT)) {
+        const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-packs-'));
+        try {
+          const { tree } = sealedPack(directory);
+          assert.equal(loadPacks(join(directory, 'packs')).packs.length, 1, `${title}: before`);
+          spoil(tree);
+          const { packs, leftOut } = loadPacks(join(directory, 'packs'));
+          assert.deepEqual([packs.length, leftOut.length], [0, 1], title);
+        } finally {
+          rmSync(directory, { recursive: true });
+        }
+      }
+      return Promise.resolve();
+    },
+  },
+  {
+    id: 'ESC-35',
+    title:
+      'of a thousand bundles each is closed: nothing of the host is writable, and nothing of a submission is in it',
+    holds: 'the bundle is a pure function of what the service chose; code and files never enter it',
+    scenario({ hostileClass }) {
+      fc.assert(
+        fc.property(optionsFor(hostileClass), (given) => lint(bundleConfig(given) as Bundle, given)),
+        { numRuns: 1000, seed: 35 },
+      );
+      return Promise.resolve();
+    },
+  },
+];

@@ -1,0 +1,181 @@
+/** Ways out of a cell through files: mounts, devices, the runtime's own binaries, what others left or hid. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import type { HostileCase } from './hostile-case.ts';
+import { answersOf, assertExited, backwards } from './seen.ts';
+
+/** Programs of the host that take part in a cell. */
+const BINARIES = [
+  '/usr/bin/crun',
+  '/usr/bin/runsc',
+  '/usr/bin/perl',
+  '/usr/bin/python3',
+  '/bin/bash',
+  process.execPath,
+];
+
+function digestsOfBinaries(): Readonly<Record<string, string>> {
+  const present = BINARIES.filter((path) => existsSync(path));
+  return Object.fromEntries(
+    present.map((path) => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]),
+  );
+}
+
+const before = digestsOfBinaries();
+
+/** Where, and with which options at least, under crun. gVisor shows fewer: see there. */
+const MOUNTS: Readonly<Record<string, readonly string[]>> = {
+  '/': ['ro', 'nosuid', 'nodev'],
+  '/usr': ['ro', 'nosuid', 'nodev'],
+  '/opt/svc/bin/node': ['ro', 'nosuid', 'nodev'],
+  '/work': ['nosuid', 'nodev', 'noexec'],
+  '/work/input': ['ro', 'nosuid', 'nodev', 'noexec'],
+  '/tmp': ['nosuid', 'nodev', 'noexec'],
+  '/dev': ['nosuid', 'noexec'],
+  '/dev/shm': ['nosuid', 'nodev', 'noexec'],
+  '/proc': ['nosuid', 'nodev', 'noexec'],
+  '/proc/sys': ['ro'],
+  '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
+  '/svc/report': ['nosuid', 'nodev', 'noexec'],
+};
+const MOUNTS_IN_GVISOR: Readonly<Record<string, readonly string[]>> = {
+  '/': ['ro'],
+  '/usr': ['ro'],
+  '/opt/svc/bin/node': ['ro'],
+  '/work': ['noexec'],
+  '/work/input': ['ro', 'noexec'],
+  '/tmp': ['noexec'],
+  '/dev/shm': ['noexec'],
+  '/svc/guest': ['ro', 'noexec'],
+  '/svc/report': ['noexec'],
+};
+
+export const fileCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-05',
+    title: 'neither the runtime nor an interpreter can be written to through /proc, and none has changed',
+    holds: 'read-only binds, files of another user; digests compared before and after',
+    attack: { program: 'overwrite-runtime.py' },
+    expect(seen) {
+      assertExited(seen);
+      const { opened, tried } = answersOf<{ opened: string[]; tried: number }>(seen);
+      assert.deepEqual(opened, []);
+      assert.ok(tried >= 8);
+      assert.deepEqual(digestsOfBinaries(), before);
+    },
+  },
+  {
+    id: 'ESC-16',
+    title: 'every mount carries the flags that it must, and nothing executes where a program can write',
+    holds: 'the flags are on the mounts of the host already; the cell is observed before it is used',
+    accepted: {
+      gvisor: 'gVisor shows neither nosuid nor nodev: it knows no devices of the host, and no-new-privileges holds',
+    },
+    attack: { program: 'mounts.py' },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      type Mount = { readonly type: string; readonly options: readonly string[] };
+      const { mounts, executed } = answersOf<{ mounts: Record<string, Mount>; executed: Record<string, string> }>(seen);
+      const wanted = hostileClass === 'namespace' ? MOUNTS : MOUNTS_IN_GVISOR;
+      const missing = Object.entries(wanted).flatMap(([place, options]) =>
+        options.filter((option) => !mounts[place]?.options.includes(option)).map((option) => `${option} on ${place}`),
+      );
+      assert.deepEqual(missing, []);
+      assert.deepEqual(
+        Object.values(mounts).filter(({ type }) => type.startsWith('cgroup')),
+        [],
+      );
+      assert.deepEqual(Object.values(executed), Array(4).fill('EACCES'));
+    },
+  },
+  {
+    id: 'ESC-17',
+    title: 'no device is there but the plain ones, and none is made',
+    holds: 'an own /dev, nodev mounts, no CAP_MKNOD',
+    accepted: {
+      gvisor:
+        'gVisor adds /dev/fuse, /dev/net/tun and a /dev/pts of its own, and makes nodes that then open nothing: all in its own kernel',
+    },
+    attack: { program: 'devices.py' },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      const { found, made } = answersOf<{ found: Record<string, string>; made: Record<string, string> }>(seen);
+      const devices = Object.entries(found)
+        .filter(([, kind]) => /^[cb] /.test(kind))
+        .map(([path]) => path);
+      const plain = ['full', 'null', 'random', 'tty', 'urandom', 'zero'].map((name) => `/dev/${name}`);
+      const ofGvisor = ['/dev/fuse', '/dev/net/tun', '/dev/pts/ptmx', '/dev/ptmx'];
+      const allowed = hostileClass === 'namespace' ? plain : [...plain, ...ofGvisor];
+      assert.deepEqual(
+        devices.filter((path) => !allowed.includes(path)),
+        [],
+      );
+      assert.ok(!Object.values(made).includes('ok'));
+    },
+  },
+  {
+    id: 'ESC-20',
+    title: 'what a job leaves in any place it may write to is gone for the next one',
+    holds: 'every place is a file system of the cell, gone with it',
+    async scenario(target) {
+      type Left = { places: string[]; found: Record<string, string[]>; 'shared memory': boolean };
+      const [first, second] = [
+        await target.attack({ program: 'leave-behind.py' }),
+        await target.attack({ program: 'leave-behind.py' }),
+      ];
+      const [left, found] = [answersOf<Left>(first), answersOf<Left>(second)];
+      assert.deepEqual(
+        left.places.filter((place) => !place.startsWith('/dev/pts')),
+        ['/dev/shm', '/tmp', '/work', '/work/output'],
+      );
+      assert.deepEqual(found, left);
+      assert.equal(found['shared memory'], false);
+    },
+  },
+  {
+    id: 'ESC-22',
+    title: "secrets in the service's data directory, in its environment and in another job are nowhere to be read",
+    holds: 'a root of its own, namespaces, a user of its own',
+    async scenario(target) {
+      const hidden = await target.start({ program: 'hide.py', values: { MARK: target.canary, SECONDS: 30 } });
+      await hidden.said('hidden');
+      const CANARY_REVERSED = backwards(target.canary);
+      const seen = await target.attack({
+        program: 'canary-hunt.py',
+        values: { CANARY_REVERSED },
+      });
+      hidden.sandbox.stop('cancelled');
+      await hidden.seen;
+      assertExited(seen);
+      const answers = answersOf<{ seen: string[]; files: number }>(seen);
+      assert.deepEqual(answers.seen, []);
+      assert.ok(answers.files > 50, 'almost nothing was searched');
+      // The search finds what is there: the same program, with its own text as the secret.
+      const own = await target.attack({
+        program: 'canary-hunt.py',
+        values: { CANARY_REVERSED: 'gnitnalp' },
+        files: [{ path: 'input/x', content: Buffer.from('planting') }],
+      });
+      assert.deepEqual(answersOf<{ seen: string[] }>(own).seen, ['/work/input/x']);
+    },
+  },
+  {
+    id: 'ESC-22',
+    title: 'files that a program wrote are nowhere on the host but in memory of its cell',
+    holds: 'the file systems of a cell are mounted in its own mount namespace only',
+    async scenario(target) {
+      const running = await target.start({
+        program: 'hide.py',
+        values: { MARK: `on-disk-${target.canary}`, SECONDS: 30 },
+      });
+      await running.said('hidden');
+      const found = ['/run/svc', target.dataDirectory].flatMap((directory) =>
+        readdirSync(directory, { recursive: true }).filter((name) => String(name).includes(`on-disk-${target.canary}`)),
+      );
+      running.sandbox.stop('cancelled');
+      await running.seen;
+      assert.deepEqual(found, []);
+    },
+  },
+];

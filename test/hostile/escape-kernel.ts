@@ -1,0 +1,193 @@
+/** Ways out of a cell through the kernel: its calls, its entries, its namespaces, its files. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { groupMembers, statusOf } from './host-groups.ts';
+import type { Attack, HostileCase, HostileClass } from './hostile-case.ts';
+import { answersOf, assertExited, assertRefused, isRefusal, violationTypes } from './seen.ts';
+
+type Answers = Readonly<Record<string, string>>;
+
+/** What the reach probe found when it was last accepted, by class. */
+export function goldenReach(hostileClass: HostileClass): Answers {
+  return JSON.parse(readFileSync(join(import.meta.dirname, `golden/reach-${hostileClass}.json`), 'utf8')) as Answers;
+}
+
+function reached(answers: Answers): string[] {
+  return Object.keys(answers).filter((name) => !isRefusal(answers[name] as string));
+}
+
+function answersTo(answers: Answers, prefix: RegExp): Answers {
+  return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
+}
+
+/** Several cases look at the answers of one run. */
+const REACH: Attack = {
+  program: 'reach.py',
+  files: [{ path: 'input/given', content: Buffer.from('given') }],
+  runs: 'once',
+};
+
+export const kernelCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-01',
+    title: 'of everything that could lead out, a program reaches exactly what was accepted before',
+    holds: 'system call filter, namespaces, user of its own, masked and read-only paths',
+    accepted: {
+      gvisor: "answers come from gVisor's own kernel: its /sys, /dev/ptmx and /proc/1 are its own, and touch no host",
+    },
+    attack: REACH,
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      const answers = answersOf<Answers>(seen);
+      const golden = goldenReach(hostileClass);
+      assert.deepEqual(
+        Object.keys(answers).toSorted(),
+        Object.keys(golden).toSorted(),
+        'the probe and its record differ',
+      );
+      const accepted = new Set(reached(golden));
+      assert.deepEqual(
+        reached(answers).filter((name) => !accepted.has(name)),
+        [],
+        'reached for the first time',
+      );
+      assert.ok(Object.keys(answers).length >= 180);
+    },
+  },
+  {
+    id: 'ESC-06',
+    title: 'no file of the kernel opens for writing',
+    holds: 'read-only /proc/sys, no /sys, masked paths, a user that owns nothing',
+    attack: { program: 'kernel-files.py' },
+    expect(seen) {
+      assertExited(seen);
+      assert.deepEqual(answersOf(seen), { opened: [] });
+    },
+  },
+  {
+    id: 'ESC-07',
+    title: 'no new namespace is made and none is entered',
+    holds: 'system call filter: clone without namespace flags, no clone3, unshare or setns',
+    attack: REACH,
+    expect(seen, { hostileClass }) {
+      const answers = answersOf<Answers>(seen);
+      const tried = answersTo(answers, /^(unshare|clone|clone3|call setns|call mount|call pivot_root|call chroot)\b/);
+      assert.ok(Object.keys(tried).length >= 27);
+      assertRefused(tried);
+      assertRefused(answersTo(answers, /^clone3/));
+      assert.ok(Object.entries(tried).every(([name, answer]) => !name.startsWith('clone3') || answer === 'ENOSYS'));
+      if (hostileClass === 'namespace') assertRefused(answersTo(answers, /^open \/proc\/1\/ns/));
+    },
+  },
+  {
+    id: 'ESC-08',
+    title: 'the 32-bit entries lead nowhere',
+    holds: 'system call filter for one architecture',
+    accepted: { gvisor: 'int 0x80 reaches gVisor’s own kernel, as the 64-bit call of that number' },
+    attack: REACH,
+    expect(seen, { hostileClass }) {
+      const answers = answersOf<Answers>(seen);
+      const expected = hostileClass === 'namespace' ? ['SIGSYS', 'SIGSYS'] : ['EBADF', 'EPERM'];
+      assert.deepEqual([answers['entry int 0x80'], answers['entry x32']], expected);
+    },
+  },
+  {
+    id: 'ESC-10',
+    title: 'of 46 socket families, by both calls that make sockets, only AF_UNIX exists',
+    holds: 'system call filter',
+    attack: REACH,
+    expect(seen) {
+      const { 'socket family 1': one, 'socketpair family 1': pair, ...others } = answersTo(answersOf(seen), /^socket/);
+      assert.deepEqual([one, pair], ['ok', 'ok']);
+      assert.equal(Object.keys(others).length, 2 * 45 + 6);
+      assert.deepEqual(
+        [...new Set(Object.values(others))].filter((answer) => !/^(EAFNOSUPPORT|EPERM)$/.test(answer)),
+        [],
+      );
+    },
+  },
+  {
+    id: 'ESC-11',
+    title: 'a key left in a keyring is not there for the next job, because none can be left',
+    holds: 'system call filter; no session keyring is shared',
+    async scenario(target) {
+      for (const seen of [
+        await target.attack({ program: 'keyrings.py' }),
+        await target.attack({ program: 'keyrings.py' }),
+      ]) {
+        assertExited(seen);
+        assert.deepEqual(answersOf(seen), { answers: ['EPERM'] });
+      }
+    },
+  },
+  {
+    id: 'ESC-12',
+    title: 'a program that asks to be traced and stops is refused, and nobody spins',
+    holds: 'system call filter: no ptrace',
+    attack: { program: 'traceme.py' },
+    expect(seen) {
+      assertExited(seen, 5);
+      assert.equal(seen.stdout, 'refused\n');
+      assert.ok(Number(seen.usage.cpu_ms) < 1000, `${seen.usage.cpu_ms} ms of CPU`);
+    },
+  },
+  {
+    id: 'ESC-33',
+    title: 'a call through a closed entry ends the program with SIGSYS and is a violation',
+    holds: 'system call filter, and process 1 that tells a signal from an exit code',
+    accepted: { gvisor: 'there is no closed entry: what int 0x80 asks for is answered by gVisor and refused there' },
+    attack: { program: 'thirty-two-bit.py' },
+    expect(seen, { hostileClass }) {
+      if (hostileClass === 'gvisor') return assert.equal(seen.stdout, 'calling\nanswered True\n');
+      assert.deepEqual(seen.ending, { kind: 'signaled', signal: 'SIGSYS' });
+      assert.deepEqual(violationTypes(seen), ['syscall']);
+      assert.equal(seen.stdout, 'calling\n');
+    },
+  },
+  {
+    id: 'ESC-37',
+    title: 'a program finds no control group to leave, and mounts none',
+    holds: 'no cgroup mount inside, cgroup namespace, no mount(2)',
+    attack: { program: 'cgroup-escape.py' },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      const { paths, ...answers } = answersOf<{ paths: string[] }>(seen);
+      assert.deepEqual(answers, { mounts: [], found: [], 'new v1': 'EPERM', 'new v2': 'EPERM' });
+      assert.deepEqual(paths, hostileClass === 'namespace' ? ['/'] : []);
+    },
+  },
+  {
+    id: 'ESC-26',
+    title: 'a program has one user, one group, no capability and no way to gain any, as the host sees it too',
+    holds: 'process 1 drops everything before it starts the interpreter; the cell is observed before it is used',
+    async scenario(target) {
+      const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 1 } });
+      const members = groupMembers(target.dataDirectory, running.group).map((pid) => ({
+        user: statusOf(pid, 'Uid'),
+        held: ['CapEff', 'CapPrm', 'CapBnd', 'NoNewPrivs', 'Seccomp'].map((name) => statusOf(pid, name)),
+      }));
+      const [inside] = await Promise.all([target.attack({ program: 'privileges.py' }), running.seen]);
+      if (target.hostileClass === 'namespace') {
+        const nothing = ['0000000000000000', '0000000000000000', '0000000000000000', '1', '2'];
+        assert.deepEqual(members.find(({ held }) => held[0] === nothing[0])?.held, nothing, 'as the host sees it');
+      }
+      const { status, ids, groups, umask } = answersOf<{
+        status: Record<string, string[]>;
+        ids: number[];
+        groups: number[];
+        umask: number;
+      }>(inside);
+      assert.deepEqual({ ids, groups, umask }, { ids: Array(6).fill(1000), groups: [], umask: 0o22 });
+      const none = ['0000000000000000'];
+      const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => status[name] ?? none);
+      assert.deepEqual(capabilities, Array(5).fill(none));
+      assert.deepEqual(
+        [status['Uid'], status['Gid'], status['Seccomp']],
+        [Array(4).fill('1000'), Array(4).fill('1000'), ['2']],
+      );
+      assert.equal(inside.posture.no_new_privileges, true);
+      assert.equal(inside.posture.capabilities, '0');
+    },
+  },
+];

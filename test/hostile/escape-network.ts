@@ -1,0 +1,72 @@
+/** Ways out of a cell through the network: there is none. */
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import type { HostileCase } from './hostile-case.ts';
+import { answersOf, assertExited, assertRefused } from './seen.ts';
+
+/** Listens on every address of this host and counts what reaches it. */
+async function listen(): Promise<AsyncDisposable & { readonly port: number; readonly reached: () => number }> {
+  let reached = 0;
+  const stream = createServer((socket) => {
+    reached++;
+    socket.destroy();
+  }).listen(0, '::');
+  await once(stream, 'listening');
+  const { port } = stream.address() as AddressInfo;
+  const datagram = createSocket({ type: 'udp6', ipv6Only: false }).on('message', () => reached++);
+  datagram.bind(port, '::');
+  await once(datagram, 'listening');
+  return {
+    port,
+    reached: () => reached,
+    async [Symbol.asyncDispose]() {
+      datagram.close();
+      stream.close();
+      await once(stream, 'close');
+    },
+  };
+}
+
+/** Every address of this host, and where a cloud keeps its secrets. */
+function addresses(): string[] {
+  const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
+  return [...new Set(['127.0.0.1', '::1', '169.254.169.254', ...own])];
+}
+
+export const networkCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-21',
+    title: 'nothing that listens on this host, on any of its addresses, hears of a program',
+    holds: 'a network namespace without interfaces, no socket family but AF_UNIX',
+    async scenario(target) {
+      await using listener = await listen();
+      const targets = JSON.stringify(addresses().map((address) => [address, listener.port]));
+      const seen = await target.attack({
+        program: 'network.py',
+        values: { TARGETS: targets },
+      });
+      assertExited(seen);
+      const { answers, interfaces, abstract } = answersOf<{
+        answers: Record<string, string>;
+        interfaces: string[];
+        abstract: string[];
+      }>(seen);
+      assertRefused(answers);
+      assert.ok(Object.keys(answers).length >= 2 * addresses().length);
+      assert.deepEqual({ interfaces, abstract }, { interfaces: ['lo'], abstract: [] });
+      assert.equal(listener.reached(), 0);
+      assert.deepEqual(seen.posture.networking, 'disabled');
+      await reachItOurselves(listener.port);
+      assert.equal(listener.reached(), 1, 'the listener counts nothing');
+    },
+  },
+];
+
+/** The counter counts: one connection from here is one. */
+async function reachItOurselves(port: number): Promise<void> {
+  const { connect } = await import('node:net');
+  await once(connect({ port, host: '127.0.0.1' }), 'close');
+}

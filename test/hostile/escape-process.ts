@@ -1,0 +1,229 @@
+/** Ways out of a cell through processes: process 1, descriptors, the environment, other users, the terminal. */
+import assert from 'node:assert/strict';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { commandOf, groupMembers, statusOf } from './host-groups.ts';
+import type { HostileCase } from './hostile-case.ts';
+import { answersOf, assertExited, assertRefused } from './seen.ts';
+import { attackSeparately } from './separate-service.ts';
+import type { Target } from './target.ts';
+
+const ENVIRONMENT = ['HOME', 'LANG', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED'];
+/** What bash sets by itself. */
+const OF_BASH = ['PWD', 'SHLVL', '_'];
+
+interface EnvironmentAnswers {
+  readonly own: Readonly<Record<string, string>>;
+  readonly processes: readonly (readonly string[])[];
+}
+
+export const processCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-02',
+    title: "a program's environment is five fixed names, and no other process's environment holds more",
+    holds: 'a fixed list; the runtime itself is started with an empty environment',
+    async scenario(target) {
+      const programs = ['environment.py', 'environment.cjs', 'environment.sh'];
+      for (const seen of await target.attackAll(programs.map((program) => ({ program })))) {
+        assertExited(seen);
+        const { own, processes } = answersOf<EnvironmentAnswers>(seen);
+        assert.deepEqual(
+          Object.keys(own)
+            .filter((name) => !OF_BASH.includes(name))
+            .toSorted(),
+          ENVIRONMENT,
+        );
+        const names = processes.flatMap((variables) => variables.map((variable) => variable.split('=')[0]));
+        assert.deepEqual(
+          names.filter((name) => !ENVIRONMENT.includes(name as string)),
+          [],
+        );
+        assert.ok(!seen.stdout.includes(target.canary));
+      }
+    },
+  },
+  {
+    id: 'ESC-03',
+    title: 'descriptors that the service leaks, on / and on /etc/shadow, are not open in a cell',
+    holds: 'crun and runsc close what is not 0, 1 or 2',
+    async scenario({ hostileClass }) {
+      const seen = await attackSeparately(
+        hostileClass,
+        { program: 'descriptors.py' },
+        { leaked: ['/', '/etc/shadow'] },
+      );
+      const { kinds } = answersOf<{ kinds: Record<string, string> }>(seen);
+      assert.deepEqual(kinds, { 0: 'pipe', 1: 'pipe', 2: 'pipe' });
+    },
+  },
+  {
+    id: 'ESC-13',
+    title:
+      'process 1 cannot be signalled, read, written or limited, and what only it may say is not believed of others',
+    holds: 'process 1 is another user; its report lies where no program may write',
+    accepted: {
+      gvisor:
+        'the environment, memory map and descriptors of process 1 can be looked at (they hold nothing), and its priority set, which changes nothing',
+    },
+    attack: { program: 'process-one.py' },
+    expect: assertProcessOneUntouched,
+  },
+  {
+    id: 'ESC-13',
+    title: 'a program that kills everything it may ends alone, and its end is told as it was',
+    holds: 'process 1 is another user',
+    attack: { program: 'kill-all.py' },
+    expect(seen) {
+      assert.deepEqual(seen.ending, { kind: 'signaled', signal: 'SIGKILL' });
+      assert.equal(seen.stdout, 'killing\n');
+    },
+  },
+  {
+    id: 'ESC-13',
+    title: 'a signal by which the kernel would tell of a limit is not believed when the program sends it itself',
+    holds: 'the ending is told from counters, not from signals',
+    async scenario(target) {
+      const signals = ['SIGXCPU', 'SIGKILL', 'SIGTERM'];
+      const all = await target.attackAll(signals.map((SIGNAL) => ({ program: 'own-signal.py', values: { SIGNAL } })));
+      assert.deepEqual(
+        all.map(({ ending, violations }) => ({ ending, violations })),
+        signals.map((signal) => ({ ending: { kind: 'signaled', signal }, violations: [] })),
+      );
+    },
+  },
+  {
+    id: 'ESC-15',
+    title: 'no setuid file of the system, and no setuid copy of one, changes who a program is',
+    holds: 'no-new-privileges, nosuid and noexec mounts',
+    attack: { program: 'setuid.py' },
+    expect(seen) {
+      assertExited(seen);
+      const { found, ids, copies } = answersOf<{ found: string[]; ids: string[]; copies: Record<string, string[]> }>(
+        seen,
+      );
+      assert.ok(found.length > 0, 'there is no setuid file to try');
+      assert.deepEqual(
+        ids.filter((id) => id !== '1000' && id !== 'EACCES'),
+        [],
+      );
+      assert.deepEqual(copies, { '/work': ['EACCES'], '/tmp': ['EACCES'], '/dev/shm': ['EACCES'] });
+    },
+  },
+  {
+    id: 'ESC-27',
+    title: 'the processes of every running job belong to host users of their own, which no user database knows',
+    holds: 'two ids from a high range for each cell, mapped in a user namespace',
+    accepted: {
+      gvisor:
+        "gVisor's own kernel runs as nobody, without capabilities, in a user namespace of its own; its gofer has an id of its own",
+    },
+    alone: true,
+    scenario: assertUsersOfTheirOwn,
+  },
+  {
+    id: 'ESC-28',
+    title: 'a program types nothing into the terminal that the service was started in',
+    holds: 'a session of its own, pipes instead of a terminal, no /dev/pts of the host',
+    async scenario({ hostileClass }) {
+      const seen = await attackSeparately(hostileClass, { program: 'terminal.py' }, { inTerminal: true });
+      assertExited(seen);
+      assertRefused(answersOf(seen));
+    },
+  },
+  {
+    id: 'ESC-36',
+    title: 'standard input and output are pipes, which cannot be sought, cut or walked from',
+    holds: 'pipes made for each cell; the runtime holds no file of the host open for the program',
+    async scenario(target) {
+      const held = await openInRuntime(target);
+      const seen = await target.attack({ program: 'descriptors.py' });
+      const { kinds, tricks } = answersOf<{ kinds: Record<string, string>; tricks: Record<string, string> }>(seen);
+      assert.deepEqual(kinds, { 0: 'pipe', 1: 'pipe', 2: 'pipe' });
+      assert.deepEqual(
+        Object.values(tricks).filter((answer) => !['ESPIPE', 'EINVAL', 'ENOTDIR'].includes(answer)),
+        [],
+      );
+      assert.ok(held.length > 0);
+      assert.deepEqual(
+        held.filter((target) => !target.startsWith('pipe:')),
+        [],
+      );
+    },
+  },
+];
+
+/** What the runtime of a running cell has as its standard descriptors, by name. */
+async function openInRuntime(target: Target): Promise<string[]> {
+  const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 0.5 } });
+  const runtime = groupMembers(target.dataDirectory, running.group).find((pid) => / run -/.test(commandOf(pid)));
+  const open = [0, 1, 2].map((number) => readlinkSync(`/proc/${runtime}/fd/${number}`));
+  await running.seen;
+  return open;
+}
+
+async function assertProcessOneUntouched(
+  seen: Parameters<typeof answersOf>[0],
+  { hostileClass }: Target,
+): Promise<void> {
+  const { signals, files, descriptors, priority, affinity, session, ...others } = answersOf<{
+    signals: Record<string, number[]>;
+    files: { read: string[]; write?: string[] };
+    descriptors: Record<string, string>;
+    priority: string;
+    affinity: string;
+    session: string;
+  }>(seen);
+  assertExited(seen, 42);
+  assert.deepEqual(Object.keys(signals), ['EPERM']);
+  assert.equal(signals['EPERM']?.length, 64);
+  assert.equal(session, 'another');
+  assertRefused(others);
+  assert.deepEqual(files.write, undefined);
+  const telling = ['auxv', 'environ', 'maps', 'smaps', 'mem', 'stack', 'syscall', 'pagemap', 'cwd', 'root', 'exe'];
+  const readable = telling.filter((name) => files.read.includes(name));
+  if (hostileClass === 'namespace') {
+    assertRefused({ priority, affinity });
+    assert.deepEqual({ readable, descriptors }, { readable: [], descriptors: {} });
+    return;
+  }
+  assert.deepEqual(readable, ['auxv', 'environ', 'maps', 'smaps']);
+  // The null device it has in place of its input, and the two pipes that the program has itself.
+  assert.deepEqual(
+    Object.keys(descriptors).map((name) => Number(name.split(' ')[1])),
+    [0, 0, 1, 1, 2, 2],
+  );
+  assert.deepEqual([...new Set(Object.values(descriptors))], ['/dev/null', 'host']);
+}
+
+/** So many cells at once that ids which repeat would show. */
+const CELLS = { namespace: 64, gvisor: 8 } as const;
+
+async function assertUsersOfTheirOwn(target: Target): Promise<void> {
+  const { hostileClass, provider, dataDirectory } = target;
+  const requests = Array.from({ length: CELLS[hostileClass] });
+  const running = [];
+  for (const _ of requests) running.push(await target.start({ program: 'wait.sh', stdin: '' }));
+  try {
+    const users = running.map(({ group }) => usersOf(groupMembers(dataDirectory, group)));
+    const known = new Set(
+      readFileSync('/etc/passwd', 'utf8')
+        .split('\n')
+        .map((line) => line.split(':')[2]),
+    );
+    assert.ok(users.every((ids) => ids.length >= (hostileClass === 'namespace' ? 2 : 1)));
+    assert.equal(new Set(users.flat()).size, users.flat().length, 'a user is in two cells');
+    assert.deepEqual(
+      users.flat().filter((id) => known.has(id)),
+      [],
+    );
+    assert.equal(provider.backend, hostileClass);
+  } finally {
+    for (const { sandbox } of running) sandbox.stop('cancelled');
+    await Promise.all(running.map(({ seen }) => seen));
+  }
+}
+
+/** Host users of a cell's processes: the runtime itself, which is root, apart, and gVisor's kernel, which is nobody. */
+function usersOf(pids: readonly number[]): string[] {
+  const own = pids.filter((pid) => !/ run -|^runsc-sandbox|^$/.test(commandOf(pid)));
+  return [...new Set(own.flatMap((pid) => statusOf(pid, 'Uid').split(' ')))].filter((id) => id !== '');
+}

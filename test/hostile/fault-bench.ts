@@ -1,0 +1,133 @@
+/**
+ * Where a bootstrap is made to fail: real cells of a real runtime, with one thing of their making changed. Nothing in the
+ * production code knows of it; a cell is made from its options, and the options are what is changed.
+ */
+import { randomUUID } from 'node:crypto';
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GroupRoot } from '../../packages/server/src/sandbox/cgroup/cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from '../../packages/server/src/sandbox/cgroup/layout.ts';
+import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
+import type { CellOptions } from '../../packages/server/src/sandbox/oci/cell-options.ts';
+import { buildRootfs } from '../../packages/server/src/sandbox/oci/rootfs.ts';
+import {
+  crunRuntime,
+  GVISOR_PLATFORMS,
+  type Runtime,
+  runscRuntime,
+} from '../../packages/server/src/sandbox/oci/runtime.ts';
+import type { Pack } from '../../packages/server/src/sandbox/packs/pack.ts';
+import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
+import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/run-directory.ts';
+import { BootstrapError, type Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
+import { groupNames } from './host-groups.ts';
+import type { Target } from './target.ts';
+
+/** Where `stage.pl` and `guest/` are, and what they need beside them. */
+const SANDBOX = join(import.meta.dirname, '../../packages/server/src/sandbox');
+const EDIT_BUNDLE = join(import.meta.dirname, 'edit-bundle.py');
+
+/** A change of the bundle, as `edit-bundle.py` takes it. */
+export type BundleEdit =
+  | { readonly set: readonly (string | number)[]; readonly to: unknown }
+  | { readonly drop: readonly (string | number)[] }
+  | { readonly mount: string; readonly without: readonly string[] };
+
+export class FaultBench implements AsyncDisposable {
+  /** Of this bench alone: its groups, its directory on the host, and a copy of the programs that may be spoilt. */
+  readonly #dataDirectory: string;
+  readonly #directory: string;
+  readonly #groups: GroupRoot;
+  readonly #runtime: Runtime;
+  readonly #pack: Pack;
+
+  private constructor(parts: { directory: string; groups: GroupRoot; runtime: Runtime; pack: Pack; data: string }) {
+    this.#dataDirectory = parts.data;
+    this.#directory = parts.directory;
+    this.#groups = parts.groups;
+    this.#runtime = parts.runtime;
+    this.#pack = parts.pack;
+  }
+
+  /** With the runtime of a class that was proven: gVisor on the platform that its provider chose. */
+  static async open(target: Target): Promise<FaultBench> {
+    const data = mkdtempSync(join(tmpdir(), 'svc-faults-'));
+    const groups = openGroupRoot(readCgroupLayout(), instanceName(data));
+    const directory = await openRunDirectory(instanceName(data), groups);
+    buildRootfs(join(directory, 'rootfs'));
+    const runtime = await runtimeOf(target);
+    return new FaultBench({ data, directory, groups, runtime, pack: await systemPack() });
+  }
+
+  /** A fresh copy of everything that is run beside a cell's own. Returns its directory. */
+  copyOfPrograms(): string {
+    const copy = join(this.#directory, `programs-${randomUUID()}`);
+    cpSync(SANDBOX, copy, { recursive: true, filter: (path) => !/\.ts$|\/packs|\/canaries/.test(path) });
+    return copy;
+  }
+
+  /** Prepares a cell whose options were changed. The cell is the caller's. */
+  prepare(change: (options: CellOptions) => CellOptions): Promise<Sandbox> {
+    const id = randomUUID();
+    const options = change({
+      id,
+      runtime: this.#runtime,
+      pack: this.#pack,
+      language: 'bash',
+      group: this.#groups.create(id),
+      directory: join(this.#directory, 'cells', id),
+      rootfs: join(this.#directory, 'rootfs'),
+      programs: join(SANDBOX, 'oci'),
+      rootUid: 0x6f000000,
+      hybridMount: this.#groups.hybridMount,
+      workBytes: 1024 * 1024,
+      hostPostureSha256: null,
+      readyMilliseconds: 10_000,
+    });
+    return OciCell.prepare(options, () => {});
+  }
+
+  /** The error with which the preparation fails. Rejects where it does not fail. */
+  async failure(change: (options: CellOptions) => CellOptions): Promise<BootstrapError> {
+    try {
+      await using _ = await this.prepare(change);
+    } catch (error) {
+      if (error instanceof BootstrapError) return error;
+      throw error;
+    }
+    throw new Error('the cell was made all the same');
+  }
+
+  /** What is left of cells on the host: groups and directories. */
+  left(): string[] {
+    const cells = join(this.#directory, 'cells');
+    return [...groupNames(this.#dataDirectory), ...(existsSync(cells) ? readdirSync(cells) : [])];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#groups.names().map((name) => this.#groups.open(name).remove()));
+    this.#groups.dispose();
+    rmSync(this.#directory, { recursive: true, force: true });
+    rmSync(this.#dataDirectory, { recursive: true, force: true });
+  }
+}
+
+/** The runtime, told to run a bundle that was changed after it was written. */
+export function withEdits(runtime: Runtime, edits: readonly BundleEdit[]): Runtime {
+  return {
+    ...runtime,
+    command: (directory, id) => [
+      ...['/usr/bin/python3', EDIT_BUNDLE, join(directory, 'config.json'), JSON.stringify(edits)],
+      ...runtime.command(directory, id),
+    ],
+  };
+}
+
+async function runtimeOf(target: Target): Promise<Runtime> {
+  if (target.hostileClass === 'namespace') return await crunRuntime();
+  const { posture } = await target.attack({ program: 'wait.sh', limits: { wall_seconds: 0.1 } });
+  const platform = GVISOR_PLATFORMS.find((name) => name === posture.runtime_identity.platform);
+  if (platform === undefined) throw new Error('the platform of gVisor was not observed');
+  return await runscRuntime(platform);
+}

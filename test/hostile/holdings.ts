@@ -1,0 +1,36 @@
+/** What a process holds of its host, counted in the kernel's books: for a comparison before and after it did something. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { instanceName } from '../../packages/server/src/sandbox/run-directory.ts';
+import { groupNames } from './host-groups.ts';
+
+export interface Holdings {
+  readonly descriptors: number;
+  readonly children: number;
+  readonly groups: number;
+  readonly cells: number;
+  readonly mounts: number;
+  readonly residentBytes: number;
+}
+
+/** Counts now, after a full collection of garbage where the process was started for that. */
+export function countHoldings(dataDirectory: string): Holdings {
+  globalThis.gc?.();
+  const cells = join('/run/svc', instanceName(dataDirectory), 'cells');
+  return {
+    // One is the directory that is being listed.
+    descriptors: readdirSync('/proc/self/fd').length - 1,
+    children: childrenOf('self').length,
+    groups: groupNames(dataDirectory).length,
+    cells: existsSync(cells) ? readdirSync(cells).length : 0,
+    mounts: readFileSync('/proc/self/mountinfo', 'utf8').split('\n').length,
+    residentBytes: process.memoryUsage.rss(),
+  };
+}
+
+/** Children of every thread of a process. */
+function childrenOf(pid: string): string[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * The control groups of a service's cells as the kernel shows them on this host: which there are, what is in them, and
+ * what they count. Read from the kernel's files alone, on either cgroup version.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { instanceName } from '../../packages/server/src/sandbox/run-directory.ts';
+
+const ROOT = '/sys/fs/cgroup';
+const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
+
+/** Directories that may hold the groups of one service, one for each hierarchy of this host. */
+function directoriesOf(dataDirectory: string): string[] {
+  const instance = instanceName(dataDirectory);
+  const bases = existsSync(join(ROOT, 'cgroup.controllers')) ? [ROOT] : V1_CONTROLLERS.map((name) => join(ROOT, name));
+  return bases.map((base) => join(base, instance)).filter((path) => existsSync(path));
+}
+
+/** Names of the groups that exist for the cells of a service. */
+export function groupNames(dataDirectory: string): string[] {
+  const names = directoriesOf(dataDirectory).flatMap((directory) =>
+    readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory()),
+  );
+  return [...new Set(names.map(({ name }) => name))];
+}
+
+/** Host ids of the processes in a cell's group; none where the group is gone. */
+export function groupMembers(dataDirectory: string, group: string): number[] {
+  const [directory] = directoriesOf(dataDirectory);
+  if (directory === undefined) return [];
+  const text = readOrEmpty(join(directory, group, 'cgroup.procs'));
+  return text.split('\n').filter(Boolean).map(Number);
+}
+
+/** CPU time of everything that was ever in a cell's group, in milliseconds. */
+export function groupCpuMilliseconds(dataDirectory: string, group: string): number {
+  const usage = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpuacct.usage')));
+  const stat = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpu.stat')));
+  const microseconds = /^usage_usec (\d+)$/m.exec(stat.join('\n'))?.[1];
+  return microseconds === undefined ? Number(usage.find(Boolean)) / 1e6 : Number(microseconds) / 1000;
+}
+
+/** A member of /proc/PID/status (proc_pid_status(5)), its white space made single; empty where the process is gone. */
+export function statusOf(pid: number, name: string): string {
+  const line = readOrEmpty(`/proc/${pid}/status`)
+    .split('\n')
+    .find((candidate) => candidate.startsWith(`${name}:`));
+  return (
+    line
+      ?.slice(name.length + 1)
+      .trim()
+      .replaceAll(/\s+/g, ' ') ?? ''
+  );
+}
+
+/** The command line of a process, its words joined by spaces. */
+export function commandOf(pid: number): string {
+  return readOrEmpty(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
+}
+
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // A process or a group may end while it is looked at.
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * One thing that is tried, and what must come of it. The tables of cases are read by the tests, by the benchmark, and by
+ * the table in docs/THREATS.md, so that what is said to be held is what is tried.
+ */
+import type { RequestedLimits } from '@svc/protocol';
+import type { Collection, HeldLimits, Posture, Program } from '../../packages/server/src/sandbox/sandbox.ts';
+import type { Target } from './target.ts';
+
+/** The two classes that promise isolation, by the name of their provider. */
+export const HOSTILE_CLASSES = ['namespace', 'gvisor'] as const;
+export type HostileClass = (typeof HOSTILE_CLASSES)[number];
+
+/** A program from `programs/`, its language told by its ending, and what it is given. */
+export interface Attack {
+  readonly program: string;
+  /** Replaces `@NAME@` in the program's source. */
+  readonly values?: Readonly<Record<string, string | number>>;
+  readonly stdin?: string;
+  readonly files?: Program['files'];
+  readonly outputs?: readonly string[];
+  readonly limits?: Partial<RequestedLimits>;
+  /** `once`: cases that name this same attack share one run of it against a target. */
+  readonly runs?: 'once';
+}
+
+/** Everything observed of an attack that was run to its end. */
+export interface Seen extends Collection {
+  readonly posture: Posture;
+  readonly held: HeldLimits;
+  /** Recorded output, folded: what a client would read. */
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly recordCounts: { readonly stdout: number; readonly stderr: number };
+}
+
+interface CommonCase {
+  /** The row of the catalogue of attacks. */
+  readonly id: string;
+  /** A sentence about what holds. */
+  readonly title: string;
+  /** What holds it, in a few words. */
+  readonly holds: string;
+  /** Where a class does not hold it, or holds it less: why that is accepted. The expectation asserts exactly that. */
+  readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
+  /** Classes for which the attack means anything; both where absent. */
+  readonly classes?: readonly HostileClass[];
+  /** It measures or loads the machine: nothing else runs at the same time. */
+  readonly alone?: true;
+}
+
+/** One program, and what is to be seen of it. */
+interface AttackCase extends CommonCase {
+  readonly attack: Attack;
+  readonly expect: (seen: Seen, target: Target) => void | Promise<void>;
+}
+
+/** Several programs, or something done on the host meanwhile. */
+interface ScenarioCase extends CommonCase {
+  readonly scenario: (target: Target) => Promise<void>;
+}
+
+export type HostileCase = AttackCase | ScenarioCase;
+
+/** Tries a case against a target; rejects with an assertion's error where it does not hold. */
+export async function expectHeld(hostileCase: HostileCase, target: Target): Promise<void> {
+  if ('scenario' in hostileCase) return await hostileCase.scenario(target);
+  await hostileCase.expect(await target.attack(hostileCase.attack), target);
+}
+
+/** Whether a case is tried against a class. */
+export function appliesTo({ classes }: HostileCase, hostileClass: HostileClass): boolean {
+  return classes === undefined || classes.includes(hostileClass);
+}

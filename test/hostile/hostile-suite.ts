@@ -1,0 +1,32 @@
+/** Registers every case that applies to a class as a test, against one provider that is opened for all of them. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { leftoversOf } from '../rig/leftovers.ts';
+import { hostileCases } from './cases.ts';
+import { appliesTo, expectHeld, type HostileClass } from './hostile-case.ts';
+import { Target } from './target.ts';
+
+const CASE_MILLISECONDS_MAX = 90_000;
+
+/** A missing runtime fails every test of the class: nothing is skipped. */
+export function describeHostile(hostileClass: HostileClass): void {
+  const cases = hostileCases.filter((hostileCase) => appliesTo(hostileCase, hostileClass));
+  let target: Target;
+  beforeAll(async () => {
+    target = await Target.open(hostileClass);
+  });
+  afterAll(async () => {
+    await target[Symbol.asyncDispose]();
+    expect(leftoversOf(target.dataDirectory)).toEqual([]);
+  });
+
+  describe.concurrent('attacks side by side', () => {
+    for (const hostileCase of cases.filter(({ alone }) => alone !== true)) {
+      test(`${hostileCase.id}: ${hostileCase.title}`, () => expectHeld(hostileCase, target), CASE_MILLISECONDS_MAX);
+    }
+  });
+  describe('attacks alone', () => {
+    for (const hostileCase of cases.filter(({ alone }) => alone === true)) {
+      test(`${hostileCase.id}: ${hostileCase.title}`, () => expectHeld(hostileCase, target), CASE_MILLISECONDS_MAX);
+    }
+  });
+}

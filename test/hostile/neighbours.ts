@@ -1,0 +1,112 @@
+/** Two jobs side by side: neither sees, signals, reads, fills up or starves the other. */
+import assert from 'node:assert/strict';
+import { groupCpuMilliseconds } from './host-groups.ts';
+import type { HostileCase } from './hostile-case.ts';
+import { answersOf, assertExited, backwards } from './seen.ts';
+
+export const neighbourCases: readonly HostileCase[] = [
+  {
+    id: 'NEXT-01',
+    title: 'a job sees no file, process, socket or shared memory of its neighbour, and signals none of its processes',
+    holds: 'a mount, process, network and IPC namespace for each cell',
+    async scenario(target) {
+      const mark = `mark${target.canary.slice(-8)}`;
+      const hidden = await target.start({ program: 'hide.py', values: { MARK: mark, SECONDS: 30 } });
+      await hidden.said('hidden');
+      const seeker = await target.attack({ program: 'seek.py', values: { MARK_REVERSED: backwards(mark) } });
+      hidden.sandbox.stop('cancelled');
+      const { stdout } = await hidden.seen;
+      assertExited(seeker);
+      const { seen, signalled, processes } = answersOf<{ seen: string[]; signalled: number[]; processes: number }>(
+        seeker,
+      );
+      assert.deepEqual(seen, []);
+      assert.deepEqual(
+        signalled,
+        [-1],
+        'of all processes there could be, only process 1 is there, and it may not be signalled',
+      );
+      assert.equal(processes, 2);
+      assert.equal(stdout, 'hidden\n', 'nobody connected');
+    },
+  },
+  {
+    id: 'NEXT-02',
+    title: 'a job that fills everything it can leaves its neighbour all of its own',
+    holds: 'file systems of its own for each cell',
+    async scenario(target) {
+      const filling = await target.start({ program: 'fill-and-wait.py', limits: { max_file_mb: 64 } });
+      await filling.said('filled');
+      const seen = await target.attack({ program: 'tmpfs-bomb.py', limits: { max_file_mb: 64 } });
+      filling.sandbox.stop('cancelled');
+      await filling.seen;
+      assertExited(seen);
+      assert.equal(answersOf<Record<string, [number, string]>>(seen)['/tmp']?.[0], 64 * 1024 * 1024);
+    },
+  },
+  {
+    id: 'NEXT-03',
+    title: 'a job with sixty processes that spin gets no more of the processors than its neighbour with one',
+    holds: 'groups of equal weight',
+    alone: true,
+    async scenario(target) {
+      const limits = { wall_seconds: 60, cpu_seconds: 60, mem_mb: 1024, max_pids: 64 };
+      const many = await target.start({
+        program: 'spin.py',
+        values: { PROCESSES: SPINNERS[target.hostileClass] },
+        limits,
+      });
+      const one = await target.start({ program: 'spin.py', values: { PROCESSES: 1 }, limits });
+      await Promise.all([many.said('spinning'), one.said('spinning')]);
+      const used = () => [one, many].map(({ group }) => groupCpuMilliseconds(target.dataDirectory, group));
+      const before = used();
+      await new Promise((resolve) => setTimeout(resolve, SPIN_MILLISECONDS));
+      const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
+      for (const { sandbox } of [many, one]) sandbox.stop('cancelled');
+      await Promise.all([many.seen, one.seen]);
+      // One thread can use one of the processors at most; without weights it would have a sixtieth of them.
+      assert.ok(single > crowd / 4, `the single one had ${single} ms, the crowd ${crowd} ms`);
+    },
+  },
+  {
+    id: 'NEXT-04',
+    title: 'jobs that end beside a job that dies for want of memory end as they would alone',
+    holds: 'a memory limit for each group; the kernel kills within the group',
+    async scenario(target) {
+      const work = [1, 2, 3].map((number) => ({ program: 'work.py', values: { TOKEN: `memory-${number}` } }));
+      const [bomb, ...others] = await target.attackAll([{ program: 'memory-bomb.py' }, ...work]);
+      assert.deepEqual(bomb?.ending, { kind: 'memory_limit' });
+      for (const seen of others) assertExited(seen);
+      assert.equal(new Set(others.map(({ stdout }) => stdout)).size, 3);
+    },
+  },
+  {
+    id: 'NEXT-05',
+    title: 'each of many jobs side by side gets its own output, byte for byte, and nobody else’s',
+    holds: 'pipes and a workspace for each cell',
+    alone: true,
+    async scenario(target) {
+      const count = CROWD[target.hostileClass];
+      const attacks = Array.from({ length: count }, (_, number) => ({
+        program: 'echo.sh',
+        stdin: `${number} ${'x'.repeat(number * 997)}\n`,
+        outputs: ['output/copy'],
+      }));
+      const all = await target.attackAll(attacks);
+      for (const [number, { stdout, stderr, artifacts }] of all.entries()) {
+        const expected = attacks[number]?.stdin ?? '';
+        const copy = Buffer.from(artifacts[0]?.content ?? []).toString();
+        assert.deepEqual(
+          [stdout === expected, stderr === expected, copy === expected],
+          [true, true, true],
+          `job ${number}`,
+        );
+      }
+    },
+  },
+];
+
+const SPINNERS = { namespace: 60, gvisor: 30 } as const;
+/** What is compared are the processors' shares, which need some time to show. */
+const SPIN_MILLISECONDS = 1500;
+const CROWD = { namespace: 32, gvisor: 10 } as const;

@@ -1,0 +1,12 @@
+# Asks for the largest core file, then dies in a way that writes one, in itself and in a child.
+import os
+import resource
+import signal
+
+for limit in (resource.getrlimit(resource.RLIMIT_CORE)[1],):
+    print("core limit", limit, flush=True)
+if os.fork() == 0:
+    os.kill(os.getpid(), signal.SIGSEGV)
+os.wait()
+print("left", sorted(name for name in os.listdir("/work") if "core" in name), flush=True)
+os.abort()

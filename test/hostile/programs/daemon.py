@@ -1,0 +1,15 @@
+# Leaves a grandchild in a session of its own, with every descriptor closed, and ends.
+import os
+import sys
+import time
+
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 64)
+        while True:
+            time.sleep(1)
+    os._exit(0)
+os.wait()
+print("left one", flush=True)
+sys.exit(0)

@@ -1,0 +1,10 @@
+# Digs 60 directories with names of 200 bytes, which no path can name, and leaves files at the bottom.
+import os
+
+for _ in range(60):
+    os.mkdir("d" * 200)
+    os.chdir("d" * 200)
+for number in range(8):
+    open(f"bottom{number}", "w").close()
+os.chmod(".", 0)
+print("dug")

@@ -1,0 +1,10 @@
+# Opens until it is refused.
+import errno
+import os
+
+opened = []
+try:
+    while True:
+        opened.append(os.open("/dev/null", os.O_RDONLY))
+except OSError as error:
+    print(len(opened), errno.errorcode[error.errno])

@@ -1,0 +1,11 @@
+# Fills /tmp and keeps it.
+import time
+
+with open("/tmp/full", "wb") as file:
+    try:
+        while True:
+            file.write(b"x" * (1 << 20))
+    except OSError:
+        pass
+print("filled", flush=True)
+time.sleep(600)

@@ -1,0 +1,3 @@
+// Fills the JavaScript heap with small objects.
+const kept = [];
+for (;;) kept.push({ value: kept.length });

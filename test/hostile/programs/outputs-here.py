@@ -1,0 +1,17 @@
+# Leaves in output/ below its working directory what is no plain file, and one that is.
+import os
+import socket
+
+os.chdir("output")
+os.symlink("/etc/passwd", "absolute")
+os.symlink("/proc/self/environ", "process")
+os.symlink("loop", "loop")
+os.symlink("/etc", "outside")
+os.mkfifo("fifo0")
+socket.socket(socket.AF_UNIX).bind("socket")
+os.mkdir("directory")
+with open("first", "w") as file:
+    file.write("twice")
+os.link("first", "second")
+with open("real", "w") as file:
+    file.write("real")

@@ -1,0 +1,13 @@
+// biome-ignore-all lint: the names are the attack
+/* oxlint-disable */
+// Hoists functions in the names of what a prologue might call before this line is reached.
+function Number() {
+  console.log('HIJACKED');
+}
+function parseInt() {
+  console.log('HIJACKED');
+}
+function readFileSync() {
+  console.log('HIJACKED');
+}
+console.log('clean');

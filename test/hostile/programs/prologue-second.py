@@ -1,0 +1,9 @@
+# Shadows a module beside the program, and starts an interpreter of its own the way it was started itself.
+import os
+import subprocess
+import sys
+
+for name in ("json", "types", "sitecustomize"):
+    with open(f"/work/{name}.py", "w") as file:
+        file.write("print('HIJACKED')\n")
+print(subprocess.run([sys.executable, "-I", "-c", "import json, types; print('clean')"], capture_output=True, text=True).stdout, end="")

@@ -1,0 +1,12 @@
+# Leaves a grandchild in a session of its own, with every descriptor closed, for a short while, and ends.
+import os
+import time
+
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 64)
+        time.sleep(3)
+    os._exit(0)
+os.wait()
+print("left one", flush=True)

@@ -1,0 +1,21 @@
+# A file of 1 TiB that holds nothing: once as the kernel lets a program notice, once with the signal ignored.
+import errno
+import os
+import signal
+import sys
+
+if "@IGNORE@" == "ignore":
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+else:
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+opened = os.open("/work/output/huge", os.O_WRONLY | os.O_CREAT)
+try:
+    os.ftruncate(opened, 1 << 40)
+    print("made", flush=True)
+except OSError as error:
+    print(errno.errorcode[error.errno], flush=True)
+try:
+    os.pwrite(opened, b"x", 1 << 39)
+    print("written", flush=True)
+except OSError as error:
+    print(errno.errorcode[error.errno], flush=True)

@@ -1,0 +1,10 @@
+# Writes as fast as it can and says on standard error, in decimal, how many bytes of `A` it wrote.
+import os
+import time
+
+block = b"A" * (1 << 16)
+written = 0
+end = time.monotonic() + @SECONDS@
+while time.monotonic() < end:
+    written += os.write(1, block)
+os.write(2, str(written).encode())

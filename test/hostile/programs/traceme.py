@@ -1,0 +1,10 @@
+# Asks to be traced and stops: a supervisor that takes the stop for an end would report one, or spin.
+import ctypes
+import os
+import signal
+
+traced = ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+print("traced" if traced == 0 else "refused", flush=True)
+if traced == 0:
+    os.kill(os.getpid(), signal.SIGUSR1)
+os._exit(5)

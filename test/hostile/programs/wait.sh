@@ -1,0 +1,2 @@
+# Waits until it is stopped.
+exec /usr/bin/sleep 600

@@ -1,0 +1,11 @@
+# An ordinary program: reads, computes, writes, says a line that only it can say.
+import hashlib
+import sys
+
+digest = hashlib.sha256(b"@TOKEN@").hexdigest()
+for _ in range(20_000):
+    digest = hashlib.sha256(digest.encode()).hexdigest()
+with open("output/digest", "w") as file:
+    file.write(digest)
+print(digest)
+print("done", file=sys.stderr)

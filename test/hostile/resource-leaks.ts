@@ -1,0 +1,57 @@
+/** What a service holds of its host after it has worked: what it held before. */
+import assert from 'node:assert/strict';
+import { leftoversOf } from '../rig/leftovers.ts';
+import type { Holdings } from './holdings.ts';
+import type { HostileCase } from './hostile-case.ts';
+import { doSeparately } from './separate-service.ts';
+import { Target } from './target.ts';
+
+const MIB = 1024 * 1024;
+/** How many jobs of the mixture are run. `HOSTILE_LOAD` asks for more. */
+const JOBS = { namespace: 90, gvisor: 15 } as const;
+
+export const leakCases: readonly HostileCase[] = [
+  {
+    id: 'RES-24',
+    title: 'a provider that is closed while cells are being made and are running leaves none of either',
+    holds: 'closing waits for what is being made, and ends it',
+    async scenario({ hostileClass }) {
+      const target = await Target.open(hostileClass);
+      const { seen } = await target.start({ program: 'wait.sh' });
+      const request = { language: 'bash', runtime: null } as const;
+      const others = Promise.allSettled([seen, ...[1, 2, 3].map(() => target.provider.prepare(request))]);
+      await target[Symbol.asyncDispose]();
+      assert.deepEqual(leftoversOf(target.dataDirectory), []);
+      await assert.rejects(target.provider.prepare(request), { name: 'BootstrapError' });
+      await others;
+      assert.deepEqual(leftoversOf(target.dataDirectory), []);
+    },
+  },
+  {
+    id: 'RES-24',
+    title: 'after a load of jobs of every kind, processes, groups, cells, mounts, descriptors and memory are as before',
+    holds: 'a cell’s end takes everything of it, and is waited for',
+    alone: true,
+    async scenario({ hostileClass }) {
+      const jobs = Number(process.env['HOSTILE_LOAD'] ?? JOBS[hostileClass]);
+      const { before, after, outcomes } = (await doSeparately(
+        { kind: 'load', hostileClass, jobs },
+        { millisecondsMax: 600_000 },
+      )) as {
+        before: Holdings;
+        after: Holdings;
+        outcomes: Record<string, number>;
+      };
+      const { residentBytes: grownFrom, ...held } = before;
+      const { residentBytes: grownTo, ...stillHeld } = after;
+      assert.deepEqual(stillHeld, held);
+      assert.deepEqual([held.groups, held.cells, held.children], [0, 0, 0]);
+      assert.ok(grownTo - grownFrom < 48 * MIB, `grew by ${Math.round((grownTo - grownFrom) / MIB)} MiB`);
+      assert.equal(
+        Object.values(outcomes).reduce((sum, count) => sum + count, 0),
+        jobs,
+      );
+      assert.equal(outcomes['runtime_failed'], undefined);
+    },
+  },
+];

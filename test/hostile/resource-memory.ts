@@ -1,0 +1,137 @@
+/** Exhausting a host by memory, by disk and by files. */
+import assert from 'node:assert/strict';
+import { statfsSync } from 'node:fs';
+import type { HostileCase, Seen } from './hostile-case.ts';
+import { answersOf, assertExited, violationTypes } from './seen.ts';
+import { WORK_BYTES } from './target.ts';
+
+const MIB = 1024 * 1024;
+/** What gVisor's own kernel may take of a cell's group beyond the job's memory. */
+const SENTRY_BYTES = 33 * MIB;
+
+function assertRanOutOfMemory(seen: Seen): void {
+  assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'memory_limit' }, ['memory']]);
+  assert.ok(Number(seen.usage.memory_peak_bytes) <= 256 * MIB + SENTRY_BYTES, `${seen.usage.memory_peak_bytes} bytes`);
+}
+
+export const memoryCases: readonly HostileCase[] = [
+  ...[
+    { id: 'RES-03', title: 'a Python program that takes memory for ever ends at its limit', program: 'memory-bomb.py' },
+    {
+      id: 'RES-03',
+      title: 'a Node program that takes memory outside its heap ends at its limit',
+      program: 'memory-bomb.cjs',
+    },
+    {
+      id: 'RES-04',
+      title: 'children that take the memory end the job, though its parent exits 0',
+      program: 'memory-bomb-children.py',
+    },
+    {
+      id: 'RES-05',
+      title: 'memory hidden in the buffers of sockets counts as the job’s',
+      program: 'socket-buffers.py',
+    },
+  ].map(
+    ({ program, ...row }): HostileCase => ({
+      ...row,
+      holds: 'memory limit of the cell’s group, without swap; any kill for memory ends all of it',
+      attack: { program },
+      expect: assertRanOutOfMemory,
+    }),
+  ),
+  {
+    id: 'RES-05',
+    title:
+      'every place a program may fill is full at its bound, the host’s disk is not touched, and the end is still told',
+    holds: 'file systems in memory with a size; they count as the job’s memory',
+    attack: { program: 'tmpfs-bomb.py', limits: { max_file_mb: 64 } },
+    expect(seen) {
+      assertExited(seen);
+      const taken = answersOf<Record<string, [number, string]>>(seen);
+      assert.deepEqual(
+        Object.values(taken).map(([, answer]) => answer),
+        Array(3).fill('ENOSPC'),
+      );
+      assert.ok((taken['/work/output']?.[0] ?? Number.POSITIVE_INFINITY) <= WORK_BYTES);
+      assert.deepEqual([taken['/tmp']?.[0], taken['/dev/shm']?.[0]], [64 * MIB, 16 * MIB]);
+      assert.ok(Number(seen.usage.memory_peak_bytes) > 100 * MIB, 'it does not count as memory');
+    },
+  },
+  {
+    id: 'RES-05',
+    title: 'filling every place beyond the memory limit ends the job',
+    holds: 'file systems in memory count as the job’s memory',
+    attack: { program: 'tmpfs-bomb.py', limits: { mem_mb: 48, max_file_mb: 64 } },
+    expect: ({ ending }) => assert.deepEqual(ending, { kind: 'memory_limit' }),
+  },
+  {
+    id: 'RES-06',
+    title: 'files run out where their number is bounded, and the end is still told',
+    holds: 'a number of inodes for each file system of the cell',
+    accepted: { gvisor: 'in /tmp and /dev/shm the number of files is bounded by the job’s memory only' },
+    attack: { program: 'many-files.py' },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      const made = answersOf<Record<string, [number, string]>>(seen);
+      assert.ok((made['/work/output']?.[0] ?? 9999) < 1024);
+      assert.equal(made['/work/output']?.[1], 'ENOSPC');
+      if (hostileClass === 'gvisor') return assert.ok(Number(seen.usage.memory_peak_bytes) < 288 * MIB);
+      assert.deepEqual(
+        [made['/tmp'], made['/dev/shm']],
+        [
+          [4095, 'ENOSPC'],
+          [1023, 'ENOSPC'],
+        ],
+      );
+    },
+  },
+  {
+    id: 'RES-08',
+    title: 'a sparse file of 1 TiB is refused as too large where the program does not mind the signal',
+    holds: 'RLIMIT_FSIZE',
+    attack: { program: 'sparse.py', values: { IGNORE: 'ignore' }, outputs: ['output/huge'] },
+    expect(seen) {
+      assertExited(seen);
+      assert.equal(seen.stdout, 'EFBIG\nEFBIG\n');
+      assert.deepEqual(
+        seen.artifacts.map(({ size_bytes }) => size_bytes),
+        [0],
+      );
+    },
+  },
+  {
+    id: 'RES-08',
+    title: 'a sparse file of 1 TiB ends a program that does not ignore the signal',
+    holds: 'RLIMIT_FSIZE',
+    attack: { program: 'sparse.py', values: { IGNORE: 'default' } },
+    expect(seen) {
+      assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'signaled', signal: 'SIGXFSZ' }, ['file_size']]);
+    },
+  },
+  {
+    id: 'RES-18',
+    title: 'a JavaScript heap that is full is a failed program, not one that ran out of memory',
+    holds: 'a heap limit below the memory limit',
+    attack: { program: 'heap-bomb.cjs', limits: { mem_mb: 192 } },
+    expect(seen) {
+      assert.deepEqual(seen.ending, { kind: 'signaled', signal: 'SIGABRT' });
+      assert.match(seen.stderr, /JavaScript heap out of memory/);
+    },
+  },
+  {
+    id: 'RES-21',
+    title: 'what a job fills of its file systems takes nothing of the host’s disk',
+    holds: 'file systems in memory',
+    async scenario(target) {
+      const freeBefore = statfsSync('/run').bavail;
+      const running = await target.start({ program: 'fill-and-wait.py', limits: { max_file_mb: 64 } });
+      await running.said('filled');
+      const taken = (freeBefore - statfsSync('/run').bavail) * statfsSync('/run').bsize;
+      running.sandbox.stop('cancelled');
+      await running.seen;
+      // Others write to this disk meanwhile; the job wrote 64 MiB.
+      assert.ok(taken < 48 * MIB, `${taken} bytes`);
+    },
+  },
+];

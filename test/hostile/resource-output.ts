@@ -1,0 +1,80 @@
+/** Exhausting a service by what a program writes. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import type { HostileCase } from './hostile-case.ts';
+import { assertExited } from './seen.ts';
+
+const MIB = 1024 * 1024;
+
+export const outputCases: readonly HostileCase[] = [
+  {
+    id: 'RES-09',
+    title: 'of a flood 1 MiB is recorded, every byte is counted and hashed, and the service does not grow',
+    holds: 'output is drained, counted and dropped beyond its cap; nothing waits for anything',
+    alone: true,
+    async scenario(target) {
+      globalThis.gc?.();
+      const before = process.memoryUsage.rss();
+      const floods = Array.from({ length: 4 }, () => ({ program: 'stdout-flood.py', values: { SECONDS: 2 } }));
+      let peak = before;
+      const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 20);
+      const all = await target.attackAll(floods).finally(() => clearInterval(watch));
+      for (const { ending, output, stdout, stderr, recordCounts } of all) {
+        assert.deepEqual(ending, { kind: 'exited', exit_code: 0 });
+        const written = Number(stderr);
+        assert.ok(written > 16 * MIB, `only ${written} bytes were written`);
+        assert.equal(output.stdout.bytes_seen, written);
+        assert.equal(output.stdout.raw_sha256, hashOfLetters(written));
+        assert.equal(Buffer.byteLength(stdout), streamBytesMax);
+        assert.equal(recordCounts.stdout, streamBytesMax / recordBytesMax);
+        assert.equal(output.stdout.executor_truncated, true);
+      }
+      assert.ok(peak - before < 160 * MIB, `grew by ${Math.round((peak - before) / MIB)} MiB`);
+    },
+  },
+  {
+    id: 'RES-10',
+    title: 'of a hundred thousand lines of one byte ten thousand are recorded on each stream',
+    holds: 'a cap on records beside the one on bytes',
+    attack: { program: 'line-flood.py' },
+    expect(seen) {
+      assertExited(seen);
+      assert.deepEqual(seen.recordCounts, { stdout: streamRecordsMax, stderr: streamRecordsMax });
+      assert.deepEqual([seen.stdout.length, seen.stderr.length], [2 * streamRecordsMax, 2 * streamRecordsMax]);
+      assert.deepEqual([seen.output.stdout.bytes_seen, seen.output.stderr.bytes_seen], [200_000, 200_000]);
+      assert.deepEqual([seen.output.stdout.executor_truncated, seen.output.stderr.executor_truncated], [true, true]);
+    },
+  },
+  {
+    id: 'RES-28',
+    title: 'of what a program writes just before it ends not a byte is lost, each of many times',
+    holds: 'both streams are read to their end before a result is made',
+    alone: true,
+    async scenario(target) {
+      const expected = { stdout: `${'o'.repeat(61_439)}\n`, stderr: `${'e'.repeat(61_439)}\n` };
+      let left = BURSTS[target.hostileClass];
+      const burst = async () => {
+        while (left-- > 0) {
+          const { stdout, stderr } = await target.attack({ program: 'burst.py' });
+          assert.deepEqual(
+            { stdout: stdout === expected.stdout, stderr: stderr === expected.stderr },
+            { stdout: true, stderr: true },
+          );
+        }
+      };
+      await Promise.all(Array.from({ length: 4 }, burst));
+    },
+  },
+];
+
+/** How often the end of a program races its output. */
+const BURSTS = { namespace: 150, gvisor: 50 } as const;
+
+function hashOfLetters(count: number): string {
+  const hash = createHash('sha256');
+  const block = Buffer.alloc(MIB, 'A');
+  for (let left = count; left > 0; left -= block.byteLength)
+    hash.update(block.subarray(0, Math.min(left, block.byteLength)));
+  return hash.digest('hex');
+}

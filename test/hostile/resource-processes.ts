@@ -1,0 +1,198 @@
+/** Exhausting a host by processes and by time. */
+import assert from 'node:assert/strict';
+import { groupMembers } from './host-groups.ts';
+import type { HostileCase, Seen } from './hostile-case.ts';
+import { answersOf, assertExited, violationTypes } from './seen.ts';
+import type { Running, Target } from './target.ts';
+
+/** So long after its limit at most does a program live, on a machine that is busy with other cells. */
+const GRACE_MILLISECONDS = 3000;
+
+export const processLimitCases: readonly HostileCase[] = [
+  {
+    id: 'RES-01',
+    title: 'a program gets as many processes as it may have, and not one more',
+    holds: 'pids limit of the cell’s group; in gVisor a limit of its own kernel',
+    attack: { program: 'fork-bomb.py', limits: { max_pids: 64, mem_mb: 1024 } },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      assert.equal(seen.stdout, '63 EAGAIN\n');
+      assert.equal(seen.held.effective_limits.max_pids, 64);
+      // gVisor refuses inside, where nothing counts it.
+      assert.deepEqual(violationTypes(seen), hostileClass === 'namespace' ? ['pids'] : []);
+    },
+  },
+  {
+    id: 'RES-01',
+    title: 'a shell fork bomb is held, its neighbours work on, and it is dead whole when its time is over',
+    holds: 'groups of equal weight; the group is killed, not a process',
+    alone: true,
+    scenario: bombBesideNeighbours,
+  },
+  {
+    id: 'RES-19',
+    title: 'a neighbour that has used up its processes takes none of another job’s',
+    holds: 'a user and a group for each cell',
+    async scenario(target) {
+      const hoarder = await target.start({ program: 'hoard-processes.py', limits: { max_pids: 48, mem_mb: 1024 } });
+      await hoarder.said('hoarded');
+      const seen = await target.attack({ program: 'fork-forty.py', limits: { max_pids: 48, mem_mb: 1024 } });
+      hoarder.sandbox.stop('cancelled');
+      await hoarder.seen;
+      assertExited(seen);
+      assert.equal(seen.stdout, '40 of 40\n');
+    },
+  },
+  {
+    id: 'RES-11',
+    title: 'a program that ignores every signal ends at its wall limit',
+    holds: 'SIGKILL to everything in the group',
+    attack: { program: 'ignore-signals.py', limits: { wall_seconds: 1 } },
+    expect: assertEndedAtWall,
+  },
+  {
+    id: 'RES-13',
+    title: 'a program that renews itself before any one process reaches the CPU limit ends at the CPU limit',
+    holds: 'the CPU time of the whole tree is watched',
+    attack: { program: 'cpu-evasion.py', limits: { cpu_seconds: 1 } },
+    expect(seen) {
+      assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'cpu_limit' }, ['cpu_time']]);
+      assert.ok(Number(seen.usage.cpu_ms) >= 1000 && Number(seen.usage.cpu_ms) < 1800, `${seen.usage.cpu_ms} ms`);
+    },
+  },
+  {
+    id: 'RES-13',
+    title: 'many processes spinning at once end at the CPU limit of their tree',
+    holds: 'the CPU time of the whole tree is watched more closely the nearer the limit is',
+    attack: { program: 'spin.py', values: { PROCESSES: 16 }, limits: { cpu_seconds: 1, mem_mb: 512 } },
+    expect(seen) {
+      assert.deepEqual(seen.ending, { kind: 'cpu_limit' });
+      assert.ok(Number(seen.usage.cpu_ms) < 1800, `${seen.usage.cpu_ms} ms`);
+    },
+  },
+  {
+    id: 'RES-14',
+    title: 'a program that closes its output and sleeps has not ended before its wall limit',
+    holds: 'the end of the process counts, not of its output',
+    attack: { program: 'closed-output.py', limits: { wall_seconds: 1 } },
+    expect(seen) {
+      assertEndedAtWall(seen);
+      assert.equal(seen.stdout, 'closing\n');
+    },
+  },
+  {
+    id: 'RES-15',
+    title: 'a daemon that left its session and closed everything is dead before the result is there',
+    holds: 'process 1 of the cell kills what is left; then the group is killed and removed',
+    async scenario(target) {
+      const running = await target.start({ program: 'daemon.py' });
+      const seen = await running.seen;
+      assertExited(seen);
+      assert.equal(seen.stdout, 'left one\n');
+      assert.deepEqual(groupMembers(target.dataDirectory, running.group), []);
+    },
+  },
+  {
+    id: 'RES-16',
+    title: 'descriptors run out at 256',
+    holds: 'RLIMIT_NOFILE',
+    attack: { program: 'descriptor-bomb.py' },
+    expect(seen) {
+      assertExited(seen);
+      assert.equal(seen.stdout, '253 EMFILE\n');
+    },
+  },
+  {
+    id: 'RES-20',
+    title:
+      "a program that kills gVisor's own kernel by its limits fails the runtime, or breaks its limit, and never just fails",
+    holds: 'how a program ended is told by process 1 and by counters; what nobody saw is an error',
+    classes: ['gvisor'],
+    attack: { program: 'fork-bomb.py', limits: { max_pids: 256, mem_mb: 64 } },
+    expect(seen) {
+      assert.ok(['memory_limit', 'runtime_failed'].includes(seen.ending.kind), JSON.stringify(seen.ending));
+    },
+  },
+  {
+    id: 'RES-25',
+    title:
+      'when the runtime is killed from outside, everything of the cell is dead and the service says that it failed',
+    holds: 'the group outlives the runtime and is killed',
+    async scenario(target) {
+      const running = await target.start({ program: 'wait.sh' });
+      const [runtime] = await membersOf(target, running);
+      process.kill(runtime as number, 'SIGKILL');
+      const seen = await running.seen;
+      assert.equal(seen.ending.kind, 'runtime_failed');
+      assert.deepEqual(groupMembers(target.dataDirectory, running.group), []);
+    },
+  },
+  {
+    id: 'RES-29',
+    title: 'a program that crashes leaves no core file, in the cell or on the host',
+    holds: 'RLIMIT_CORE',
+    attack: { program: 'core-dump.py' },
+    expect(seen) {
+      assert.deepEqual(seen.ending, { kind: 'signaled', signal: 'SIGABRT' });
+      assert.deepEqual(seen.stdout.split('\n').slice(1), ['left []', '']);
+    },
+  },
+  {
+    id: 'RES-30',
+    title: 'timers, queued signals, locked pages, message queues, shared memory and watches run out',
+    holds: 'resource limits; kernel memory counts as the job’s',
+    accepted: {
+      gvisor: "timers and semaphores are bounded by the job's memory only: they are objects of gVisor's own kernel",
+    },
+    attack: { program: 'kernel-objects.py' },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      const { timers, ...counted } = answersOf<Record<string, [number, string]>>(seen);
+      const numbers = Object.fromEntries(Object.entries(counted).map(([name, [number]]) => [name, number]));
+      assert.ok((numbers['queued signals'] ?? 999) <= 256);
+      assert.ok((numbers['locked pages'] ?? 999) <= 16);
+      assert.equal(numbers['message queues'], 0);
+      assert.ok((numbers['shared segments'] ?? 9999) <= 4096);
+      assert.ok((numbers['inotify'] ?? 9999) <= 256);
+      if (hostileClass === 'namespace') assert.ok((timers?.[0] ?? 999) <= 256);
+      assert.ok(Number(seen.usage.memory_peak_bytes) < 288 * 1024 * 1024);
+    },
+  },
+];
+
+function assertEndedAtWall(seen: Seen): void {
+  assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'wall_limit' }, ['wall_time']]);
+  const limit = Number(seen.held.effective_limits.wall_seconds) * 1000;
+  assert.ok(seen.usage.wall_ms !== null && seen.usage.wall_ms < limit + GRACE_MILLISECONDS, `${seen.usage.wall_ms} ms`);
+}
+
+/** Host ids in a cell's group, its runtime first: that is who joined it first. */
+async function membersOf(target: Target, { group, sandbox }: Running): Promise<number[]> {
+  assert.equal(sandbox.posture.bootstrap_ready, true);
+  return await Promise.resolve(groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b));
+}
+
+async function bombBesideNeighbours(target: Target): Promise<void> {
+  const token = (number: number) => ({
+    program: 'work.py',
+    values: { TOKEN: `neighbour-${number}` },
+    outputs: ['output/digest'],
+  });
+  const alone = await target.attack(token(0));
+  const bomb = await target.start({
+    program: 'fork-bomb.sh',
+    limits: { wall_seconds: 60, cpu_seconds: 30, max_pids: 64, mem_mb: 512 },
+  });
+  const neighbours = await target.attackAll([0, 1, 2, 3].map(token));
+  bomb.sandbox.stop('cancelled');
+  const bombed = await bomb.seen;
+  assert.deepEqual(bombed.ending, { kind: 'stopped', cause: 'cancelled' });
+  assert.deepEqual(groupMembers(target.dataDirectory, bomb.group), []);
+  for (const neighbour of neighbours) assertExited(neighbour);
+  assert.equal(new Set(neighbours.map(({ stdout }) => stdout)).size, 4);
+  assert.equal(neighbours[0]?.stdout, alone.stdout);
+  assert.deepEqual(
+    neighbours.map(({ artifacts }) => artifacts.length),
+    [1, 1, 1, 1],
+  );
+}

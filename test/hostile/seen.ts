@@ -1,0 +1,49 @@
+/** Reading what a hostile program said, and the few expectations that many cases share. */
+import assert from 'node:assert/strict';
+import type { Seen } from './hostile-case.ts';
+
+/** The JSON document that is the program's first line of output. Throws, with what came instead, where it is none. */
+export function answersOf<Answers>(seen: Seen): Answers {
+  try {
+    return JSON.parse(seen.stdout.split('\n', 1)[0] ?? '') as Answers;
+  } catch {
+    const { ending, stdout, stderr } = seen;
+    throw new Error(
+      `no answers but ${JSON.stringify({ ending, stdout: stdout.slice(0, 500), stderr: stderr.slice(0, 500) })}`,
+    );
+  }
+}
+
+/** The program ended by itself and said so. */
+export function assertExited(seen: Seen, exit_code = 0): void {
+  assert.deepEqual(seen.ending, { kind: 'exited', exit_code }, seen.stderr.slice(0, 500));
+}
+
+/** Types of the violations, in the order they were noticed. */
+export function violationTypes(seen: Seen): string[] {
+  return seen.violations.map(({ type }) => type);
+}
+
+/** What a kernel says to an attempt that leads nowhere. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...['EPERM', 'EACCES', 'ENOENT', 'ENOSYS', 'EROFS', 'EXDEV', 'EBUSY', 'ENXIO', 'ENOTTY', 'ENOTSUP', 'EAFNOSUPPORT'],
+  ...['ESRCH', 'EIO', 'EBADFD', 'ENOMEM', 'SIGSYS', 'empty', 'no name', 'unopened', 'another'],
+]);
+
+/** Whether an answer means that nothing was reached. */
+export function isRefusal(answer: string): boolean {
+  return REFUSALS.has(answer);
+}
+
+/** Every answer is a refusal; the message names those that are not. */
+export function assertRefused(answers: Readonly<Record<string, string>>): void {
+  assert.deepEqual(
+    Object.entries(answers).filter(([, answer]) => !isRefusal(answer)),
+    [],
+  );
+}
+
+/** A secret as it is given to a program that looks for it, so that its own source is no find. */
+export function backwards(secret: string): string {
+  return Array.from(secret).toReversed().join('');
+}

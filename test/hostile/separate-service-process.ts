@@ -1,0 +1,53 @@
+/** The other side of `separate-service.ts`: does the task of a directory, and leaves its answer there. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
+import { countHoldings } from './holdings.ts';
+import { runMixedLoad } from './mixed-load.ts';
+import type { SeparateTask } from './separate-service.ts';
+import { Target, WORK_BYTES } from './target.ts';
+
+const directory = process.argv[2] as string;
+const task = JSON.parse(readFileSync(join(directory, 'task.json'), 'utf8')) as SeparateTask;
+writeFileSync(join(directory, 'answer.json'), JSON.stringify(await answerTo(task)));
+
+async function answerTo(given: SeparateTask): Promise<unknown> {
+  switch (given.kind) {
+    case 'attack':
+      return await attackOnce(given);
+    case 'load':
+      return await countAround(given);
+    case 'open':
+      return await open(given);
+    default:
+      return given satisfies never;
+  }
+}
+
+async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'attack' }): Promise<unknown> {
+  await using target = await Target.open(hostileClass);
+  return await target.attack(attack);
+}
+
+/** What this process holds of the host before and after a load; what is made once and kept is made before. */
+async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
+  await using target = await Target.open(hostileClass);
+  await runMixedLoad(target, Math.min(jobs, 15));
+  const before = countHoldings(target.dataDirectory);
+  const outcomes = await runMixedLoad(target, jobs);
+  return { before, after: countHoldings(target.dataDirectory), outcomes };
+}
+
+/** Opens the provider as the service does, and says what it found or why it would not. */
+async function open({ hostileClass }: SeparateTask & { kind: 'open' }): Promise<unknown> {
+  const before = performance.now();
+  const options = { choice: hostileClass, packsDirectory: null, workBytes: WORK_BYTES, hostPostureSha256: null };
+  try {
+    const { provider } = await openProvider({ ...options, dataDirectory: directory });
+    const { languages, isolation_class } = provider;
+    await provider[Symbol.asyncDispose]();
+    return { ready: true, languages, isolation_class, left: readdirSync('/run/svc') };
+  } catch (error) {
+    return { ready: false, message: (error as Error).message, milliseconds: performance.now() - before };
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The sandbox in a process of its own, for attacks that need a service of a particular kind: one that leaks descriptors,
+ * one that was started in a terminal, one whose host lacks something, one that is counted before and after its work.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { Attack, HostileClass, Seen } from './hostile-case.ts';
+
+/** What the process does. It answers with one JSON document. */
+export type SeparateTask =
+  | { readonly kind: 'attack'; readonly hostileClass: HostileClass; readonly attack: Attack }
+  | { readonly kind: 'load'; readonly hostileClass: HostileClass; readonly jobs: number }
+  | { readonly kind: 'open'; readonly hostileClass: HostileClass };
+
+/** The process it is done in. */
+export interface SeparateHost {
+  /** Paths that the service has open, under descriptors that every process it starts inherits. */
+  readonly leaked?: readonly string[];
+  /** The service has a controlling terminal. */
+  readonly inTerminal?: true;
+  /** Shell commands that change what this process sees of its host, in a mount namespace of its own. */
+  readonly changes?: string;
+  readonly millisecondsMax?: number;
+}
+
+const PROCESS = fileURLToPath(import.meta.resolve('./separate-service-process.ts'));
+/** Node sets close-on-exec on the lowest descriptors that it inherits, and stops at the first gap after 15. */
+const LEAKED_FIRST = 40;
+const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
+const MILLISECONDS_MAX = 90_000;
+
+/** Runs an attack in a service of its own kind. */
+export async function attackSeparately(hostileClass: HostileClass, attack: Attack, host: SeparateHost): Promise<Seen> {
+  return (await doSeparately({ kind: 'attack', hostileClass, attack }, host)) as Seen;
+}
+
+/** Does a task in a process of its own. Rejects with what the process printed where it gave no answer. */
+export async function doSeparately(task: SeparateTask, host: SeparateHost): Promise<unknown> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-separate-'));
+  try {
+    writeFileSync(join(directory, 'task.json'), JSON.stringify(task));
+    const printed = await run([process.execPath, '--expose-gc', PROCESS, directory], host);
+    try {
+      return JSON.parse(readFileSync(join(directory, 'answer.json'), 'utf8')) as unknown;
+    } catch {
+      throw new Error(`the service of its own gave no answer: ${printed}`);
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function run(command: readonly string[], host: SeparateHost): Promise<string> {
+  const { leaked = [], inTerminal, changes, millisecondsMax = MILLISECONDS_MAX } = host;
+  const changed =
+    changes === undefined ? [] : ['unshare', '--mount', 'sh', '-c', `set -e\n${changes}\nexec "$@"`, 'sh'];
+  const [file, ...rest] = [...(inTerminal ? IN_TERMINAL : []), ...changed, ...command] as [string, ...string[]];
+  const descriptors = leaked.map((path) => openSync(path, 'r'));
+  const unused = Array.from({ length: LEAKED_FIRST - 3 }, () => 'ignore' as const);
+  try {
+    const child = spawn(file, rest, {
+      stdio: ['ignore', 'pipe', 'pipe', ...unused, ...descriptors],
+      env: { PATH: process.env['PATH'] ?? '', SECRET_HOST_ENV: `canary-${randomBytes(16).toString('hex')}` },
+      timeout: millisecondsMax,
+      killSignal: 'SIGKILL',
+    });
+    const [{ stdout, stderr }] = await Promise.all([printedBy(child), once(child, 'close')]);
+    return `${stdout}${stderr}`.slice(0, 4000);
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+async function printedBy(child: ReturnType<typeof spawn>): Promise<{ stdout: string; stderr: string }> {
+  const { stdout, stderr } = child;
+  if (stdout === null || stderr === null) throw new Error('a child without pipes');
+  const [out, err] = await Promise.all([text(stdout), text(stderr)]);
+  return { stdout: out, stderr: err };
+}

@@ -1,0 +1,331 @@
+/** Attacks that only the whole service can meet: on what it admits, how much of it runs, and what it does when it breaks. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JobSubmission, LIMIT_CEILINGS, LIMIT_NAMES } from '@svc/protocol';
+import { instanceOf } from '../rig/leftovers.ts';
+import { type Ran, Rig, type RigSettings } from '../rig/rig.ts';
+import { groupMembers, groupNames, statusOf } from './host-groups.ts';
+import type { HostileCase, HostileClass } from './hostile-case.ts';
+import { programOf } from './target.ts';
+
+const MIB = 1024 * 1024;
+const WAITING: JobSubmission = { language: 'bash', code: 'echo up; exec sleep 300', limits: { wall_seconds: 300 } };
+
+/** Uses a service of its own, and demands that nothing of it is left. */
+async function withService(settings: RigSettings, use: (rig: Rig) => Promise<void>): Promise<void> {
+  const rig = await Rig.start({ 'drain-seconds': '0', ...settings });
+  try {
+    await use(rig);
+  } finally {
+    assert.deepEqual(await rig.stop(), []);
+  }
+}
+
+/** A hostile program as a client submits it. */
+function submissionOf(program: string, values: Readonly<Record<string, string | number>> = {}): JobSubmission {
+  const { language, code } = programOf({ program, values });
+  return { language, code, limits: { wall_seconds: 60, cpu_seconds: 30 } };
+}
+
+/** Waits until a job has written to its output. */
+async function up(rig: Rig, job_id: string): Promise<void> {
+  for await (const { kind } of rig.alpha.client.follow(job_id)) if (kind === 'stdout' || kind === 'finished') return;
+}
+
+const member = (value: string) => (name: string) => `{"language":"bash","code":"true","limits":{"${name}":${value}}}`;
+
+/** Limits as they might be sent, and the status each is answered with. */
+const LIMITS: readonly { readonly body: string; readonly status: 201 | 400 }[] = [
+  ...['0', '-1', 'null', '"5"', '[]', '{}', 'true', '1e400', '-0'].flatMap((value) =>
+    LIMIT_NAMES.map((name) => ({ body: member(value)(name), status: 400 as const })),
+  ),
+  ...['NaN', 'Infinity', '0x10', '01', '1.'].map((value) => ({ body: member(value)('mem_mb'), status: 400 as const })),
+  ...['mem_mb', 'max_pids', 'max_file_mb'].flatMap((name) =>
+    ['1.5', '0.0001'].map((value) => ({ body: member(value)(name), status: 400 as const })),
+  ),
+  ...LIMIT_NAMES.map((name) => ({ body: member('1e308')(name), status: 201 as const })),
+  ...['wall_seconds', 'cpu_seconds'].flatMap((name) =>
+    ['0.5', '0.0001'].map((value) => ({ body: member(value)(name), status: 201 as const })),
+  ),
+  { body: member('true')('allow_network'), status: 400 },
+  { body: member('1')('disk_mb'), status: 400 },
+  { body: member('1')('__proto__'), status: 400 },
+  { body: '{"language":"bash","code":"true","limits":{"mem_mb":64,"mem_mb":65}}', status: 400 },
+  { body: '{"language":"bash","code":"true","limits":{}}', status: 201 },
+];
+
+/** Outputs that lead somewhere else, or nowhere. */
+const PATHS: readonly string[] = [
+  ...[
+    '',
+    '/',
+    '.',
+    '..',
+    'output',
+    'output/',
+    '/etc/passwd',
+    '/work/output/a',
+    '../output/a',
+    'output/..',
+    'output/../a',
+  ],
+  ...[
+    'output/../../etc/passwd',
+    'output/./a',
+    './output/a',
+    'output//a',
+    '/output/a',
+    'output/a/',
+    'output/a/..',
+    'output/a/.',
+  ],
+  ...[
+    'OUTPUT/a',
+    'Output/a',
+    'input/a',
+    'tmp/a',
+    'work/output/a',
+    'output\\a',
+    'output/a\\b',
+    'output\\..\\a',
+    'C:\\output\\a',
+  ],
+  ...[
+    'output/a\0b',
+    '\0output/a',
+    'output/\0',
+    'file:///etc/passwd',
+    '~/output/a',
+    'output/\ud800',
+    `output/${'a'.repeat(256)}`,
+  ],
+  ...[`output/${'a/'.repeat(2048)}b`, 'ｏutput/a', 'output\u2044a', 'output\uff0fa', ' output/a', '\toutput/a'],
+];
+/** Sets of outputs that are refused only together. */
+const PATH_SETS: readonly (readonly string[])[] = [
+  ['output/a', 'output/a'],
+  ['output/a', 'output/a/b'],
+  ['output/a/b', 'output/a'],
+  Array.from({ length: 33 }, (_, number) => `output/${number}`),
+];
+
+export const serviceCases: readonly HostileCase[] = [
+  {
+    id: 'ESC-25',
+    title: 'a job whose cell cannot be made is an error that claims nothing, and the next one runs',
+    holds: 'a program is handed over only to a cell that was observed; the receipt says only what was',
+    scenario: ({ hostileClass }) => withService({ provider: hostileClass }, failOneBootstrap),
+  },
+  {
+    id: 'ESC-32',
+    title: 'a job admitted for gVisor does not run where only namespaces are left when its turn comes',
+    holds: 'the minimum is checked again against the cell that was observed',
+    classes: ['gvisor'],
+    scenario: changeProviderAfterAdmission,
+  },
+  {
+    id: 'RES-09',
+    title: 'a service with eight flooding jobs answers, and stores of each what it may',
+    holds: 'output is drained, counted and dropped beyond its cap',
+    alone: true,
+    scenario: ({ hostileClass }) => withService({ provider: hostileClass, concurrency: '8' }, floodService),
+  },
+  {
+    id: 'RES-10',
+    title: 'a flood of lines grows the store by no more than its caps',
+    holds: 'a cap on records beside the one on bytes',
+    scenario: ({ hostileClass }) =>
+      withService({ provider: hostileClass }, async (rig) => {
+        const { result, events } = await rig.run(submissionOf('line-flood.py'));
+        assert.deepEqual([result.status, result.truncated], ['succeeded', true]);
+        assert.deepEqual([result.stdout.length, result.stderr.length], [20_000, 20_000]);
+        assert.equal(events.filter(({ kind }) => kind === 'truncated').length, 2);
+        assert.ok(databaseBytes(rig) < 24 * MIB, `${databaseBytes(rig)} bytes`);
+      }),
+  },
+  {
+    id: 'RES-21',
+    title:
+      'the memory limits of running jobs never sum to more than the service may give, and the kernel takes jobs first',
+    holds: 'the dispatcher counts; jobs have the highest score for the kernel’s killer',
+    scenario: ({ hostileClass }) =>
+      withService({ provider: hostileClass, concurrency: '8', 'concurrent-mem-mb-max': '600' }, sumOfMemory),
+  },
+  {
+    id: 'RES-23',
+    title: 'many running jobs cancelled at once are all over, each cancelled',
+    holds: 'a cancellation kills a group; none waits for another',
+    alone: true,
+    scenario: ({ hostileClass }) =>
+      withService(stormSettings(hostileClass), (rig) => cancelStorm(rig, STORM[hostileClass])),
+  },
+  {
+    id: 'RES-26',
+    title: 'whatever stands where a limit should is refused or clamped, and what is held is never above a ceiling',
+    holds: 'one schema, strict JSON, and clamping',
+    scenario: ({ hostileClass }) => withService({ provider: hostileClass, concurrency: '2' }, tryLimits),
+  },
+  {
+    id: 'ART-08',
+    title:
+      'no output is admitted by a path that leads anywhere but below output/, each time with 400 and nothing stored',
+    holds: 'one rule for paths',
+    scenario: ({ hostileClass }) => withService({ provider: hostileClass }, tryPaths),
+  },
+];
+
+/** How many jobs run when all are cancelled. */
+const STORM = { namespace: 48, gvisor: 8 } as const;
+
+function stormSettings(provider: HostileClass): RigSettings {
+  const concurrency = String(STORM[provider]);
+  return { provider, concurrency, 'concurrent-mem-mb-max': '100000', 'tenant-waits-max': '64', 'waits-max': '64' };
+}
+
+/** The root of all cells is moved away while one job is made, as if the host had lost it. */
+async function failOneBootstrap(rig: Rig): Promise<void> {
+  const directory = join('/run/svc', instanceOf(rig.dataDir));
+  const root = join(directory, readdirSync(directory).find((name) => name.startsWith('rootfs-')) as string);
+  renameSync(root, `${root}-away`);
+  let failed: Ran;
+  try {
+    failed = await rig.run({ language: 'bash', code: 'echo ran > output/marker', outputs: ['output/marker'] });
+  } finally {
+    renameSync(`${root}-away`, root);
+  }
+  const { detail, events } = failed;
+  assert.deepEqual(
+    [detail.status, detail.terminal_reason, detail.bootstrap_ready],
+    ['error', 'bootstrap_failed', false],
+  );
+  assert.deepEqual([detail.networking, detail.network_allowed, detail.seccomp], [null, null, null]);
+  assert.deepEqual([detail.private_rootfs, detail.dedicated_bootstrap], [false, false]);
+  assert.deepEqual(detail.effective_spec?.isolation_class ?? null, null);
+  assert.deepEqual(
+    Object.values(detail.effective_spec?.limits ?? {}).filter((limit) => limit !== null),
+    [],
+  );
+  assert.deepEqual(
+    events.map(({ kind }) => kind),
+    ['queued', 'finished'],
+  );
+  assert.deepEqual(failed.result.artifacts, []);
+  const { result } = await rig.run({ language: 'bash', code: 'echo again' });
+  assert.equal(result.stdout, 'again\n');
+}
+
+async function changeProviderAfterAdmission(): Promise<void> {
+  const first = await Rig.start({ provider: 'gvisor', concurrency: '1', 'drain-seconds': '0' });
+  const blocker = await first.alpha.client.submit(WAITING);
+  await up(first, blocker.job_id);
+  const requirements = { minimum_isolation: 'gvisor-application-kernel' as const };
+  const { job_id } = await first.alpha.client.submit({ language: 'bash', code: 'echo ran', requirements });
+  assert.deepEqual(await first.stop('kept'), []);
+  const second = await Rig.start({ provider: 'namespace' }, first.dataDir);
+  try {
+    const { detail, result, events } = await second.ended(job_id);
+    assert.deepEqual([detail.status, detail.terminal_reason], ['error', 'isolation_unsatisfied']);
+    assert.equal(result.stdout, '');
+    assert.ok(!events.some(({ kind }) => kind === 'started' || kind === 'stdout'));
+    const refused = await second.post({ language: 'bash', code: 'echo ran', requirements });
+    assert.deepEqual([refused.status, refused.json.error.code], [422, 'minimum_isolation_unsatisfied']);
+  } finally {
+    assert.deepEqual(await second.stop(), []);
+  }
+}
+
+async function floodService(rig: Rig): Promise<void> {
+  const jobs = await Promise.all(
+    Array.from({ length: 8 }, () => rig.alpha.client.submit(submissionOf('stdout-flood.py', { SECONDS: 2 }))),
+  );
+  const ended = Promise.all(jobs.map(({ job_id }) => rig.ended(job_id)));
+  let isOver = false;
+  void ended.finally(() => (isOver = true)).catch(() => {});
+  const waits: number[] = [];
+  while (!isOver) {
+    const before = performance.now();
+    assert.equal((await rig.request('/healthz', { key: null })).status, 200);
+    waits.push(performance.now() - before);
+  }
+  for (const { result, detail } of await ended) {
+    assert.deepEqual([result.status, result.truncated, result.stdout.length], ['succeeded', true, MIB]);
+    const written = Number(result.stderr);
+    assert.equal(detail.receipt?.executor_output?.stdout.bytes_seen, written);
+  }
+  const middle = waits.toSorted((a, b) => a - b)[Math.floor(waits.length / 2)] ?? Number.POSITIVE_INFINITY;
+  assert.ok(middle < 500, `half of ${waits.length} answers took more than ${middle} ms`);
+}
+
+async function sumOfMemory(rig: Rig): Promise<void> {
+  const job = { ...WAITING, code: 'echo up; exec sleep 0.4', limits: { mem_mb: 256, wall_seconds: 60 } };
+  const jobs = await Promise.all(Array.from({ length: 6 }, () => rig.alpha.client.submit(job)));
+  await up(rig, jobs[0]?.job_id as string);
+  const scores = groupNames(rig.dataDir)
+    .flatMap((group) => groupMembers(rig.dataDir, group))
+    .filter((pid) => statusOf(pid, 'Uid') !== '0 0 0 0')
+    .map((pid) => scoreOf(pid));
+  assert.ok(Math.max(...scores) >= 500, `the highest score is ${Math.max(...scores)}`);
+  let most = 0;
+  const ended = Promise.all(jobs.map(({ job_id }) => rig.ended(job_id)));
+  let isOver = false;
+  void ended.finally(() => (isOver = true)).catch(() => {});
+  while (!isOver) {
+    const { json } = await rig.request('/v1/status');
+    most = Math.max(most, (json as { running: number }).running);
+  }
+  assert.deepEqual([...new Set((await ended).map(({ result }) => result.status))], ['succeeded']);
+  assert.ok(most <= 2, `${most} jobs of 256 MiB ran at once`);
+}
+
+function scoreOf(pid: number): number {
+  const path = `/proc/${pid}/oom_score_adj`;
+  return existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
+}
+
+async function cancelStorm(rig: Rig, count: number): Promise<void> {
+  const jobs = await Promise.all(Array.from({ length: count }, () => rig.alpha.client.submit(WAITING)));
+  for (const { job_id } of jobs) await up(rig, job_id);
+  await Promise.all(jobs.map(({ job_id }) => rig.alpha.client.cancel(job_id)));
+  const ended = await Promise.all(jobs.map(({ job_id }) => rig.ended(job_id)));
+  assert.deepEqual(
+    [...new Set(ended.map(({ detail }) => `${detail.status} ${detail.terminal_reason}`))],
+    ['cancelled cancelled'],
+  );
+  assert.deepEqual(groupNames(rig.dataDir), []);
+}
+
+async function tryLimits(rig: Rig): Promise<void> {
+  const admitted: string[] = [];
+  for (const { body, status } of LIMITS) {
+    const answer = await rig.post(body);
+    assert.equal(answer.status, status, `${body}: ${answer.text}`);
+    if (status === 201) admitted.push((answer.json as { job_id: string }).job_id);
+  }
+  assert.equal(await rig.jobCount(), admitted.length);
+  for (const job_id of admitted) {
+    const { requested_spec, effective_spec } = (await rig.ended(job_id)).detail;
+    for (const name of LIMIT_NAMES) {
+      assert.ok(Number(requested_spec.limits?.[name]) <= LIMIT_CEILINGS[name], `${name} of ${job_id}`);
+      assert.ok(Number(effective_spec?.limits[name]) <= LIMIT_CEILINGS[name], `${name} of ${job_id}`);
+    }
+  }
+}
+
+async function tryPaths(rig: Rig): Promise<void> {
+  for (const outputs of [...PATHS.map((path) => [path]), ...PATH_SETS]) {
+    const answer = await rig.post({ language: 'bash', code: 'true', outputs });
+    assert.equal(answer.status, 400, `${JSON.stringify(outputs).slice(0, 100)}: ${answer.text.slice(0, 200)}`);
+  }
+  const files = PATHS.map((path) => path.replace('output', 'input')).filter((path) => path !== 'input/a');
+  for (const path of files) {
+    const answer = await rig.post({ language: 'bash', code: 'true', files: [{ path, content_base64: '' }] });
+    assert.equal(answer.status, 400, `${JSON.stringify(path).slice(0, 100)}: ${answer.text.slice(0, 200)}`);
+  }
+  assert.equal(await rig.jobCount(), 0);
+}
+
+function databaseBytes(rig: Rig): number {
+  const files = readdirSync(rig.dataDir).filter((name) => name.startsWith('svc.db'));
+  return files.reduce((sum, name) => sum + statSync(join(rig.dataDir, name)).size, 0);
+}

@@ -1,0 +1,159 @@
+/**
+ * What is attacked: a real provider of one class, opened as the service opens it, on a host where secrets were planted.
+ * It runs attacks in cells and knows, from the kernel's own books, which processes of the host belong to which cell.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, LIMIT_DEFAULTS, type OutputRecord } from '@svc/protocol';
+import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
+import type { Program, Provider, Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
+import { groupNames } from './host-groups.ts';
+import type { Attack, HostileClass, Seen } from './hostile-case.ts';
+import { Preparing } from './preparing.ts';
+
+/** The most that a job can write below `/work` here, in bytes. */
+export const WORK_BYTES = 24 * 1024 * 1024;
+/** On a busy machine a limit that a case is not about must not end it. */
+const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
+const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', cjs: 'node', sh: 'bash' };
+
+/** A program that was let go and has not been collected. */
+export interface Running {
+  /** Name of the cell's control group on the host. */
+  readonly group: string;
+  readonly sandbox: Sandbox;
+  readonly seen: Promise<Seen>;
+  /** Resolves when the recorded output of the program contains this. */
+  readonly said: (text: string) => Promise<void>;
+}
+
+export class Target implements AsyncDisposable {
+  readonly hostileClass: HostileClass;
+  readonly provider: Provider;
+  /** Stands in a file of the data directory, in the environment of this process, and in no place that is shared. */
+  readonly canary: string;
+  readonly dataDirectory: string;
+  readonly #shared = new Map<Attack, Promise<Seen>>();
+  readonly #preparing = new Preparing();
+
+  private constructor(hostileClass: HostileClass, provider: Provider, planted: { canary: string; directory: string }) {
+    this.hostileClass = hostileClass;
+    this.provider = provider;
+    this.canary = planted.canary;
+    this.dataDirectory = planted.directory;
+  }
+
+  /** Rejects where the class cannot be used on this host: a hostile suite that tries nothing must not pass. */
+  static async open(hostileClass: HostileClass): Promise<Target> {
+    const canary = `canary-${randomBytes(16).toString('hex')}`;
+    const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-'));
+    for (const name of ['svc.db', 'signing-key.pem'])
+      writeFileSync(join(directory, name), `${canary}\n`, { mode: 0o644 });
+    process.env['SECRET_HOST_ENV'] = canary;
+    const { provider } = await openProvider({
+      choice: hostileClass,
+      dataDirectory: directory,
+      packsDirectory: null,
+      workBytes: WORK_BYTES,
+      hostPostureSha256: null,
+    });
+    return new Target(hostileClass, provider, { canary, directory });
+  }
+
+  /** Runs an attack to its end. */
+  attack(attack: Attack): Promise<Seen> {
+    if (attack.runs !== 'once') return this.#run(attack);
+    const shared = this.#shared.get(attack) ?? this.#run(attack);
+    this.#shared.set(attack, shared);
+    return shared;
+  }
+
+  /** Runs attacks side by side, each to its end. */
+  attackAll(attacks: readonly Attack[]): Promise<Seen[]> {
+    return Promise.all(attacks.map((attack) => this.attack(attack)));
+  }
+
+  /** Starts an attack and returns while it runs. Its cell is disposed when it has been collected. */
+  async start(attack: Attack): Promise<Running> {
+    const program = programOf(attack);
+    const { sandbox, group } = await this.#prepareAlone(program.language);
+    return { group, ...(await letGo(sandbox, program)) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.provider[Symbol.asyncDispose]();
+    rmSync(this.dataDirectory, { recursive: true, force: true });
+  }
+
+  async #run(attack: Attack): Promise<Seen> {
+    const program = programOf(attack);
+    const request = { language: program.language, runtime: null };
+    const sandbox = await this.#preparing.together(() => this.provider.prepare(request));
+    return await (await letGo(sandbox, program)).seen;
+  }
+
+  /** One cell at a time, so that the group that appears meanwhile is the one of this cell. */
+  #prepareAlone(language: Language): Promise<{ sandbox: Sandbox; group: string }> {
+    return this.#preparing.alone(async () => {
+      const before = new Set(groupNames(this.dataDirectory));
+      const sandbox = await this.provider.prepare({ language, runtime: null });
+      const group = groupNames(this.dataDirectory).find((name) => !before.has(name));
+      if (group === undefined) throw new Error('a cell was prepared and no control group appeared');
+      return { sandbox, group };
+    });
+  }
+}
+
+/** Hands a program over and lets it run. The cell is disposed when it has been collected, or when this rejects. */
+async function letGo(sandbox: Sandbox, program: Program): Promise<Omit<Running, 'group'>> {
+  try {
+    const held = await sandbox.handOver(program);
+    const output = new Transcript();
+    sandbox.release(output.sink);
+    const seen = collect(sandbox, output).then((collected) => ({ ...collected, held }));
+    return { sandbox, seen, said: output.said };
+  } catch (error) {
+    await sandbox[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** The program that an attack hands over. */
+export function programOf(attack: Attack): Program {
+  const { program, values = {}, stdin = null, files = [], outputs = [], limits = {} } = attack;
+  const language = LANGUAGE_BY_ENDING[program.split('.').at(-1) as string];
+  if (language === undefined) throw new Error(`no language is known for ${program}`);
+  const source = readFileSync(join(import.meta.dirname, 'programs', program), 'utf8');
+  const code = Object.entries(values).reduce(
+    (text, [name, value]) => text.replaceAll(`@${name}@`, String(value)),
+    source,
+  );
+  return { language, code, stdin, files, outputs, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } };
+}
+
+async function collect(sandbox: Sandbox, output: Transcript): Promise<Omit<Seen, 'held'>> {
+  await using cell = sandbox;
+  const collection = await cell.collect();
+  const { stdout, stderr, recordCounts } = output;
+  return { ...collection, posture: cell.posture, stdout, stderr, recordCounts };
+}
+
+/** Recorded output as a client would fold it. */
+class Transcript {
+  stdout = '';
+  stderr = '';
+  readonly recordCounts = { stdout: 0, stderr: 0 };
+  #waiting: (() => void)[] = [];
+
+  readonly sink = (stream: 'stdout' | 'stderr', records: readonly OutputRecord[]): void => {
+    for (const { text, partial } of records) this[stream] += partial ? text : `${text}\n`;
+    this.recordCounts[stream] += records.length;
+    for (const wake of this.#waiting.splice(0)) wake();
+  };
+
+  readonly said = async (text: string): Promise<void> => {
+    while (!this.stdout.includes(text)) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  };
+}

@@ -1,0 +1,33 @@
+/** Starting programs that are not ours, and reading what they say. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+export interface Ended {
+  /** Null where a signal ended it. */
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const outputBytesMax = 64 * 1024 * 1024;
+
+/**
+ * Runs a program to its end, with more environment where it is given. One that cannot be started is an error that says
+ * what to install.
+ */
+export async function run(
+  command: string,
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  try {
+    const options = { maxBuffer: outputBytesMax, env: { ...process.env, ...environment } };
+    const { stdout, stderr } = await promisify(execFile)(command, [...words], options);
+    return { exitCode: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string };
+    if (typeof code === 'string')
+      throw new Error(`${command} did not run: npm run setup installs it`, { cause: error });
+    return { exitCode: typeof code === 'number' ? code : null, stdout, stderr };
+  }
+}

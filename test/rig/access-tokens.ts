@@ -1,0 +1,48 @@
+/** An issuer of access tokens for tests: a key pair, its JWK set in a file, and tokens of RFC 9068 signed with it. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import type { RigSettings } from './rig.ts';
+
+export interface TokenClaims {
+  readonly tenant?: unknown;
+  readonly scope?: string;
+  readonly subject?: string;
+  /** From now; negative for a token that has expired. */
+  readonly lifetimeSeconds?: number;
+}
+
+/** Disposing removes the file. */
+export interface TokenIssuer extends Disposable {
+  /** What a service is told of it. */
+  readonly settings: RigSettings;
+  token(claims?: TokenClaims): Promise<string>;
+}
+
+const ISSUER = 'https://issuer.example';
+const AUDIENCE = 'https://svc.example';
+
+export async function openTokenIssuer(): Promise<TokenIssuer> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-issuer-'));
+  const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true });
+  const file = join(directory, 'keys.json');
+  writeFileSync(file, JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] }));
+  let ordinal = 0;
+  return {
+    settings: { 'jwt-issuer': ISSUER, 'jwt-audience': AUDIENCE, 'jwt-jwks': file },
+    async token({ tenant = 'alpha', scope = '', subject = 'somebody', lifetimeSeconds = 300 } = {}) {
+      const now = Math.floor(Date.now() / 1000);
+      return await new SignJWT({ tenant_id: tenant, client_id: 'tests', scope })
+        .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: 'one' })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(subject)
+        .setJti(`token-${++ordinal}`)
+        .setIssuedAt(now)
+        .setExpirationTime(now + lifetimeSeconds)
+        .sign(privateKey);
+    },
+    [Symbol.dispose]: () => rmSync(directory, { recursive: true }),
+  };
+}

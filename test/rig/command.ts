@@ -1,0 +1,88 @@
+/** The `svc` command as a process of its own, as a person or a supervisor starts it. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const bin = join(import.meta.dirname, '../../packages/cli/bin/svc.mjs');
+
+export interface CommandOptions {
+  /** Added to an environment that has PATH and HOME alone. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly cwd?: string;
+  /** Another Node to start the command with. */
+  readonly node?: string;
+  /** A command that runs the command, such as `unshare`. */
+  readonly within?: readonly string[];
+}
+
+/** How a command ended: its exit code, or the signal that ended it. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A running `svc`. Disposing asks it to stop where it still runs: one that is killed could not clean up after itself. */
+export class Command implements AsyncDisposable {
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #closed: Promise<unknown>;
+  stdout = '';
+  stderr = '';
+
+  constructor(words: readonly string[], options: CommandOptions = {}) {
+    const { PATH = '', HOME = '' } = process.env;
+    const [first = '', ...rest] = [...(options.within ?? []), options.node ?? process.execPath, bin, ...words];
+    this.#child = spawn(first, rest, {
+      env: { PATH, HOME, ...options.env },
+      cwd: options.cwd,
+    });
+    this.#closed = once(this.#child, 'close');
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.#child.stdin.on('error', () => {});
+    this.#child.stdin.end(options.stdin);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Resolves with the match once stdout has it; rejects where the command ends without it. */
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.stdout);
+      if (match !== null) return match;
+      const next = await Promise.race([once(this.#child.stdout, 'data'), this.#closed.then(() => null)]);
+      if (next === null && !pattern.test(this.stdout)) {
+        throw new Error(`svc ended without ${pattern}: ${this.stdout}${this.stderr}`);
+      }
+    }
+  }
+
+  async ended(): Promise<Ended> {
+    await this.#closed;
+    const { exitCode, signalCode } = this.#child;
+    return { code: exitCode, signal: signalCode, stdout: this.stdout, stderr: this.stderr };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGTERM');
+    await this.#closed;
+  }
+}
+
+/** Runs `svc` to its end. */
+export async function svc(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+  await using command = new Command(words, options);
+  return await command.ended();
+}

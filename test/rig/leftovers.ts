@@ -1,0 +1,59 @@
+/**
+ * What a service left on the host: looked for in the kernel's own books, not in the service's. Everything that belongs to
+ * one service carries a name made from its data directory.
+ */
+import { createHash } from 'node:crypto';
+import { globSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** The name that groups, directories and mounts of one service carry. */
+export function instanceOf(dataDir: string): string {
+  return `svc-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+}
+
+/** Everything on this host that still belongs to the service of a data directory; none where it cleaned up. */
+export function leftoversOf(dataDir: string): string[] {
+  const names = [instanceOf(dataDir), dataDir];
+  return [...groups(names), ...directories(names), ...processes(names)];
+}
+
+function groups(names: readonly string[]): string[] {
+  return names.flatMap((name) => [
+    ...globSync(`/sys/fs/cgroup/{,*/,*/*/}${name}*/**/`, { withFileTypes: false }).map((path) => `cgroup ${path}`),
+  ]);
+}
+
+function directories(names: readonly string[]): string[] {
+  return names.flatMap((name) => globSync(`/run/svc/${name}*`).map((path) => `directory ${path}`));
+}
+
+/** Processes in a group of the service, started from its directories or holding a mount of its making. */
+function processes(names: readonly string[]): string[] {
+  const mine = readlinkSync('/proc/self/ns/mnt');
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .flatMap((pid) => {
+      const isElsewhere = linkOf(`/proc/${pid}/ns/mnt`) !== mine;
+      const books = ['cgroup', 'cmdline', ...(isElsewhere || pid === String(process.pid) ? ['mountinfo'] : [])];
+      const found = books.find((book) => names.some((name) => textOf(`/proc/${pid}/${book}`).includes(name)));
+      return found === undefined
+        ? []
+        : [`process ${pid} (${found}): ${textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`];
+    });
+}
+
+/** A process may end while it is looked at. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

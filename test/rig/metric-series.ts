@@ -1,0 +1,16 @@
+/** Metrics text, read as a scraper reads it. */
+
+/** Each series by its name and labels as they are spelled, `name{a="b"}`, with its value. Throws on a line that is none. */
+export function seriesOf(text: string): ReadonlyMap<string, number> {
+  const series = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    const [, name, value] = /^(\w+(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
+    if (name === undefined || Number.isNaN(Number(value?.replace('+Inf', 'Infinity')))) {
+      throw new Error(`not a series: ${line}`);
+    }
+    if (series.has(name)) throw new Error(`twice: ${name}`);
+    series.set(name, Number(value));
+  }
+  return series;
+}

@@ -1,0 +1,41 @@
+/** HTTP as bytes on a socket, for what no client library would send. */
+import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+
+/** One answer as it came. Names of headers are in lower case. */
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Sends the bytes, ends the sending side, and reads until the service closes. */
+export async function rawExchange(port: number, bytes: string | Uint8Array): Promise<Buffer> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  // The service may close before it has read everything that was sent.
+  socket.on('error', () => {});
+  socket.end(bytes);
+  return buffer(socket);
+}
+
+/** The answers in what a connection brought, in order. Bodies are told by their declared length. */
+export function rawAnswers(bytes: Buffer): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  for (let rest = bytes; rest.length > 0; ) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0) throw new Error(`not an answer: ${rest.toString().slice(0, 80)}`);
+    const [statusLine = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n');
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.split(':')[0]?.toLowerCase() ?? '', line.slice(line.indexOf(':') + 1).trim()]),
+    );
+    const from = end + 4;
+    const length = Number(headers['content-length'] ?? 0);
+    answers.push({
+      status: Number(statusLine.split(' ')[1]),
+      headers,
+      body: rest.subarray(from, from + length).toString(),
+    });
+    rest = rest.subarray(from + length);
+  }
+  return answers;
+}

@@ -1,0 +1,171 @@
+/**
+ * The real service for a test file: its own store, port and directory, the real sandbox, two tenants. When the file is
+ * through it is stopped, and nothing of it may be left on the host.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient, type ServiceClient } from '@svc/client';
+import type { FoldedResult, JobDetail, JobEvent, JobSubmission } from '@svc/protocol';
+import { loadConfig, type RunningService, startService } from '@svc/server';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { instanceOf, leftoversOf } from './leftovers.ts';
+import { type RawAnswer, rawAnswers, rawExchange } from './raw-http.ts';
+
+/** Settings by flag, as `svc serve` takes them. */
+export type RigSettings = Readonly<Record<string, string>>;
+
+export interface RequestOptions {
+  readonly method?: string;
+  /** Null sends no credential. Default: the key of `alpha`. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A string or bytes are sent as they are, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; throws where it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  readonly json: any;
+}
+
+/** Everything about one job that ended. */
+export interface Ran {
+  readonly job_id: string;
+  readonly result: FoldedResult;
+  readonly detail: JobDetail;
+  readonly events: readonly JobEvent[];
+}
+
+export interface Tenant {
+  readonly name: string;
+  readonly key: string;
+  readonly client: ServiceClient;
+}
+
+const QUICK: RigSettings = {
+  host: '127.0.0.1',
+  port: '0',
+  provider: 'namespace',
+  'rate-per-second': '100000',
+  'rate-burst': '100000',
+  'queue-max': '1000',
+  'tenant-queue-max': '1000',
+  'free-space-reserve-mb': '0',
+  'attestation-mode': 'off',
+  'log-level': 'silent',
+};
+
+/** A running service. */
+export class Rig {
+  readonly service: RunningService;
+  readonly dataDir: string;
+  readonly alpha: Tenant;
+  readonly beta: Tenant;
+
+  private constructor(service: RunningService, dataDir: string) {
+    this.service = service;
+    this.dataDir = dataDir;
+    this.alpha = tenantOf(service.url, 'alpha');
+    this.beta = tenantOf(service.url, 'beta');
+  }
+
+  static async start(settings: RigSettings = {}, dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'))): Promise<Rig> {
+    const keys = 'alpha=key-of-alpha,beta=key-of-beta';
+    const flags = { ...QUICK, 'data-dir': dataDir, 'legacy-keys': keys, ...settings };
+    return new Rig(await startService(loadConfig({}, flags)), dataDir);
+  }
+
+  get port(): number {
+    return Number(new URL(this.service.url).port);
+  }
+
+  /** One exchange, as it is: nothing is tried again and no status is an error. */
+  async request(path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { method = 'GET', key = this.alpha.key, headers = {}, body } = options;
+    const isPlain = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+    const response = await fetch(this.service.url + path, {
+      method,
+      headers: {
+        ...(key !== null && { authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: isPlain ? (body as string) : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      get json() {
+        return JSON.parse(text) as unknown;
+      },
+    };
+  }
+
+  /** POST /v1/jobs with any body. */
+  post(body: unknown, options: Omit<RequestOptions, 'method' | 'body'> = {}): Promise<Answer> {
+    return this.request('/v1/jobs', { ...options, method: 'POST', body });
+  }
+
+  /** Sends bytes on a socket of their own and gives every answer that came before the service closed. */
+  async raw(bytes: string | Uint8Array): Promise<RawAnswer[]> {
+    return rawAnswers(await rawExchange(this.port, bytes));
+  }
+
+  /** Runs a program to its end and reads everything about it. */
+  async run(submission: JobSubmission, { client }: Tenant = this.alpha): Promise<Ran> {
+    const { job_id } = await client.submit(submission);
+    return this.ended(job_id, { client });
+  }
+
+  /** Waits for the end of a job and reads everything about it. */
+  async ended(job_id: string, { client }: Pick<Tenant, 'client'> = this.alpha): Promise<Ran> {
+    const result = await client.waitForResult(job_id);
+    const detail = await client.detail(job_id);
+    return { job_id, result, detail, events: await Array.fromAsync(client.events(job_id, { limit: 1000 })) };
+  }
+
+  /** How many jobs a tenant has: to show that a refusal made none. */
+  async jobCount({ client }: Tenant = this.alpha): Promise<number> {
+    return (await Array.fromAsync(client.listAll({ limit: 200 }))).length;
+  }
+
+  /** Stops the service and names everything it left; the data directory is removed unless it is kept for a restart. */
+  async stop(dataDir: 'removed' | 'kept' = 'removed'): Promise<string[]> {
+    await this.service.stop();
+    const left = leftoversOf(this.dataDir);
+    const strangers = readdirSync(this.dataDir).filter((name) => !/^(svc\.db|svc\.lock|attestation-keys$)/.test(name));
+    if (dataDir === 'removed') rmSync(this.dataDir, { recursive: true });
+    return [...left, ...strangers.map((name) => `file ${name} in the data directory`)];
+  }
+}
+
+function tenantOf(baseUrl: string, name: string): Tenant {
+  const key = `key-of-${name}`;
+  return { name, key, client: createServiceClient({ baseUrl, apiKey: key }) };
+}
+
+/** Starts a service for this test file, and stops it after the last test, when nothing of it may be left. */
+export function useRig(settings: RigSettings = {}): () => Rig {
+  let rig: Rig | undefined;
+  beforeAll(async () => {
+    rig = await Rig.start(settings);
+    // The search below must be able to find something: a service that isolates has a directory on the host.
+    if (settings['provider'] !== 'subprocess') {
+      expect(leftoversOf(rig.dataDir)).toContain(`directory /run/svc/${instanceOf(rig.dataDir)}`);
+    }
+  });
+  afterAll(async () => {
+    expect(await rig?.stop()).toEqual([]);
+  });
+  return () => {
+    if (rig === undefined) throw new Error('the service is not started yet');
+    return rig;
+  };
+}
