@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
+import { createTickets } from './access/tickets.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits, type Permits } from './capacity/permits.ts';
 import { createRateBudget } from './capacity/rate.ts';
@@ -223,6 +224,7 @@ function openDoor({ config, store, provider, signing, telemetry, jobs, access, p
   return createApp({
     jobs,
     access,
+    tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
     service: createServiceFacts({ config, store, provider, signing, stopping }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),

@@ -20,6 +20,9 @@ export interface CredentialKind {
   resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act; that it has not expired was seen to. */
   stands(caller: Caller): Promise<boolean>;
+  /** See `Access`. A kind whose identifiers never come to mean another credential leaves both out. */
+  pledge?(caller: Caller, ticket: string): Caller;
+  redeem?(pledge: Caller, ticket: string): Caller | null;
 }
 
 export interface Access {
@@ -30,11 +33,25 @@ export interface Access {
   authenticate(authorization: string | undefined): Promise<Caller | ServiceError>;
   /** Whether the authority that a caller was resolved from still stands: not expired, revoked or rotated since. */
   stands(caller: Caller): Promise<boolean>;
+  /** What the ledger is to keep of a caller beside a ticket's digest: it tells nobody more than that caller's whoami. */
+  pledge(caller: Caller, ticket: string): Caller;
+  /** The caller that a pledge stands for, told with the same ticket; null where its authority has ended since. */
+  redeem(pledge: Caller, ticket: string): Promise<Caller | null>;
 }
 
 /** Asks each kind in turn; the first that knows the token decides. `now` is the time of day in milliseconds. */
 export function createAccess(kinds: readonly CredentialKind[], now: () => number = Date.now): Access {
+  const kindOf = ({ auth_method }: Caller) => kinds.find(({ method }) => method === auth_method);
+  const stands = async (caller: Caller) =>
+    !hasExpired(caller.expires_at, now()) && ((await kindOf(caller)?.stands(caller)) ?? false);
   return {
+    stands,
+    pledge: (caller, ticket) => kindOf(caller)?.pledge?.(caller, ticket) ?? caller,
+    async redeem(pledge, ticket) {
+      const kind = kindOf(pledge);
+      const caller = kind?.redeem === undefined ? pledge : kind.redeem(pledge, ticket);
+      return caller !== null && (await stands(caller)) ? caller : null;
+    },
     async authenticate(authorization) {
       if (authorization === undefined) {
         return new ServiceError(
@@ -49,11 +66,6 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
         if (resolved !== null) return resolved;
       }
       return unknownCredential();
-    },
-    async stands(caller) {
-      if (hasExpired(caller.expires_at, now())) return false;
-      const kind = kinds.find(({ method }) => method === caller.auth_method);
-      return kind !== undefined && (await kind.stands(caller));
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Keys that the operator sets beside a tenant's name: every scope, no expiry. Spec § Authentication 2. */
-import { hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { SCOPES } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import type { CredentialKind } from './authenticate.ts';
@@ -35,7 +35,23 @@ export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
     },
     // The keys of a process are the same for its whole life.
     stands: async () => true,
+    // A ticket may outlive the process, and in the next one another key may have this one's ordinal.
+    pledge(caller, ticket) {
+      const own = known.find((candidate) => candidate.caller.credential_id === caller.credential_id);
+      return own === undefined ? caller : { ...caller, credential_id: pledgeOf(own.digest, ticket).toString('hex') };
+    },
+    redeem(pledge, ticket) {
+      const given = Buffer.from(pledge.credential_id, 'hex');
+      const isGiven = (expected: Buffer) => expected.length === given.length && timingSafeEqual(expected, given);
+      const own = known.find(({ digest }) => isGiven(pledgeOf(digest, ticket)))?.caller ?? null;
+      return own?.tenant === pledge.tenant ? own : null;
+    },
   };
+}
+
+/** Names a key to those alone who hold it and the ticket: who reads the ledger has neither, and can try no key on it. */
+function pledgeOf(keyDigest: Buffer, ticket: string): Buffer {
+  return createHmac('sha256', keyDigest).update(ticket).digest();
 }
 
 function legacyCaller(tenant: string, ordinal: number): Caller {

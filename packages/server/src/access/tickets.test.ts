@@ -1,72 +1,176 @@
+import { readFileSync } from 'node:fs';
 import { streamTicketSeconds } from '@svc/protocol';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Caller } from '../caller.ts';
-import { createTicketMemory, createTickets, type TicketRow } from './tickets.ts';
+import { ServiceError } from '../service-error.ts';
+import { admitJob, TestLedger } from '../store/test-ledger.ts';
+import { type CredentialKind, createAccess } from './authenticate.ts';
+import { createIndexedKeys, newKey } from './indexed.ts';
+import { createLegacyKeys } from './legacy.ts';
+import { createTickets } from './tickets.ts';
 
-const CALLER: Caller = {
-  tenant: 'acme',
-  principal: 'p',
-  auth_method: 'key',
-  credential_id: 'c',
-  scopes: ['jobs:read'],
-  expires_at: null,
-};
+let ledger: TestLedger;
+let job: string;
+let other: string;
+beforeAll(async () => {
+  ledger = await TestLedger.open();
+  job = (await admitJob(ledger.store)).job_id;
+  other = (await admitJob(ledger.store)).job_id;
+});
+afterAll(() => ledger[Symbol.asyncDispose]());
 
-function rig() {
-  let time = Date.parse('2026-06-01T00:00:00.000Z');
-  const rows = createTicketMemory(() => time);
-  const put: TicketRow[] = [];
-  const tickets = createTickets(
-    {
-      putTicket: async (row) => {
-        put.push(row);
-        await rows.putTicket(row);
-      },
-      takeTicket: (digest) => rows.takeTicket(digest),
+const REFUSED = { code: 'unauthorized', status: 401 };
+const START = Date.parse('2026-06-01T00:00:00.000Z');
+
+/** A process over the ledger as it stands, with these credentials and a clock of its own. */
+function processWith(kinds: (now: () => number) => readonly CredentialKind[], began = START) {
+  let time = began;
+  const now = () => time;
+  const access = createAccess(kinds(now), now);
+  return {
+    tickets: createTickets({ rows: ledger.store, access, now }),
+    pass: (milliseconds: number) => (time += milliseconds),
+    async callerOf(key: string): Promise<Caller> {
+      const caller = await access.authenticate(`Bearer ${key}`);
+      if (caller instanceof ServiceError) throw caller;
+      return caller;
     },
-    () => time,
-  );
-  return { tickets, put, pass: (milliseconds: number) => (time += milliseconds) };
+  };
 }
 
-test('a ticket is 256 random bits that live 30 seconds, and only their digest is kept', async () => {
-  const { tickets, put } = rig();
-  const minted = await tickets.mint(CALLER, 'job_1');
-  expect(minted).toMatchObject({ expires_at: '2026-06-01T00:00:30.000Z', expires_in: 30 });
-  expect(Buffer.from(minted.ticket, 'base64url')).toHaveLength(32);
-  expect(JSON.stringify(put)).not.toContain(minted.ticket);
+const withKey = (key: string) => processWith(() => [createLegacyKeys([{ tenant: 'acme', key }])]);
+
+/** A process whose only caller has a ticket. */
+async function minted(process = withKey('sesame'), key = 'sesame') {
+  const caller = await process.callerOf(key);
+  const ticket = await process.tickets.mint(caller, job);
+  if (ticket === null) throw new Error('the job is not there');
+  return { ...process, caller, ...ticket };
+}
+
+test('a ticket is 256 random bits that live 30 seconds, and the ledger has neither it nor the key', async () => {
+  const { ticket, expires_at, expires_in } = await minted();
+  expect({ expires_at, expires_in }).toEqual({ expires_at: '2026-06-01T00:00:30.000Z', expires_in: 30 });
+  expect(Buffer.from(ticket, 'base64url')).toHaveLength(32);
+  const stored = ['', '-wal'].map((suffix) => readFileSync(ledger.path + suffix, 'latin1')).join('');
+  expect(stored).toContain(job);
+  expect(stored).not.toContain(ticket);
+  expect(stored).not.toContain('sesame');
 });
 
 test('a ticket stands for its caller once', async () => {
-  const { tickets } = rig();
-  const { ticket } = await tickets.mint(CALLER, 'job_1');
-  expect(await tickets.redeem(ticket, 'job_1')).toEqual(CALLER);
-  expect(await tickets.redeem(ticket, 'job_1')).toMatchObject({ code: 'unauthorized' });
+  const { tickets, ticket, caller } = await minted();
+  expect(await tickets.redeem(ticket, job)).toEqual(caller);
+  expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('of several that use a ticket at once, one gets through', async () => {
-  const { tickets } = rig();
-  const { ticket } = await tickets.mint(CALLER, 'job_1');
-  const redeemed = await Promise.all(Array.from({ length: 20 }, () => tickets.redeem(ticket, 'job_1')));
+test('of fifty that use a ticket at once, one gets through', async () => {
+  const { tickets, ticket } = await minted();
+  const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
 });
 
 test('a ticket for another job is refused, and is spent', async () => {
-  const { tickets } = rig();
-  const { ticket } = await tickets.mint(CALLER, 'job_1');
-  expect(await tickets.redeem(ticket, 'job_2')).toMatchObject({ code: 'unauthorized' });
-  expect(await tickets.redeem(ticket, 'job_1')).toMatchObject({ code: 'unauthorized' });
+  const { tickets, ticket } = await minted();
+  expect(await tickets.redeem(ticket, other)).toMatchObject(REFUSED);
+  expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+});
+
+test('a ticket is not minted for a job that the caller’s tenant does not have', async () => {
+  const { tickets, caller } = await minted();
+  expect(await tickets.mint(caller, 'job_unknown')).toBeNull();
+  expect(await tickets.mint({ ...caller, tenant: 'other' }, job)).toBeNull();
 });
 
 test('a ticket is good to its last millisecond, and no longer', async () => {
-  const { tickets, pass } = rig();
-  const [first, second] = [await tickets.mint(CALLER, 'job_1'), await tickets.mint(CALLER, 'job_1')];
+  const { tickets, pass, ticket, caller } = await minted();
+  const second = await tickets.mint(caller, job);
   pass(streamTicketSeconds * 1000 - 1);
-  expect(await tickets.redeem(first.ticket, 'job_1')).toEqual(CALLER);
+  expect(await tickets.redeem(ticket, job)).toEqual(caller);
   pass(1);
-  expect(await tickets.redeem(second.ticket, 'job_1')).toMatchObject({ code: 'unauthorized' });
+  expect(await tickets.redeem(second?.ticket ?? '', job)).toMatchObject(REFUSED);
 });
 
-test.each(['', 'x', '../../etc', 'a'.repeat(10_000), "' OR 1=1 --"])('%j is no ticket', async (ticket) => {
-  expect(await rig().tickets.redeem(ticket, 'job_1')).toMatchObject({ code: 'unauthorized' });
+test.each(['', 'x', '../../etc', 'a'.repeat(10_000), 'a'.repeat(43), "' OR 1=1 --"])(
+  '%j is no ticket',
+  async (ticket) => {
+    expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  },
+);
+
+describe('a ticket ends with the credential that minted it', () => {
+  async function indexed(changes: { expires_at?: string } = {}) {
+    const { key, credential_id, secret_sha256 } = newKey();
+    const plain = {
+      tenant: 'acme',
+      principal: 'p',
+      scopes: ['jobs:read'] as const,
+      expires_at: null,
+      revoked_at: null,
+    };
+    const row = { ...plain, credential_id, secret_sha256, created_at: new Date(START).toISOString(), ...changes };
+    await ledger.store.createCredential(row);
+    return { key, row };
+  }
+  // Each process reads the rows anew, as one does within a second.
+  const indexedProcess = (began = START) => processWith((now) => [createIndexedKeys(ledger.store, now)], began);
+
+  test('that is as it was', async () => {
+    const { key } = await indexed();
+    const { ticket, caller } = await minted(indexedProcess(), key);
+    expect(await indexedProcess().tickets.redeem(ticket, job)).toEqual(caller);
+  });
+
+  test('that expired', async () => {
+    const { key } = await indexed({ expires_at: new Date(START + 1000).toISOString() });
+    const { ticket, tickets, pass } = await minted(indexedProcess(), key);
+    pass(1000);
+    expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  });
+
+  test('that was revoked', async () => {
+    const { key, row } = await indexed();
+    const { ticket } = await minted(indexedProcess(), key);
+    await ledger.store.revokeCredential({ credential_id: row.credential_id, at: new Date(START).toISOString() });
+    expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  });
+
+  test('that was rotated', async () => {
+    const { key, row } = await indexed();
+    const { ticket } = await minted(indexedProcess(), key);
+    const successor = { ...row, credential_id: newKey().credential_id };
+    const at = new Date(START).toISOString();
+    await ledger.store.rotateCredential({ credential_id: row.credential_id, at, successor });
+    expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  });
+
+  test('of a kind that the service knows no more', async () => {
+    const { key } = await indexed();
+    const { ticket } = await minted(indexedProcess(), key);
+    expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  });
+});
+
+describe('a ticket that a legacy key minted in an earlier process', () => {
+  test('stands for the same key, wherever it is in the list now', async () => {
+    const [{ ticket }, { ticket: second }] = [await minted(), await minted()];
+    expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject({ credential_id: 'legacy_1' });
+    const keys = [
+      { tenant: 'other', key: 'before' },
+      { tenant: 'acme', key: 'sesame' },
+    ];
+    const moved = processWith(() => [createLegacyKeys(keys)]);
+    expect(await moved.tickets.redeem(second, job)).toEqual(await moved.callerOf('sesame'));
+  });
+
+  test('ends where another key has its place', async () => {
+    const { ticket } = await minted();
+    expect(await withKey('other').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  });
+
+  test('ends where the key is now another tenant’s', async () => {
+    const { ticket } = await minted();
+    const given = processWith(() => [createLegacyKeys([{ tenant: 'other', key: 'sesame' }])]);
+    expect(await given.tickets.redeem(ticket, job)).toMatchObject(REFUSED);
+  });
 });

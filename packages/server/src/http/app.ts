@@ -14,7 +14,7 @@ import {
   LogController,
 } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
-import { createTicketMemory, createTickets, type Tickets } from '../access/tickets.ts';
+import type { Tickets } from '../access/tickets.ts';
 import type { Permits } from '../capacity/permits.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import type { Jobs } from '../job/jobs.ts';
@@ -45,8 +45,7 @@ import { addWebSockets } from './websocket.ts';
 export interface AppOptions {
   readonly jobs: Jobs;
   readonly access: Access;
-  /** Left out, tickets are kept in this process. */
-  readonly tickets?: Tickets;
+  readonly tickets: Tickets;
   /** Left out, no metrics are shown. */
   readonly metrics?: Metrics;
   /** Left out, nobody is told what happens. */
@@ -69,9 +68,8 @@ const authorityCheckMilliseconds = 2000;
 
 /** Builds the door. Nothing listens yet: see `listen`. Closing the app ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, access, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
+  const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
   const bounds = { ...TRANSPORT_BOUNDS, ...options.bounds };
-  const tickets = options.tickets ?? createTickets(createTicketMemory());
   const metrics = options.metrics ?? null;
   const connections = new Connections(bounds);
   const upgrades = new EventEmitter();
@@ -112,7 +110,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(answerUnrouted);
   addWebSockets(app, { upgrades, connections });
-  const context = { ...options, bounds, tickets, metrics, connections, authority, permits: capacity.permits };
+  const context = { ...options, bounds, metrics, connections, authority, permits: capacity.permits };
   app.register(async (routes) => addRoutes(routes, context));
   return app;
 }

@@ -5,10 +5,11 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Operation, SCOPES } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Access, unknownCredential } from '../access/authenticate.ts';
+import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
 import type { RateBudget } from '../capacity/rate.ts';
+import { answered } from '../job/answered.ts';
 import { ServiceError } from '../service-error.ts';
 import { isStreamHandshake } from './handshake.ts';
 import { jobIdOf } from './job-id.ts';
@@ -48,7 +49,7 @@ async function enter(
     checkMetricsToken(request, metricsToken);
     return;
   }
-  const caller = await identify(request, operation, options);
+  const caller = await answered(identify(request, operation, options));
   if (caller instanceof ServiceError) throw caller;
   request.caller = caller;
   spendBudget(reply, options.rate, caller.tenant);
@@ -65,9 +66,7 @@ async function identify(
   const { ticket } = request.query as { ticket?: unknown };
   const isTicket = operation.ticket === true && typeof ticket === 'string' && authorization === undefined;
   if (!isTicket || !isStreamHandshake(request.raw)) return await access.authenticate(authorization);
-  const caller = await tickets.redeem(ticket, jobIdOf(request));
-  if (caller instanceof ServiceError) return caller;
-  return (await access.stands(caller)) ? caller : unknownCredential();
+  return await tickets.redeem(ticket, jobIdOf(request));
 }
 
 function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {

@@ -6,6 +6,7 @@ import type { FoldedResult, JobDetail, JobEvent, Scope, SubmissionAnswer } from 
 import { pino } from 'pino';
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import { createLegacyKeys } from '../access/legacy.ts';
+import { createTickets, type TicketsOptions } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
 import { createPermits, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { createRateBudget, type RateBound } from '../capacity/rate.ts';
@@ -55,9 +56,11 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
   const log: Record<string, unknown>[] = [];
   const stopping = new AbortController();
   const permits = createPermits({ body: WIDE, wait: WIDE, stream: WIDE, response: WIDE, ...options.permits });
+  const access = accessOf(options.credentials ?? []);
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
-    access: accessOf(options.credentials ?? []),
+    access,
+    tickets: createTickets({ rows: memoryTickets(), access }),
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
     service: FACTS,
     openapi: '{"openapi":"3.1.0"}',
@@ -142,6 +145,23 @@ const FACTS: ServiceFacts = {
   publicKey: () => null,
   readiness: () => ({ status: 'ready', checks: { store: true, provider: true, accepting: true } }),
 };
+
+/** What the ledger does with tickets, without one. */
+function memoryTickets(): TicketsOptions['rows'] {
+  const kept = new Map<string, Parameters<TicketsOptions['rows']['storeTicket']>[0]>();
+  return {
+    async storeTicket(row) {
+      const isOwned = row.caller.tenant === 'acme' && row.job_id === JOB;
+      if (isOwned) kept.set(row.ticket_sha256, row);
+      return isOwned;
+    },
+    async consumeTicket({ ticket_sha256, job_id, now }) {
+      const row = kept.get(ticket_sha256);
+      kept.delete(ticket_sha256);
+      return row?.job_id === job_id && row.expires_at > now ? row.caller : null;
+    },
+  };
+}
 
 function memoryJobs(submissions: Submission[]): Jobs {
   const owned = (caller: Caller, job_id: string) => {

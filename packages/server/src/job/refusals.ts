@@ -6,7 +6,10 @@ export function jobNotFound(): ServiceError {
   return new ServiceError('job_not_found', 'No such job belongs to the tenant.');
 }
 
+/** How long a restart may take, as a hint to clients. */
+const retryAfterSeconds = 5;
+
 /** For new work, and for waits that the end of the service cuts short. */
 export function shuttingDown(): ServiceError {
-  return new ServiceError('shutting_down', 'The service is stopping.', { retryAfterSeconds: 5 });
+  return new ServiceError('shutting_down', 'The service is stopping.', { retryAfterSeconds });
 }

@@ -1,7 +1,9 @@
 import type { Whoami } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { admit } from './admission.ts';
 import type { JobKey, StreamTicketInput } from './store.ts';
-import { admitJob, at, TestLedger } from './test-ledger.ts';
+import { admission, admitJob, at, memoryLedger, TestLedger } from './test-ledger.ts';
+import { storeTicket } from './tickets.ts';
 
 let ledger: TestLedger;
 let key: JobKey;
@@ -64,15 +66,36 @@ test('a ticket is of one job, and cannot be minted for a foreign or unknown one'
   await store.storeTicket(minted);
   const { ticket_sha256 } = minted;
   expect(await store.consumeTicket({ ticket_sha256, job_id: other.job_id, now: at(1) })).toBeNull();
+  expect(await store.consumeTicket({ ticket_sha256, job_id: key.job_id, now: at(1) })).toBeNull();
   expect(await store.storeTicket(ticket({ job_id: 'job_unknown' }))).toBe(false);
   expect(await store.storeTicket(ticket({ caller: { ...CALLER, tenant: 'other' } }))).toBe(false);
 });
 
-test('expired tickets are forgotten when another is minted', async () => {
-  const { store } = ledger;
-  const stale = ticket({ expires_at: at(10) });
-  await store.storeTicket(stale);
-  await store.storeTicket(ticket({ created_at: at(10) }));
-  const { ticket_sha256, job_id } = stale;
-  expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(5) })).toBeNull();
+test('a ticket goes with the hash of what its bearer holds, and lasts while the ledger is closed', async () => {
+  const minted = ticket();
+  await ledger.store.storeTicket(minted);
+  const store = await ledger.reopen();
+  const { ticket_sha256, job_id } = minted;
+  expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
+});
+
+test('expired tickets are forgotten in small steps as others are minted, the oldest first', async () => {
+  using connection = await memoryLedger();
+  const { ledger: db, database } = connection;
+  const { job_id } = admission();
+  await admit(db, admission({ job_id }));
+  for (let index = 0; index < 50; index++) await storeTicket(db, ticket({ job_id, expires_at: at(100 + index) }));
+  const kept: (readonly [count: number, oldest: string])[] = [];
+  for (let minted = 0; minted < 4; minted++) {
+    await storeTicket(db, ticket({ job_id, created_at: at(1000), expires_at: at(2000) }));
+    const row = database.prepare('select count(*) as count, min(expires_at) as oldest from stream_tickets').get();
+    kept.push([Number(row?.['count']), String(row?.['oldest'])]);
+  }
+  // Each mint adds one and takes sixteen, until none is left that expired.
+  expect(kept).toEqual([
+    [35, at(116)],
+    [20, at(132)],
+    [5, at(148)],
+    [4, at(2000)],
+  ]);
 });

@@ -5,6 +5,7 @@
 import { type FoldedResult, isTerminal, waitSecondsMax } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Jobs } from '../../job/jobs.ts';
+import { shuttingDown } from '../../job/refusals.ts';
 import { ServiceError } from '../../service-error.ts';
 import { holdUntilAnswered, interruptionOf } from '../answer-end.ts';
 import { ClientGone } from '../body.ts';
@@ -12,7 +13,7 @@ import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
 import { decimalNumber, readQuery } from '../query.ts';
 import { sendJson } from '../respond.ts';
-import { refuseWhenStopping, shuttingDown } from '../stopping.ts';
+import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 
 const RESULT_QUERY = { wait_seconds: decimalNumber({ minimum: 0, maximum: waitSecondsMax, default: 0 }) };

@@ -4,6 +4,8 @@
  */
 import type { WebSocket } from '@fastify/websocket';
 import type { FastifyRequest, RouteOptions } from 'fastify';
+import { answered } from '../../job/answered.ts';
+import { jobNotFound } from '../../job/refusals.ts';
 import { ServiceError } from '../../service-error.ts';
 import { holdPermitUntilAnswered } from '../answer-end.ts';
 import { readEmptyBody } from '../body.ts';
@@ -20,14 +22,15 @@ const STREAM_QUERY = {
   after: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
 };
 
-export function ticketHandler({ jobs, permits, tickets, stopping, bounds }: RouteContext): OperationHandler {
+export function ticketHandler({ permits, tickets, stopping, bounds }: RouteContext): OperationHandler {
   return async (request, reply) => {
     refuseWhenStopping(stopping);
     const caller = callerOf(request);
     const job_id = jobIdOf(request);
     await readEmptyBody(request, reply, { permits, tenant: caller.tenant, millisecondsMax: bounds.bodyMilliseconds });
-    await jobs.replay(caller, job_id, { after: 0, limit: 1 });
-    const { ticket, expires_at, expires_in } = await tickets.mint(caller, job_id);
+    const minted = await answered(tickets.mint(caller, job_id));
+    if (minted === null) throw jobNotFound();
+    const { ticket, expires_at, expires_in } = minted;
     const stream_url = `/v1/jobs/${job_id}/stream?ticket=${ticket}`;
     return sendJson(reply, 201, { ticket, stream_url, expires_at, expires_in });
   };
