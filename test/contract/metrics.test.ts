@@ -1,5 +1,5 @@
 /** Spec § Other routes, § Authentication 9: metrics of the service for the operator, and of a tenant for itself. */
-import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, SCOPES } from '@svc/protocol';
+import { LANGUAGES, OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, SCOPES } from '@svc/protocol';
 import { openCredentials } from '@svc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seriesOf } from '../rig/metric-series.ts';
@@ -130,11 +130,22 @@ describe('the metrics of a tenant', () => {
 
   test('are of its own current jobs and of nobody else’s', async () => {
     const { alpha, beta } = rig();
-    const none = { 'svc_tenant_jobs{status="queued"}': 0, 'svc_tenant_jobs{status="running"}': 0 };
+    const seriesOfJobs = (language: string, status: string) =>
+      `svc_tenant_jobs{language="${language}",status="${status}"}`;
+    // One for each language and status, whatever a tenant has.
+    const none = Object.fromEntries(
+      LANGUAGES.flatMap((language) => ['queued', 'running'].map((status) => [seriesOfJobs(language, status), 0])),
+    );
     expect(await seriesFor(alpha.key)).toEqual({ ...none, svc_tenant_queue_capacity: 7 });
-    const jobs = [await alpha.client.submit(sleeper), await alpha.client.submit(sleeper)];
-    await expect.poll(async () => (await seriesFor(alpha.key))['svc_tenant_jobs{status="running"}'], soon).toBe(1);
-    expect((await seriesFor(alpha.key))['svc_tenant_jobs{status="queued"}']).toBe(1);
+    const jobs = [await alpha.client.submit(sleeper)];
+    await expect.poll(async () => (await seriesFor(alpha.key))[seriesOfJobs('bash', 'running')], soon).toBe(1);
+    jobs.push(await alpha.client.submit({ language: 'python', code: 'pass' }));
+    expect(await seriesFor(alpha.key)).toEqual({
+      ...none,
+      [seriesOfJobs('bash', 'running')]: 1,
+      [seriesOfJobs('python', 'queued')]: 1,
+      svc_tenant_queue_capacity: 7,
+    });
     expect(await seriesFor(beta.key)).toEqual({ ...none, svc_tenant_queue_capacity: 7 });
     for (const { job_id } of jobs.toReversed()) await alpha.client.cancel(job_id);
     await expect.poll(() => seriesFor(alpha.key), soon).toMatchObject(none);

@@ -21,7 +21,7 @@ export interface OpenTelemetry extends AsyncDisposable {
 
 export interface TelemetryOptions {
   readonly config: Config;
-  readonly store: Pick<Store, 'counts' | 'tenantCounts'>;
+  readonly store: Pick<Store, 'counts' | 'currentJobs'>;
   readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
   readonly permits: Permits;
   readonly log: Log;
@@ -49,7 +49,8 @@ function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | 
   return {
     async ofTenant(tenant, accept) {
       const format = preferredFormat(accept);
-      const text = await renderTenantMetrics({ ...(await store.tenantCounts(tenant)), queueCapacity }, format);
+      const { languages } = await store.currentJobs(tenant);
+      const text = await renderTenantMetrics({ languages, queueCapacity }, format);
       return { mediaType: METRICS_MEDIA_TYPES[format], text };
     },
     async ofService(accept) {

@@ -15,6 +15,7 @@ import {
 } from './attestations.ts';
 import { requestCancel } from './cancellation.ts';
 import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
+import { currentJobs } from './current-jobs.ts';
 import { append, events, resultEvents } from './events.ts';
 import { counts, probe, schemaVersion } from './health.ts';
 import { job, jobSummary, runningJobs, start } from './jobs.ts';
@@ -23,7 +24,6 @@ import { artifacts, finish } from './outcomes.ts';
 import { queuedJobs } from './queue.ts';
 import { deleteEnded } from './retention.ts';
 import type { LedgerDatabase } from './schema.ts';
-import { tenantCounts } from './tenants.ts';
 import { terminalRecords } from './terminal-records.ts';
 import { consumeTicket, storeTicket } from './tickets.ts';
 
@@ -69,7 +69,7 @@ export const READS = {
   resultEvents,
   artifacts,
   counts,
-  tenantCounts,
+  currentJobs,
   schemaVersion,
   outbox,
   terminalRecords,

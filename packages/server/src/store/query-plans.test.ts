@@ -67,7 +67,7 @@ function everyCommand(): [string, unknown][] {
     ['findByIdempotencyKey', { tenant: 'acme', key: 'k' }],
     ['queuedJobs', { exclude: [], limit: 2 }],
     ['counts', null],
-    ['tenantCounts', 'acme'],
+    ['currentJobs', 'acme'],
     ['start', startOf(key)],
     ['append', { key, events: [stdout('a')] }],
     ['runningJobs', null],

@@ -184,6 +184,14 @@ export interface StoredArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
 }
 
+/** A tenant's jobs that wait and run: all of them, and of each language. */
+export interface CurrentJobs {
+  readonly queued: number;
+  readonly running: number;
+  /** Every language once, in the contract's order. */
+  readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
+}
+
 export interface StoreCounts {
   readonly queued: number;
   readonly running: number;
@@ -305,7 +313,7 @@ export interface Store extends AsyncDisposable {
   schemaVersion(): Promise<number>;
 
   /** Waiting and running jobs of one tenant. */
-  tenantCounts(tenant: string): Promise<{ readonly queued: number; readonly running: number }>;
+  currentJobs(tenant: string): Promise<CurrentJobs>;
 
   /** Jobs to be attested in the order in which they ended: those never tried, and those that are due again at `now`. */
   outbox(input: { readonly now: string; readonly limit: number }): Promise<readonly OutboxEntry[]>;
@@ -345,9 +353,9 @@ export interface Store extends AsyncDisposable {
     readonly successor: CredentialRow;
   }): Promise<boolean>;
 
-  /** Stores a ticket and forgets those that expired. False where the caller's tenant has no such job. */
+  /** Stores a ticket and forgets some of those that expired. False where the caller's tenant has no such job. */
   storeTicket(input: StreamTicketInput): Promise<boolean>;
-  /** Uses a ticket up: whoever holds it can do so once. Null where it is unknown, used, expired or of another job. */
+  /** Uses a ticket up, whatever comes of it. Null where it is unknown, used, expired or of another job. */
   consumeTicket(input: {
     readonly ticket_sha256: string;
     readonly job_id: string;

@@ -72,7 +72,7 @@ export async function queueDepth(db: LedgerDatabase): Promise<number> {
   return Number((await countQueued.first(db, {}))?.queued ?? 0);
 }
 
-/** See `Store.tenantCounts`. */
+/** How many jobs of one tenant are queued, and how many run. */
 export async function tenantCounts(db: LedgerDatabase, tenant: string): Promise<{ queued: number; running: number }> {
   return (await selectCounts.first(db, { tenant })) ?? { queued: 0, running: 0 };
 }

@@ -1,11 +1,12 @@
 /** Metrics of one tenant's current jobs, made when they are asked for. Not a billing ledger. Spec § Other routes. */
 import { Gauge, Registry } from '@prometheus-io/client';
+import type { Language } from '@svc/protocol';
 import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
 
 /** How a tenant's jobs stand now, and the bounds that hold for them. */
 export interface TenantJobs {
-  readonly queued: number;
-  readonly running: number;
+  /** Every language once, those without a job too: the series are the same whatever a tenant runs. */
+  readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
   /** Jobs of the tenant that may wait. */
   readonly queueCapacity: number;
 }
@@ -17,11 +18,13 @@ export async function renderTenantMetrics(jobs: TenantJobs, format: MetricsForma
   const current = new Gauge({
     name: 'svc_tenant_jobs',
     help: 'Current jobs of the tenant.',
-    labelNames: ['status'],
+    labelNames: ['language', 'status'],
     registers,
   });
-  current.set({ status: 'queued' }, jobs.queued);
-  current.set({ status: 'running' }, jobs.running);
+  for (const { language, queued, running } of jobs.languages) {
+    current.set({ language, status: 'queued' }, queued);
+    current.set({ language, status: 'running' }, running);
+  }
   const capacity = new Gauge({
     name: 'svc_tenant_queue_capacity',
     help: 'Jobs of the tenant that may wait for a slot.',

@@ -134,8 +134,8 @@ export class SqliteStore implements Store {
     return this.#reader.call('schemaVersion', null);
   }
 
-  tenantCounts(tenant: string) {
-    return this.#reader.call('tenantCounts', tenant);
+  currentJobs(tenant: string) {
+    return this.#reader.call('currentJobs', tenant);
   }
 
   outbox(input: { readonly now: string; readonly limit: number }) {
