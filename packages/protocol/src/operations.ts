@@ -234,7 +234,7 @@ export const OPERATIONS = {
       'so that a full service can still be relieved.',
     access: 'jobs:cancel',
     answers: { 200: json('The job as it stands now.', CancellationAnswer) },
-    errors: [...JOB_ERRORS, ...BODY_ERRORS],
+    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'insufficient_storage'],
     capacity: ['connection'],
   },
   getResult: {
@@ -273,7 +273,7 @@ export const OPERATIONS = {
     description: 'It keeps the credential out of WebSocket addresses. It is spent before the stream is admitted.',
     access: 'jobs:read',
     answers: { 201: json('A one-use ticket.', StreamTicket) },
-    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'tenant_capacity_exhausted'],
+    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage'],
     capacity: ['connection'],
   },
   streamEvents: {
@@ -289,7 +289,7 @@ export const OPERATIONS = {
     ticket: true,
     query: StreamQuery,
     answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
-    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage'],
     capacity: ['connection', 'stream'],
   },
   getAttestation: {
