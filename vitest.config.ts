@@ -8,8 +8,9 @@ export default defineConfig({
     // pipes handed to a socket are, and closes those numbers when it ends, whoever has them by then.
     pool: 'forks',
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Ends what hangs, and judges no speed: a busy machine may take its time.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
     reporters: ['default', './tools/test-summary.ts'],
     projects: [
       {
