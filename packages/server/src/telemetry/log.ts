@@ -3,6 +3,7 @@
  * name, and what looks like a credential is cut out of every finished line, wherever it came from.
  */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { standardError } from './standard-error.ts';
 
 export type Log = Logger;
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
@@ -32,7 +33,7 @@ const CREDENTIALS: readonly [pattern: RegExp, replacement: string][] = [
 ];
 
 /** A log to standard error, or to `destination`. Standard output stays free for what a person asked for. */
-export function createLog(level: LogLevel, destination: DestinationStream = pino.destination(2)): Log {
+export function createLog(level: LogLevel, destination: DestinationStream = standardError()): Log {
   return pino(
     {
       level,

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { standardError, waitingBytesMax } from './standard-error.ts';
+
+const systemError = (code: string) => Object.assign(new Error(code), { code });
+
+/** A reader that takes so many bytes and then none until it is told to go on. */
+function slowReader() {
+  const reader = { text: '', room: 0 };
+  const log = standardError((bytes) => {
+    const taken = Math.min(reader.room, bytes.length);
+    if (taken === 0) throw systemError('EAGAIN');
+    reader.room -= taken;
+    reader.text += Buffer.from(bytes.subarray(0, taken)).toString();
+    return taken;
+  });
+  return { reader, log };
+}
+
+test('a line is written when it is logged', () => {
+  const { reader, log } = slowReader();
+  reader.room = 100;
+  log.write('one\n');
+  expect(reader.text).toBe('one\n');
+});
+
+test('what a slow reader does not take at once follows in order', () => {
+  const { reader, log } = slowReader();
+  reader.room = 5;
+  log.write('one\n');
+  log.write('two\n');
+  log.write('three\n');
+  expect(reader.text).toBe('one\nt');
+  reader.room = 100;
+  log.write('four\n');
+  expect(reader.text).toBe('one\ntwo\nthree\nfour\n');
+});
+
+test('a reader that does not read costs lines beyond a bound, and those that are kept are whole', () => {
+  const { reader, log } = slowReader();
+  const line = `${'x'.repeat(1023)}\n`;
+  for (let count = 0; count < 2000; count++) log.write(line);
+  reader.room = Number.POSITIVE_INFINITY;
+  log.write('later\n');
+  expect(reader.text).toBe(`${line.repeat(waitingBytesMax / 1024)}later\n`);
+});
+
+test('a reader that is gone is not written to for ever', () => {
+  let writes = 0;
+  const log = standardError(() => {
+    writes++;
+    throw systemError('EPIPE');
+  });
+  log.write('one\n');
+  log.write('two\n');
+  expect(writes).toBe(2);
+});
+
+test('a process whose log nobody reads any more still ends', async () => {
+  const module = new URL('./log.ts', import.meta.url).href;
+  const program = `
+    import { createLog } from '${module}';
+    process.stdin.once('data', () => {
+      const log = createLog('info');
+      log.info('one');
+      log.info('two');
+      process.exit(7);
+    });`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
+  child.stderr.destroy();
+  await once(child.stderr, 'close');
+  child.stdin.end('go');
+  expect(await once(child, 'exit')).toEqual([7, null]);
+});

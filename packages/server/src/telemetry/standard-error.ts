@@ -1,0 +1,50 @@
+/**
+ * Standard error as the place of the log. A reader that is gone or does not read costs lines and never the service:
+ * nothing here waits, and what is kept for a slow reader is bounded.
+ */
+import { writeSync } from 'node:fs';
+import type { DestinationStream } from 'pino';
+
+const STANDARD_ERROR = 2;
+/** What is kept for a reader that is slow; a line that does not fit any more is lost. */
+export const waitingBytesMax = 1024 * 1024;
+
+/** Writes some of the bytes and answers how many; throws what the system answers. */
+export type WriteSome = (bytes: Uint8Array) => number;
+
+/** Takes lines; each is written before the call returns, as far as the reader takes it. Never throws. */
+export function standardError(
+  writeSome: WriteSome = (bytes) => writeSync(STANDARD_ERROR, bytes),
+): Required<Pick<DestinationStream, 'write'>> {
+  const waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  return {
+    write(line) {
+      const bytes = Buffer.from(line);
+      waitingBytes -= writeWaiting(waiting, writeSome);
+      if (waitingBytes > 0 && waitingBytes + bytes.length > waitingBytesMax) return;
+      waiting.push(bytes);
+      waitingBytes += bytes.length;
+      waitingBytes -= writeWaiting(waiting, writeSome);
+    },
+  };
+}
+
+/** Writes from the front until the reader takes no more, and answers how many bytes need not be kept any longer. */
+function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
+  let done = 0;
+  try {
+    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+      const written = writeSome(first);
+      done += written;
+      if (written < first.length) waiting[0] = first.subarray(written);
+      else waiting.shift();
+    }
+    return done;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return done;
+    // Nobody reads it, now or later: there is no one to tell.
+    const lost = waiting.splice(0).reduce((sum, bytes) => sum + bytes.length, 0);
+    return done + lost;
+  }
+}
