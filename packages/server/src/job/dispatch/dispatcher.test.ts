@@ -135,6 +135,33 @@ describe('a job that cannot run', () => {
   });
 });
 
+test('a job that is larger than all jobs together may be since the bound was lowered ends as an error, and nothing of it ran (RES-21)', async () => {
+  await using rig = await JobRig.open({ concurrentMemMbMax: 255 });
+  const running = await rig.submit({ ...hello, limits: { mem_mb: 200 } });
+  await rig.provider.running(0);
+  const key = await rig.submit({ ...hello, limits: { mem_mb: 256 } });
+  expect(await rig.ended(key)).toMatchObject({
+    status: 'error',
+    terminal_reason: 'bootstrap_failed',
+    started_at: null,
+    execution: null,
+  });
+  const past = await rig.past(key);
+  expect(past.map(([kind]) => kind)).toEqual(['queued', 'violation', 'finished']);
+  expect(past[1]?.[1]).toEqual({
+    type: 'memory',
+    message: 'mem_mb 256 is more than all jobs of this service may have together (255)',
+    limit: 255,
+    observed: 256,
+  });
+  // No cell was made for it, and it neither waited for nor held up what fits.
+  const fits = await rig.submit({ ...hello, limits: { mem_mb: 55 } });
+  const cells = [await rig.provider.running(0), await rig.provider.running(1)];
+  for (const cell of cells) cell.end({ kind: 'exited', exit_code: 0 });
+  for (const each of [running, fits]) expect((await rig.ended(each)).status).toBe('succeeded');
+  expect(rig.provider.cells).toHaveLength(2);
+});
+
 describe('slots', () => {
   test('are never more than the concurrency', async () => {
     await using rig = await JobRig.open({ concurrency: 2 });

@@ -94,9 +94,9 @@ export class Dispatcher implements AsyncDisposable {
     const jobs = await store.queuedJobs({ exclude: [...this.#flights.keys()], limit: free });
     for (const job of jobs) {
       if (this.#stopping.signal.aborted) return;
-      // A job may be larger than the bound where the operator lowered it since: it then runs alone rather than never.
-      const fits = this.#memMb() + job.mem_mb <= concurrentMemMbMax || this.#flights.size === 0;
-      if (!fits) return;
+      // A job may be larger than the whole bound where the operator lowered it since: it ends without a cell.
+      const neverFits = job.mem_mb > concurrentMemMbMax;
+      if (!neverFits && this.#memMb() + job.mem_mb > concurrentMemMbMax) return;
       this.#launch(job);
     }
   }
@@ -110,9 +110,12 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
+  /** What the cells of all flights may take. A job that never gets one takes nothing. */
   #memMb(): number {
     let sum = 0;
-    for (const flight of this.#flights.values()) sum += flight.job.mem_mb;
+    for (const { job } of this.#flights.values()) {
+      if (job.mem_mb <= this.#options.concurrentMemMbMax) sum += job.mem_mb;
+    }
     return sum;
   }
 

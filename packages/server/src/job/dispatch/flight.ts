@@ -3,7 +3,7 @@
  * over, say `running`, execute, finish. Until the row says `running` nothing of the job has run, and leaving it queued
  * loses nothing.
  */
-import { type RequestedSpec, satisfiesIsolation } from '@svc/protocol';
+import { type RequestedSpec, satisfiesIsolation, type Violation } from '@svc/protocol';
 import {
   BootstrapError,
   type HeldLimits,
@@ -29,6 +29,8 @@ export interface FlightDependencies {
   readonly history: History;
   readonly provider: Pick<Provider, 'prepare'>;
   readonly log: Log;
+  /** MiB that the memory limits of all jobs together may add up to: a job with more gets no cell. */
+  readonly concurrentMemMbMax: number;
   /** Aborts when the process gives up on what it could not store. */
   readonly giveUp: AbortSignal;
 }
@@ -75,9 +77,10 @@ interface Context extends FlightDependencies {
   readonly control: Control;
 }
 
-async function fly({ tenant, job_id }: QueuedJob, control: Control, dependencies: FlightDependencies): Promise<void> {
+async function fly(job: QueuedJob, control: Control, dependencies: FlightDependencies): Promise<void> {
+  const { tenant, job_id } = job;
   const key = { tenant, job_id };
-  const { store, log, giveUp } = dependencies;
+  const { store, log, giveUp, concurrentMemMbMax } = dependencies;
   const row = await persistently(() => store.job(key), {
     signal: giveUp,
     attemptsMax: Number.POSITIVE_INFINITY,
@@ -86,6 +89,7 @@ async function fly({ tenant, job_id }: QueuedJob, control: Control, dependencies
   if (row === null || row.status !== 'queued') return;
   const context: Context = { ...dependencies, key, row, clock: startClock(row.created_at), control };
   try {
+    if (job.mem_mb > concurrentMemMbMax) throw new TooLarge(job.mem_mb, concurrentMemMbMax);
     await runInSandbox(context);
   } catch (error) {
     await endWithoutRun(context, error);
@@ -165,24 +169,51 @@ class IsolationUnsatisfied extends Error {
   }
 }
 
+/**
+ * A job was admitted under a larger bound than the service now has. Its limits stay what the client was told, so it can
+ * neither be clamped nor run.
+ */
+class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+  readonly violation: Violation;
+  constructor(mem_mb: number, limit: number) {
+    const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${limit})`;
+    super(message);
+    this.violation = { type: 'memory', message, limit, observed: mem_mb };
+  }
+}
+
 /** Ends a job whose program cannot be run. A service that is stopping leaves it queued instead: the next start runs it. */
 async function endWithoutRun(context: Context, error: unknown): Promise<void> {
   const { log, key, control, giveUp } = context;
   if (control.cause === 'server_shutdown' && !control.started) return;
   if (giveUp.aborted) throw error;
-  const { outcome, posture } = failureBeforeRun(error);
+  const { outcome, posture, violations } = failureBeforeRun(error);
   const step = error instanceof BootstrapError ? error.step : null;
   log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
   const execution = posture === null ? null : executionRecord(posture, NO_LIMITS_HELD);
-  await end(context, { outcome, duration_ms: null, execution, collection: null, recorded: null });
+  await end(context, { outcome, duration_ms: null, execution, collection: null, recorded: null, violations });
 }
 
-function failureBeforeRun(error: unknown): { outcome: Outcome; posture: Posture | null } {
-  if (error instanceof BootstrapError) return { outcome: errorOutcome('bootstrap_failed'), posture: error.posture };
-  if (error instanceof IsolationUnsatisfied) {
-    return { outcome: errorOutcome('isolation_unsatisfied'), posture: error.posture };
+interface FailureBeforeRun {
+  readonly outcome: Outcome;
+  /** Null where no executor was asked. */
+  readonly posture: Posture | null;
+  readonly violations: readonly Violation[];
+}
+
+function failureBeforeRun(error: unknown): FailureBeforeRun {
+  const violations: Violation[] = [];
+  if (error instanceof TooLarge) {
+    return { outcome: errorOutcome('bootstrap_failed'), posture: null, violations: [error.violation] };
   }
-  return { outcome: errorOutcome('internal_error'), posture: null };
+  if (error instanceof BootstrapError) {
+    return { outcome: errorOutcome('bootstrap_failed'), posture: error.posture, violations };
+  }
+  if (error instanceof IsolationUnsatisfied) {
+    return { outcome: errorOutcome('isolation_unsatisfied'), posture: error.posture, violations };
+  }
+  return { outcome: errorOutcome('internal_error'), posture: null, violations };
 }
 
 async function end(context: Context, ended: Omit<Ended, 'key' | 'finished_at'>): Promise<void> {

@@ -2,7 +2,7 @@
  * Turns an outcome into the terminal transaction, and does not let go of it until it is stored or the process ends. A job
  * that cannot be stored as it ended is stored as an error of the service: nothing stays `running`.
  */
-import type { EventBody, ExecutorOutput, StreamName, Truncation } from '@svc/protocol';
+import type { EventBody, ExecutorOutput, StreamName, Truncation, Violation } from '@svc/protocol';
 import { STREAM_NAMES, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, FinishInput, JobKey } from '../../store/store.ts';
@@ -21,6 +21,8 @@ export interface Ended {
   readonly execution: ExecutionRecord | null;
   readonly collection: Collection | null;
   readonly recorded: Readonly<Record<StreamName, RecordedStream>> | null;
+  /** What stood against running it at all; what a run broke is in its collection. */
+  readonly violations?: readonly Violation[];
 }
 
 export interface FinishOptions {
@@ -47,13 +49,16 @@ export async function finish(ended: Ended, { history, log, signal }: FinishOptio
   }
 }
 
-function finishInput({ key, outcome, collection, recorded, ...rest }: Ended): FinishInput {
+function finishInput({ key, outcome, collection, recorded, violations = [], ...rest }: Ended): FinishInput {
   return {
     tenant: key.tenant,
     job_id: key.job_id,
     ...outcome,
     ...rest,
-    events: collection === null ? [] : closingEvents(collection, recorded, rest.finished_at),
+    events:
+      collection === null
+        ? violationEvents(violations, rest.finished_at)
+        : closingEvents(collection, recorded, rest.finished_at),
     artifacts: collection?.artifacts ?? [],
     usage: collection?.usage ?? null,
     output: collection?.output ?? null,
@@ -70,13 +75,17 @@ function bareError(ended: Ended): Ended {
 function closingEvents(collection: Collection, recorded: Ended['recorded'], timestamp: string): EventBody[] {
   return [
     ...truncations(collection.output, recorded).map((data) => ({ kind: 'truncated' as const, timestamp, data })),
-    ...collection.violations.map((data) => ({ kind: 'violation' as const, timestamp, data })),
+    ...violationEvents(collection.violations, timestamp),
     ...collection.artifacts.map(({ path, size_bytes, sha256 }) => ({
       kind: 'artifact' as const,
       timestamp,
       data: { path, size_bytes, sha256 },
     })),
   ];
+}
+
+function violationEvents(violations: readonly Violation[], timestamp: string): EventBody[] {
+  return violations.map((data) => ({ kind: 'violation', timestamp, data }));
 }
 
 /** Which streams lost something to the recording caps, with what was seen and what was kept. Spec § Events 6. */
