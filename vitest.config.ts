@@ -11,6 +11,7 @@ export default defineConfig({
     // Ends what hangs, and judges no speed: a busy machine may take its time.
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
     reporters: ['default', './tools/test-summary.ts'],
     projects: [
       {

@@ -9,7 +9,7 @@ import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
 
 const signing = { 'attestation-mode': 'on' };
 /** A host that has much else to do may take this long. */
-const patient = { timeout: 20_000 };
+const patient = { timeout: 30_000 };
 const hello = { language: 'bash', code: 'echo hello; echo oops >&2; exit 3' };
 
 let rig: Rig;

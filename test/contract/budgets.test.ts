@@ -7,7 +7,7 @@ import { seriesOf } from '../rig/metric-series.ts';
 import { type Answer, Rig, useRig } from '../rig/rig.ts';
 
 const bash = { language: 'bash', code: 'true' } as const;
-const soon = { timeout: 10_000 };
+const soon = { timeout: 30_000 };
 
 const issuer = await openTokenIssuer();
 afterAll(() => issuer[Symbol.dispose]());

@@ -12,7 +12,7 @@ afterAll(() => collector[Symbol.asyncDispose]());
 const TOKEN = 'token-of-metrics';
 const bash = { language: 'bash', code: 'true' } as const;
 /** Facts that other work of the host may hold up. */
-const soon = { timeout: 10_000 };
+const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
 describe('the metrics of the service', () => {
@@ -177,7 +177,7 @@ describe('traces', () => {
   const isOfJob = ({ name, attributes }: CollectedSpan) =>
     name === 'job' && attributes.some(({ value }) => value.stringValue === job_id);
   /** Spans are sent in batches, every few seconds. */
-  const sent = { timeout: 15_000 };
+  const sent = { timeout: 30_000 };
 
   test('show a job in the trace of the request that submitted it', async () => {
     await expect.poll(() => collector.spans.find(isOfJob), sent).toBeDefined();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Rig, useRig } from '../rig/rig.ts';
 
 /** Facts that other work of the host may hold up. */
-const soon = { timeout: 10_000 };
+const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
 describe('status', () => {

@@ -52,7 +52,7 @@ test('a build that is killed takes everything that it started with it, and no pa
   await once(build.stderr, 'data');
   expect(processesNaming(packs).length).toBeGreaterThan(1);
   build.kill('SIGKILL');
-  await expect.poll(() => processesNaming(packs), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => processesNaming(packs), { timeout: 30_000 }).toEqual([]);
   expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(packs);
   expect(svcPacks(['list', '--json']).stdout).toBe('[]\n');
 });

@@ -106,7 +106,7 @@ describe('when the authority of a credential ends', () => {
     raw.send(bytes);
     await expect.poll(() => door.permits.held(kind)).toBe(1);
     stands = false;
-    await expect.poll(() => door.permits.held(kind), { timeout: 5000 }).toBe(0);
+    await expect.poll(() => door.permits.held(kind)).toBe(0);
     raw.socket.resume();
     expect(await raw.untilClosed()).toEqual([]);
   });

@@ -260,7 +260,7 @@ describe('a stream ends before its job', () => {
     raw.socket.pause();
     raw.send(handshake(STREAM, KEY));
     await expect.poll(() => flood.state.following).toBe(1);
-    await expect.poll(() => [flood.state.following, served.permits.held('stream')], { timeout: 5000 }).toEqual([0, 0]);
+    await expect.poll(() => [flood.state.following, served.permits.held('stream')]).toEqual([0, 0]);
   });
 
   test('when its client resets the connection', async () => {
