@@ -26,6 +26,8 @@ export const JOB = 'job_0193a8f0-0000-7000-8000-000000000001';
 
 export interface DoorOptions {
   readonly jobs?: Partial<Jobs>;
+  /** Left out, tickets are kept in memory. */
+  readonly ticketRows?: TicketsOptions['rows'];
   readonly rate?: RateBound;
   readonly permits?: Partial<Record<PermitKind, PermitBound>>;
   readonly bounds?: Partial<TransportBounds>;
@@ -60,7 +62,7 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
   const app = createApp({
     jobs: { ...memoryJobs(submissions), ...options.jobs },
     access,
-    tickets: createTickets({ rows: memoryTickets(), access }),
+    tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
     service: FACTS,
     openapi: '{"openapi":"3.1.0"}',

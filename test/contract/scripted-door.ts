@@ -1,0 +1,87 @@
+/**
+ * The whole service but for its cells: the real door, the real jobs and the real ledger, over programs that do what a test
+ * tells them. Orders of events that a real program shows once in a thousand runs can so be had in every one.
+ */
+import { WebSocket } from 'ws';
+import { type Door, type DoorOptions, KEY_OF_ACME, openDoor } from '../../packages/server/src/http/test-door.ts';
+import type { JobKey, Store } from '../../packages/server/src/store/store.ts';
+import { acme, JobRig } from '../../packages/server/test/job-rig.ts';
+import type { ScriptedCell } from '../../packages/server/test/scripted-provider.ts';
+
+export interface ScriptedDoorOptions extends Pick<DoorOptions, 'bounds' | 'permits'> {
+  /** Methods of the ledger that the test answers itself, over the real ones. */
+  readonly faults?: (real: Store) => Partial<Store>;
+  /** Jobs that run at once. */
+  readonly concurrency?: number;
+}
+
+/** What came over a stream: events in the order of their frames, and the code that it was closed with. */
+export interface Streamed {
+  readonly frames: { readonly job_id: string; readonly seq: number; readonly kind: string }[];
+  readonly socket: WebSocket;
+  readonly closed: Promise<number>;
+}
+
+export class ScriptedDoor implements AsyncDisposable {
+  readonly rig: JobRig;
+  readonly door: Door;
+
+  private constructor(rig: JobRig, door: Door) {
+    this.rig = rig;
+    this.door = door;
+  }
+
+  static async open({ faults, concurrency = 64, ...door }: ScriptedDoorOptions = {}): Promise<ScriptedDoor> {
+    const memory = concurrency * 256;
+    const rig = await JobRig.open({
+      concurrency,
+      concurrentMemMbMax: memory,
+      queue: { total: 100_000, perTenant: 100_000 },
+      ...(faults === undefined ? {} : { faults }),
+    });
+    return new ScriptedDoor(rig, await openDoor({ ...door, jobs: rig.jobs, ticketRows: rig.store }));
+  }
+
+  /** A job whose program has begun, and the cell that it runs in. Its code tells it from others. */
+  async start(name: string): Promise<{ key: JobKey; cell: ScriptedCell }> {
+    const key = await this.rig.submit({ language: 'bash', code: name });
+    for await (const events of this.rig.jobs.tail(acme, key.job_id, { after: 0, signal: NEVER })) {
+      if (events.some(({ kind }) => kind === 'started')) break;
+    }
+    const { cells } = this.rig.provider;
+    const [cell] = cells.splice(
+      cells.findIndex(({ program }) => program?.code === name),
+      1,
+    );
+    if (cell === undefined) throw new Error('the job has no cell');
+    await cell.released.promise;
+    return { key, cell };
+  }
+
+  /** Opens a stream with the key, or with a ticket where `by` says so. */
+  stream({ job_id }: JobKey, { after = 0, ticket }: { after?: number; ticket?: string } = {}): Streamed {
+    const url = `ws://127.0.0.1:${this.door.port}/v1/jobs/${job_id}/stream?after=${after}`;
+    const socket =
+      ticket === undefined ? new WebSocket(url, { headers: HEADERS }) : new WebSocket(`${url}&ticket=${ticket}`);
+    const frames: Streamed['frames'] = [];
+    socket.on('message', (data: Buffer) => frames.push(JSON.parse(data.toString()) as Streamed['frames'][number]));
+    const { promise: closed, resolve, reject } = Promise.withResolvers<number>();
+    socket.on('close', resolve);
+    socket.on('error', reject);
+    return { frames, socket, closed };
+  }
+
+  async ticket({ job_id }: JobKey): Promise<string> {
+    const url = `${this.door.url}/v1/jobs/${job_id}/stream-ticket`;
+    const response = await fetch(url, { method: 'POST', headers: HEADERS });
+    return ((await response.json()) as { ticket: string }).ticket;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.door[Symbol.asyncDispose]();
+    await this.rig[Symbol.asyncDispose]();
+  }
+}
+
+const HEADERS = { authorization: `Bearer ${KEY_OF_ACME}` };
+const NEVER = new AbortController().signal;

@@ -1,0 +1,123 @@
+/**
+ * Spec § WebSocket stream 3 and 5: a job that becomes terminal anywhere between the history that a stream replays and the
+ * events that it follows live. Each event comes once and in order, `finished` is the last, and then the stream closes.
+ */
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadSize, loadTimeout } from './load-size.ts';
+import { ScriptedDoor, type Streamed } from './scripted-door.ts';
+
+const TRIES = loadSize({ small: 160, full: 10_000 });
+const LANES = 16;
+
+/** What a test does about a read of events: called before and after each, with its ordinal from 1. */
+type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
+const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
+
+let served: ScriptedDoor;
+beforeAll(async () => {
+  served = await ScriptedDoor.open({
+    faults: (real) => ({
+      async events(key, page) {
+        const watch = onReads.get(key.job_id);
+        const read = watch === undefined ? 0 : ++watch.count;
+        await watch?.onRead(read, 'before');
+        const events = await real.events(key, page);
+        await watch?.onRead(read, 'after');
+        return events;
+      },
+    }),
+  });
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+/**
+ * Where the end falls. A stream reads three times before it waits: whether the job is the caller's, what is stored, and
+ * whether there is more. The end comes before one of these or after it, or once the reader has been told of the start.
+ */
+const MOMENTS = [
+  { read: 1, when: 'before' },
+  { read: 1, when: 'after' },
+  { read: 2, when: 'before' },
+  { read: 2, when: 'after' },
+  { read: 3, when: 'before' },
+  { read: 3, when: 'after' },
+  'live',
+  'before the handshake',
+] as const;
+
+/** Which of the possible orders a try takes, all told by its number. */
+function planOf(number: number) {
+  const digit = (base: number, count: number) => Math.floor(number / base) % count;
+  return {
+    moment: MOMENTS[number % MOMENTS.length] ?? 'live',
+    /** Whether the stream goes on only when the end is stored, or while it is being stored. */
+    isAwaited: digit(8, 2) === 0,
+    /** Turns of the event loop between the moment and the end. */
+    turns: digit(16, 5),
+    recordsBefore: digit(80, 3),
+    recordsAtEnd: digit(240, 3),
+    byTicket: digit(8, 4) === 3,
+  };
+}
+
+/** What is wrong with a try; null where nothing is. */
+async function attempt(number: number): Promise<string | null> {
+  const plan = planOf(number);
+  const { key, cell } = await served.start(`try ${number}`);
+  const write = (count: number) => {
+    for (let record = 0; record < count; record++) cell.write('stdout', { text: `${number} ${record}` });
+  };
+  const ticket = plan.byTicket ? { ticket: await served.ticket(key) } : {};
+  let ended: Promise<unknown> | null = null;
+  const end = async () => {
+    for (let turn = 0; turn < plan.turns; turn++) await new Promise(setImmediate);
+    write(plan.recordsAtEnd);
+    cell.end({ kind: 'exited', exit_code: 0 });
+    return await served.rig.ended(key);
+  };
+  const onRead: OnRead = async (read, when) => {
+    const { moment } = plan;
+    if (typeof moment === 'string' || moment.read !== read || moment.when !== when || ended !== null) return;
+    ended = end();
+    if (plan.isAwaited) await ended;
+  };
+  write(plan.recordsBefore);
+  if (plan.moment === 'before the handshake') {
+    ended = end();
+    if (plan.isAwaited) await ended;
+  }
+  onReads.set(key.job_id, { count: 0, onRead });
+  const stream = served.stream(key, ticket);
+  if (plan.moment === 'live') stream.socket.once('message', () => (ended = end()));
+  const code = await stream.closed;
+  onReads.delete(key.job_id);
+  await ended;
+  return problemWith(stream, code, 3 + plan.recordsBefore + plan.recordsAtEnd);
+}
+
+function problemWith({ frames }: Streamed, code: number, count: number): string | null {
+  const seqs = frames.map(({ seq }) => seq);
+  const expected = Array.from({ length: count }, (_, index) => index + 1);
+  const isWhole = JSON.stringify(seqs) === JSON.stringify(expected) && frames.at(-1)?.kind === 'finished';
+  return isWhole && code === STREAM_CLOSE_CODES.finished ? null : `${code}: ${seqs.join(' ')}, of ${count}`;
+}
+
+test(
+  'E-24: wherever the end falls, each event comes once, finished last, and the stream closes with 1000',
+  loadTimeout,
+  async () => {
+    const problems: string[] = [];
+    let next = 0;
+    const lane = async () => {
+      for (let number = next++; number < TRIES; number = next++) {
+        const problem = await attempt(number);
+        if (problem !== null) problems.push(`${JSON.stringify(planOf(number))}: ${problem}`);
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    expect(problems).toEqual([]);
+    expect(next).toBeGreaterThanOrEqual(TRIES);
+    await expect.poll(() => served.door.permits.held('stream')).toBe(0);
+  },
+);
