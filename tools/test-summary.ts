@@ -1,6 +1,9 @@
 import type { Reporter, SerializedError, TestModule } from 'vitest/node';
 
-/** Closes a run with the plain line `N passed, N failed`, which any tool can read. */
+/**
+ * Closes a run with the plain line `N passed, N failed`, which any tool can read. Before it stand the tests that passed at
+ * their second try only, which is a fault to be found.
+ */
 export default class TestSummary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     let passed = 0;
@@ -10,6 +13,7 @@ export default class TestSummary implements Reporter {
       failed += module.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
+        if (test.diagnostic()?.flaky) process.stdout.write(`passed at a second try: ${test.fullName}\n`);
         if (state === 'passed') passed++;
         if (state === 'failed') failed++;
       }
