@@ -66,6 +66,19 @@ export const outputCases: readonly HostileCase[] = [
       await Promise.all(Array.from({ length: 4 }, burst));
     },
   },
+  {
+    id: 'RES-28',
+    title: 'of what a program writes at once not a byte is lost, however much more it is than a pipe holds',
+    holds:
+      'a write that was taken in part is gone on with; the pipes hold what is recorded where the kernel cuts writes',
+    attack: { program: 'large-writes.py' },
+    expect(seen) {
+      assertExited(seen);
+      assert.ok(seen.stdout === `${'o'.repeat(599_999)}\n${'c'.repeat(399_999)}\n`, `${seen.stdout.length} characters`);
+      assert.ok(seen.stderr === 'e'.repeat(streamBytesMax), `${seen.stderr.length} characters`);
+      assert.deepEqual([seen.output.stderr.bytes_seen, seen.output.stderr.executor_truncated], [10_000_000, true]);
+    },
+  },
 ];
 
 /** How often the end of a program races its output. */

@@ -9,16 +9,30 @@ use POSIX ();
 my @OURS   = (20, 21, 22);
 my @CHILDS = (30, 31, 32);
 
-# Makes the pipes and says so on the present standard output.
+# fcntl(2): F_SETPIPE_SZ.
+my $SET_CAPACITY = 1031;
+
+# Makes the pipes and says so on the present standard output. Those for output hold `$capacity` bytes where it is given.
 sub offer_pipes {
+    my ($capacity) = @_;
     for my $stream (0 .. 2) {
         pipe(my $read, my $write) or fail("pipe: $!");
         chmod(0666, $read)        or fail("chmod: $!");    # A program of another user opens its own ends again by path.
+        widen($write, $capacity) if $capacity && $stream != 0;
         my ($ours, $childs) = $stream == 0 ? ($write, $read) : ($read, $write);
         POSIX::dup2(fileno($ours), $OURS[$stream])     or fail("dup2: $!");
         POSIX::dup2(fileno($childs), $CHILDS[$stream]) or fail("dup2: $!");
     }
     POSIX::write(1, "pipes\n", 6);
+}
+
+# A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows: then half of it, and so on.
+sub widen {
+    my ($pipe, $capacity) = @_;
+    until (fcntl($pipe, $SET_CAPACITY, $capacity)) {
+        return if $capacity <= 65536;
+        $capacity /= 2;
+    }
 }
 
 # Waits until the service has opened its ends, then puts the child's in their places.

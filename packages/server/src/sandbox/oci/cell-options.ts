@@ -43,6 +43,7 @@ export function stageCommand(options: CellOptions): readonly string[] {
     String(rootUid),
     String(workBytes),
     String(WORK_INODES),
+    String(runtime.outputPipeBytes),
     hybridMount ?? '-',
     ...group.joinFiles,
     '--',

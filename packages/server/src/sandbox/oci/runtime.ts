@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Backend, IsolationClass, RuntimeIdentity } from '@svc/protocol';
+import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
 import type { GuestReport } from './guest-report.ts';
 import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
 import { requireVersion } from './runtime-version.ts';
@@ -34,6 +34,8 @@ export interface Runtime {
   /** Mount flags of the cell's root, as mount(2) has them. */
   readonly rootFlags: number;
   readonly overhead: Overhead;
+  /** What the pipes of standard output and error hold, each; 0 leaves them as the kernel makes them. */
+  readonly outputPipeBytes: number;
   /** The command that runs the bundle in `directory` in the foreground. */
   command(directory: string, id: string): readonly string[];
   /** Throws, naming what is missing, unless the cell is what the class demands. */
@@ -60,6 +62,7 @@ export async function crunRuntime(): Promise<Runtime> {
     identity: { name: 'crun', version, platform: null },
     rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
+    outputPipeBytes: 0,
     command: (directory, id) => [
       path,
       `--root=${join(directory, 'state')}`,
@@ -78,6 +81,14 @@ export async function crunRuntime(): Promise<Runtime> {
 export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
 export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
 
+/**
+ * gVisor takes of a blocking write what the host's pipe has room for, and tells the program of a short write that no
+ * other kernel makes: what a program then drops would be missing from its record. In a pipe that holds twice what is
+ * recorded of a stream (a page of it may be filled by half), no write is cut before the record is full. Its pages count
+ * as the cell's memory, and are part of the overhead.
+ */
+const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
+
 /** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
 export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
   const path = find('runsc');
@@ -91,7 +102,8 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     identity: { name: 'runsc', version, platform },
     // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
     rootFlags: 0,
-    overhead: { memoryBytes: 32 * MIB, processes: (maxPids) => 64 + 16 * maxPids, guestProcesses: -1 },
+    overhead: { memoryBytes: 36 * MIB, processes: (maxPids) => 64 + 16 * maxPids, guestProcesses: -1 },
+    outputPipeBytes: GVISOR_PIPE_BYTES,
     command: (directory, id) => [
       path,
       `--root=${join(directory, 'state')}`,

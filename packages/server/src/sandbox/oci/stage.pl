@@ -4,7 +4,8 @@
 # its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
 # the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
-# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES HIDE CGROUP_PROCS... -- TREE... -- COMMAND...
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES HIDE CGROUP_PROCS... -- TREE... -- COMMAND...
+#   PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as the kernel makes them.
 #   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
 #   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime leaves root's view of
 #   the host before it mounts, and could not reach one whose way there is closed to others, as a data directory's is.
@@ -15,7 +16,7 @@ use File::Basename ();
 use POSIX ();
 require(File::Basename::dirname(__FILE__) . '/../pipes.pl');
 
-my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $hide, @rest) = @ARGV;
+my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $hide, @rest) = @ARGV;
 my @procs = take_words();
 my @trees = take_words();
 
@@ -29,7 +30,7 @@ my ($NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $REC, $PRIVATE, $RDONLY) =
 my $MNT_DETACH  = 2;
 my $CLONE_NEWNS = 0x20000;
 
-offer_pipes();
+offer_pipes($pipe_bytes);
 join_cgroup($_) for @procs;
 system_call('unshare', $CLONE_NEWNS);
 mount('none', '/', '', $REC | $PRIVATE, '');

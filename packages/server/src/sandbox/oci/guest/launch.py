@@ -1,4 +1,5 @@
 # Waits with the interpreter up, then runs the one program of this cell as `__main__`, as `python3 /work/main.py` would.
+import io
 import os
 import sys
 import types
@@ -6,7 +7,31 @@ import types
 PROGRAM = os.path.join(os.getcwd(), "main.py")
 
 
+class WholeWrites(io.FileIO):
+    """Goes on with a write that was taken in part, as gVisor does to long ones: unbuffered, Python drops the rest."""
+
+    def write(self, data):
+        left = memoryview(data).cast("B")
+        written = 0
+        while written < len(left):
+            count = super().write(left[written:])
+            if count is None:  # The program made it non-blocking, and it is full.
+                return written or None
+            written += count
+        return written
+
+
+def with_whole_writes(stream):
+    raw = WholeWrites(stream.fileno(), "w", closefd=False)
+    raw.name = stream.name
+    text = io.TextIOWrapper(raw, stream.encoding, stream.errors, newline="\n", write_through=True)
+    text.mode = stream.mode
+    return text
+
+
 def run():
+    sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
+    sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
     os.write(4, b"r")
     os.close(4)
     os.read(3, 64)
