@@ -10,6 +10,7 @@ import { type Measurement, rowOf } from './measurement.ts';
 const BENCHES: Readonly<Record<string, () => Promise<{ measure(): Promise<readonly Measurement[]> }>>> = {
   jobs: () => import('./jobs.ts'),
   isolation: () => import('./isolation.ts'),
+  http: () => import('./http.ts'),
   evidence: () => import('./evidence.ts'),
 };
 

@@ -4,7 +4,7 @@ export interface Measurement {
   /** What was measured, in a few words. */
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | '/s' | 'MiB' | 'cases';
+  readonly unit: 'ms' | 'µs' | '/s' | 'MiB' | 'cases';
   /** The same work without the service, in the same run. */
   readonly baseline: { readonly what: string; readonly value: number };
 }

@@ -1,0 +1,265 @@
+/**
+ * What the door costs beside Fastify alone, with the same client in the same run; what slow readers of the largest results
+ * cost in memory and in other people's time; and how long one tenant's first job waits behind another's thousand.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createServiceClient, type ServiceClient } from '@svc/client';
+import { connectionsMax } from '@svc/protocol';
+import { Client, cpuSeconds, residentMib, type Served, serveBare, serveService } from './http/processes.ts';
+import { type Measurement, median } from './measurement.ts';
+
+const tenants = ['alpha', 'beta', 'gamma', 'delta'] as const;
+
+/** Budgets that the measurements would otherwise run into; everything else is as an operator finds it. */
+const RAISED = {
+  'legacy-keys': tenants.map((tenant) => `${tenant}=key-of-${tenant}`).join(','),
+  'rate-per-second': '1000000',
+  'rate-burst': '1000000',
+  'queue-max': '1000000',
+  'tenant-queue-max': '1000000',
+  'free-space-reserve-mb': '0',
+  'drain-seconds': '0',
+};
+
+const connections = 8;
+const rounds = 7;
+const roundMilliseconds = 1000;
+const endedJobs = 60;
+
+/** Requests a second, memory under slow readers, and fairness between tenants. */
+export async function measure(): Promise<readonly Measurement[]> {
+  return [...(await throughput()), ...(await slowReaders()), await fairness()];
+}
+
+async function throughput(): Promise<Measurement[]> {
+  using scratch = scratchDirectory();
+  using client = new Client();
+  await using bare = await serveBare();
+  // One slot, which a job keeps for itself once those that are read have ended: what is submitted stays queued.
+  await using service = await serveService({ ...RAISED, concurrency: '1' }, scratch.path);
+  const api = clientOf(service, 'alpha');
+  const ids = await hellos(api, endedJobs);
+  await api.submit({ language: 'bash', code: 'sleep 299', limits: { wall_seconds: 300 } });
+  const body = JSON.stringify({ language: 'python', code: 'print("hello")' });
+  const asked: readonly [string, readonly string[]][] = [
+    ['detail', ids.map((id) => get(`/v1/jobs/${id}`))],
+    ['list of 50', [get('/v1/jobs')]],
+    ['submission', [post('/v1/jobs', body)]],
+  ];
+  const measurements: Measurement[] = [];
+  for (const [what, requests] of asked) {
+    const size = await sizeOf(service, requests[0] ?? '');
+    const path = `/bare?size=${size}`;
+    const bareRequests = [what === 'submission' ? post(path, body) : get(path)];
+    measurements.push(
+      ...(await besideBare(`${what}, ${size} bytes`, client, {
+        service: { server: service, requests },
+        bare: { server: bare, requests: bareRequests },
+      })),
+    );
+  }
+  return measurements;
+}
+
+interface Driven {
+  readonly server: Served;
+  readonly requests: readonly string[];
+}
+
+/** Rounds in turn, so that whatever else the host does meets both. The middle round of each counts. */
+async function besideBare(
+  what: string,
+  client: Client,
+  { service, bare }: { service: Driven; bare: Driven },
+): Promise<Measurement[]> {
+  const figures = { service: [] as Figure[], bare: [] as Figure[] };
+  for (let round = 0; round <= rounds; round++) {
+    const pair = { bare: await roundOf(client, bare), service: await roundOf(client, service) };
+    // The first round warms up.
+    if (round === 0) continue;
+    figures.bare.push(pair.bare);
+    figures.service.push(pair.service);
+  }
+  const middle = (name: keyof Figure) => ({
+    value: median(figures.service.map((figure) => figure[name])),
+    baseline: { what: 'bare Fastify', value: median(figures.bare.map((figure) => figure[name])) },
+  });
+  return [
+    { what, unit: '/s', ...middle('perSecond') },
+    { what: '  CPU time of the server for each', unit: 'µs', ...middle('cpuMicroseconds') },
+  ];
+}
+
+interface Figure {
+  readonly perSecond: number;
+  readonly cpuMicroseconds: number;
+}
+
+async function roundOf(client: Client, { server, requests }: Driven): Promise<Figure> {
+  const { port, pid } = server;
+  const before = cpuSeconds(pid);
+  const driven = await client.order({ kind: 'drive', port, requests, connections, milliseconds: roundMilliseconds });
+  if (driven.refused > 0) throw new Error(`${driven.refused} of ${driven.answers} requests were refused`);
+  return {
+    perSecond: driven.answers / (driven.milliseconds / 1000),
+    cpuMicroseconds: ((cpuSeconds(pid) - before) / driven.answers) * 1e6,
+  };
+}
+
+const slowSeconds = 10;
+const MIB = 2 ** 20;
+
+/** Prints a MiB to each stream and writes as many bytes of outputs as there may be. */
+const LARGEST = `
+head -c 1000000 /dev/zero | tr '\\0' 'o' | fold -w 1000
+head -c 1000000 /dev/zero | tr '\\0' 'e' | fold -w 1000 >&2
+head -c ${2 * MIB} /dev/urandom > output/one
+head -c ${2 * MIB} /dev/urandom > output/two
+`;
+
+async function slowReaders(): Promise<Measurement[]> {
+  using scratch = scratchDirectory();
+  using client = new Client();
+  await using service = await serveService(RAISED, scratch.path);
+  const requests: string[] = [];
+  for (const tenant of tenants) {
+    const api = clientOf(service, tenant);
+    const { job_id } = await api.submit({ language: 'bash', code: LARGEST, outputs: ['output/one', 'output/two'] });
+    const { artifacts } = await api.waitForResult(job_id);
+    if (artifacts.length !== 2) throw new Error('the largest result is not complete');
+    requests.push(get(`/v1/jobs/${job_id}/result`, tenant), get(`/v1/jobs/${job_id}/replay?limit=1000`, tenant));
+  }
+  const alone = await probed(service, slowSeconds);
+  // One connection is left for whoever asks for the health of the service.
+  const readers = connectionsMax - 1;
+  await client.order({ kind: 'hold', port: service.port, requests, connections: readers });
+  const during = await probed(service, slowSeconds);
+  const { transfers, refusals } = await client.order({ kind: 'let go' });
+  const afterwards = await probed(service, slowSeconds);
+  const mib = { unit: 'MiB', baseline: { what: 'before', value: alone.mib } } as const;
+  const milliseconds = { unit: 'ms', baseline: { what: 'before', value: alone.p99 } } as const;
+  return [
+    { what: `memory under ${readers} slow readers, at most`, value: during.mib, ...mib },
+    { what: `  ${transfers} transfers held, ${refusals} refusals`, value: during.endMib, ...mib },
+    { what: '  after they have left', value: afterwards.endMib, ...mib },
+    { what: '  /healthz meanwhile, 99th percentile', value: during.p99, ...milliseconds },
+    { what: '  /healthz meanwhile, at most', value: during.slowest, ...milliseconds },
+  ];
+}
+
+interface Probed {
+  /** Resident memory in MiB: the most that was seen, and the last. */
+  readonly mib: number;
+  readonly endMib: number;
+  /** Of `/healthz`, in milliseconds. */
+  readonly p99: number;
+  readonly slowest: number;
+}
+
+/** Asks for the health of a service again and again, and looks at its memory. */
+async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
+  const delays: number[] = [];
+  let mib = 0;
+  const endsAt = performance.now() + seconds * 1000;
+  while (performance.now() < endsAt) {
+    delays.push(await healthMilliseconds(port));
+    mib = Math.max(mib, residentMib(pid));
+    await pause(5);
+  }
+  const sorted = delays.toSorted((a, b) => a - b);
+  return {
+    mib,
+    endMib: residentMib(pid),
+    p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+    slowest: sorted.at(-1) ?? Number.NaN,
+  };
+}
+
+async function healthMilliseconds(port: number): Promise<number> {
+  const startedAt = performance.now();
+  await new Promise<void>((resolve, reject) => {
+    request({ port, host: '127.0.0.1', path: '/healthz', agent: false }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`/healthz answered ${response.statusCode}`));
+      response.resume().on('end', resolve);
+    })
+      .on('error', reject)
+      .end();
+  });
+  return performance.now() - startedAt;
+}
+
+const queuedJobs = 1000;
+
+/** Jobs of tenants that have none, on an empty service and behind a thousand of another tenant. */
+async function fairness(): Promise<Measurement> {
+  using scratch = scratchDirectory();
+  await using service = await serveService(RAISED, scratch.path);
+  const [first, ...others] = tenants;
+  const delays = async () => {
+    const found: number[] = [];
+    for (const tenant of others) {
+      const startedAt = performance.now();
+      await hellos(clientOf(service, tenant), 1);
+      found.push(performance.now() - startedAt);
+    }
+    return median(found);
+  };
+  await delays();
+  const value = await delays();
+  const api = clientOf(service, first);
+  await Promise.all(Array.from({ length: queuedJobs }, () => api.submit({ language: 'bash', code: 'echo hello' })));
+  const behind = await delays();
+  return {
+    what: `another tenant's job behind ${queuedJobs} queued`,
+    value: behind,
+    unit: 'ms',
+    baseline: { what: 'on an empty service', value },
+  };
+}
+
+/** Runs programs to their end, one after the other, and names them. */
+async function hellos(api: ServiceClient, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < count; at++) {
+    const { job_id } = await api.submit({ language: 'bash', code: 'echo hello' });
+    const { stdout } = await api.waitForResult(job_id);
+    if (stdout !== 'hello\n') throw new Error(`a program gave ${JSON.stringify(stdout)} in place of hello`);
+    ids.push(job_id);
+  }
+  return ids;
+}
+
+function clientOf({ port }: Served, tenant: string): ServiceClient {
+  return createServiceClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: `key-of-${tenant}` });
+}
+
+function head(method: string, path: string, tenant: string): string {
+  return `${method} ${path} HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer key-of-${tenant}\r\n`;
+}
+
+function get(path: string, tenant = 'alpha'): string {
+  return `${head('GET', path, tenant)}\r\n`;
+}
+
+function post(path: string, body: string): string {
+  return `${head('POST', path, 'alpha')}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** How many bytes the body of the answer to a request has. */
+async function sizeOf({ port }: Served, text: string): Promise<number> {
+  const [, method = '', path = ''] = /^(\S+) (\S+)/.exec(text) ?? [];
+  const body = text.slice(text.indexOf('\r\n\r\n') + 4);
+  const headers = { authorization: 'Bearer key-of-alpha', 'content-type': 'application/json' };
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(body !== '' && { body }) });
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}`);
+  return (await answer.arrayBuffer()).byteLength;
+}
+
+function scratchDirectory(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+}

@@ -1,0 +1,177 @@
+/**
+ * The client of the HTTP benchmark, as a process of its own: so that what it costs is not taken for what the service costs.
+ * It is told what to do by messages of its parent and ends with it. Raw sockets and the little of HTTP that it must read:
+ * a client that costs more than the server would measure itself.
+ */
+import { connect, type Socket } from 'node:net';
+
+/** Sends these requests in turn on each of some connections, one at a time, for a while. */
+export interface Drive {
+  readonly kind: 'drive';
+  readonly port: number;
+  /** Whole requests as they go out. */
+  readonly requests: readonly string[];
+  readonly connections: number;
+  readonly milliseconds: number;
+}
+
+/** Asks for these answers on some connections and reads each of them slowly until told to let go. */
+export interface Hold {
+  readonly kind: 'hold';
+  readonly port: number;
+  readonly requests: readonly string[];
+  readonly connections: number;
+}
+
+export type Order = Drive | Hold | { readonly kind: 'let go' };
+
+/** What came of a drive. */
+export interface Driven {
+  readonly answers: number;
+  /** Answers whose status is not of the 200s. */
+  readonly refused: number;
+  readonly milliseconds: number;
+}
+
+/** What is held now. */
+export interface Held {
+  /** Connections on which an answer of status 200 is being read. */
+  readonly transfers: number;
+  /** How often a connection was told to come again later. */
+  readonly refusals: number;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** Finds where each answer of a connection ends. */
+class AnswerReader {
+  #head: Buffer = Buffer.alloc(0);
+  #bodyLeft = 0;
+  /** Of the answer whose head came last. */
+  status = 0;
+
+  /** Takes a piece of what came; true where an answer ended with it. There is never more than one under way. */
+  take(piece: Buffer): boolean {
+    if (this.#bodyLeft > 0) {
+      this.#bodyLeft -= piece.length;
+      return this.#bodyLeft <= 0;
+    }
+    this.#head = this.#head.length === 0 ? piece : Buffer.concat([this.#head, piece]);
+    const end = this.#head.indexOf(HEAD_END);
+    if (end < 0) return false;
+    const text = this.#head.toString('latin1', 0, end);
+    this.status = Number(text.slice(9, 12));
+    const length = Number(/\r\ncontent-length: (\d+)/i.exec(text)?.[1] ?? 0);
+    this.#bodyLeft = length - (this.#head.length - end - HEAD_END.length);
+    this.#head = Buffer.alloc(0);
+    return this.#bodyLeft <= 0;
+  }
+}
+
+async function drive({ port, requests, connections, milliseconds }: Drive): Promise<Driven> {
+  let answers = 0;
+  let refused = 0;
+  let sent = 0;
+  const startedAt = performance.now();
+  const endsAt = startedAt + milliseconds;
+  const next = () => requests[sent++ % requests.length] ?? '';
+  const one = (socket: Socket) =>
+    new Promise<void>((resolve, reject) => {
+      const reader = new AnswerReader();
+      socket.on('error', reject);
+      socket.on('close', () => reject(new Error('the connection was closed')));
+      socket.on('data', (piece: Buffer) => {
+        if (!reader.take(piece)) return;
+        answers++;
+        if (reader.status >= 300) refused++;
+        if (performance.now() < endsAt) socket.write(next());
+        else resolve();
+      });
+      socket.write(next());
+    });
+  const sockets = await Promise.all(Array.from({ length: connections }, () => opened(port)));
+  await Promise.all(sockets.map(one));
+  const took = performance.now() - startedAt;
+  for (const socket of sockets) socket.removeAllListeners('close').destroy();
+  return { answers, refused, milliseconds: took };
+}
+
+function opened(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    socket.once('error', reject).once('connect', () => resolve(socket.off('error', reject)));
+  });
+}
+
+/** A slow reader takes a little this often: less than a kernel buffers, and never so little that it is cut off. */
+const sipMilliseconds = 1000;
+const sipBytes = 4096;
+const againMilliseconds = 500;
+
+const held = { transfers: new Set<Socket>(), refusals: 0, sockets: [] as Socket[], timers: [] as NodeJS.Timeout[] };
+
+async function hold({ port, requests, connections }: Hold): Promise<void> {
+  for (let at = 0; at < connections; at++) {
+    const socket = await opened(port);
+    held.sockets.push(socket);
+    readSlowly(socket, requests[at % requests.length] ?? '');
+  }
+}
+
+function readSlowly(socket: Socket, request: string): void {
+  const reader = new AnswerReader();
+  const sip = () => {
+    const piece = socket.read(Math.min(sipBytes, socket.readableLength)) as Buffer | null;
+    if (piece === null) return;
+    const isWhole = reader.take(piece);
+    if (reader.status === 200) {
+      if (isWhole) held.transfers.delete(socket);
+      else held.transfers.add(socket);
+      return;
+    }
+    if (!isWhole) return;
+    held.refusals++;
+    held.timers.push(setTimeout(() => socket.writable && socket.write(request), againMilliseconds));
+  };
+  socket.on('error', () => {});
+  socket.on('close', () => held.transfers.delete(socket));
+  socket.on('readable', () => {
+    if (!held.transfers.has(socket)) sip();
+  });
+  held.timers.push(setInterval(sip, sipMilliseconds));
+  socket.write(request);
+}
+
+function letGo(): void {
+  for (const timer of held.timers) clearTimeout(timer);
+  for (const socket of held.sockets) socket.destroy();
+  held.sockets = [];
+  held.timers = [];
+  held.transfers.clear();
+  held.refusals = 0;
+}
+
+async function obey(order: Order): Promise<Driven | Held> {
+  switch (order.kind) {
+    case 'drive':
+      return await drive(order);
+    case 'hold':
+      await hold(order);
+      break;
+    case 'let go': {
+      const { transfers, refusals } = held;
+      const before = { transfers: transfers.size, refusals };
+      letGo();
+      return before;
+    }
+  }
+  return { transfers: held.transfers.size, refusals: held.refusals };
+}
+
+process.on('message', (order: Order) => {
+  obey(order).then(
+    (answer) => process.send?.({ answer }),
+    (error: unknown) => process.send?.({ error: String(error) }),
+  );
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,90 @@
+/** The processes of the HTTP benchmark: the service, the bare server and their client, and what the kernel says of each. */
+import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Driven, Held, Order } from './load.ts';
+
+const svc = fileURLToPath(new URL('../../packages/cli/bin/svc.mjs', import.meta.url));
+const bareServer = fileURLToPath(new URL('../../packages/server/test/bare-server.ts', import.meta.url));
+const load = new URL('./load.ts', import.meta.url);
+
+/** A server that listens. Disposing asks it to stop and waits until it did. */
+export interface Served extends AsyncDisposable {
+  readonly port: number;
+  readonly pid: number;
+}
+
+/** `svc serve` with these settings by flag. Its log goes to a file, as it does where it is kept. */
+export function serveService(flags: Readonly<Record<string, string>>, directory: string): Promise<Served> {
+  const given = { host: '127.0.0.1', port: '0', 'data-dir': directory, ...flags };
+  const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
+  const log = openSync(join(directory, 'log'), 'a');
+  return served([svc, 'serve', ...words], { stdio: ['ignore', 'pipe', log] });
+}
+
+/** Fastify alone. */
+export function serveBare(): Promise<Served> {
+  return served([bareServer], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+async function served(words: readonly string[], options: SpawnOptions): Promise<Served> {
+  const child = spawn(process.execPath, words, options);
+  const ended = once(child, 'exit');
+  const port = await Promise.race([portOf(child), ended.then(() => null)]);
+  if (port === null) throw new Error(`${words[0]} ended before it listened`);
+  return {
+    port,
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** The number at the end of the first line that a server prints. */
+async function portOf({ stdout }: ChildProcess): Promise<number> {
+  if (stdout === null) throw new Error('the server has no output');
+  const [line] = (await once(createInterface(stdout), 'line')) as [string];
+  return Number(/(\d+)$/.exec(line)?.[1]);
+}
+
+/** The client's process. Disposing ends it. */
+export class Client implements Disposable {
+  readonly #child = fork(load);
+
+  /** Has something done and waits for what came of it. */
+  async order(order: Order & { kind: 'drive' }): Promise<Driven>;
+  async order(order: Order & { kind: 'hold' | 'let go' }): Promise<Held>;
+  async order(order: Order): Promise<Driven | Held> {
+    this.#child.send(order);
+    const [answer] = (await once(this.#child, 'message')) as [{ answer: Driven | Held } | { error: string }];
+    if ('error' in answer) throw new Error(`the client failed: ${answer.error}`);
+    return answer.answer;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.disconnect();
+  }
+}
+
+const ticksPerSecond = 100;
+
+/** CPU time of a process with all its threads, in seconds. proc_pid_stat(5). */
+export function cpuSeconds(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const [utime = 0, stime = 0] = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (utime + stime) / ticksPerSecond;
+}
+
+/** Resident memory of a process, in MiB. proc_pid_status(5). */
+export function residentMib(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
+}
