@@ -28,6 +28,8 @@ const settingsFor = (dataDir: string) => ({
   SERVICE_DRAIN_SECONDS: '0.5',
   SERVICE_LOG_LEVEL: 'fatal',
 });
+/** Facts that other work of the host may hold up. */
+const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 
 async function serving(dataDir: string, env: Record<string, string> = {}, within: string[] = []) {
@@ -129,12 +131,20 @@ test('after a crash every job is still there: what ran is recovered, what waited
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-test('a runtime that vanishes makes jobs end as errors that claim nothing, and the service goes on', async () => {
+test('a runtime that vanishes makes jobs end as errors that claim nothing, and the service is not ready until it is back', async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
-  const { command, client } = await serving(freshDirectory(), {}, ownMounts);
+  const { command, client, url } = await serving(freshDirectory(), {}, ownMounts);
   await using _command = command;
   const crun = execFileSync('sh', ['-c', 'command -v crun'], { encoding: 'utf8' }).trim();
-  execFileSync('nsenter', ['--mount', '--target', String(command.pid), 'mount', '--bind', '/dev/null', crun]);
+  const inside = (...words: string[]) =>
+    execFileSync('nsenter', ['--mount', '--target', String(command.pid), ...words]);
+  const readiness = async () => {
+    const answer = await fetch(`${url}/readyz`);
+    const { checks } = (await answer.json()) as { checks: { provider: boolean } };
+    return [answer.status, checks.provider, (await client.status()).provider.ready];
+  };
+  expect(await readiness()).toEqual([200, true, true]);
+  inside('mount', '--bind', '/dev/null', crun);
   // Sandboxes that were ready before still work; the first that must be made cannot be.
   let detail: JobDetail | undefined;
   for (let tries = 0; tries < 10 && detail?.status !== 'error'; tries++) {
@@ -160,6 +170,12 @@ test('a runtime that vanishes makes jobs end as errors that claim nothing, and t
   const events = await Array.fromAsync(client.events(detail?.job_id ?? ''), ({ kind }) => kind);
   expect(events).toEqual(['queued', 'finished']);
   expect((await client.health()).status).toBe('ok');
+  await expect.poll(readiness, soon).toEqual([503, false, false]);
+  inside('umount', crun);
+  // No job has to come for it to be noticed.
+  await expect.poll(readiness, soon).toEqual([200, true, true]);
+  const { job_id } = await client.submit({ language: 'bash', code: 'echo ran' });
+  expect((await client.waitForResult(job_id)).stdout).toBe('ran\n');
 });
 
 describe('a start that cannot be is one clear line and exit code 1', () => {

@@ -58,6 +58,17 @@ describe('to a caller', () => {
       limits: { defaults: LIMIT_DEFAULTS, ceilings: LIMIT_CEILINGS },
       artifacts: { max_files: 32, max_file_bytes: 2 * 1024 * 1024, max_total_bytes: 4 * 1024 * 1024 },
     });
+    expect(capabilities.features).toEqual([
+      'idempotency_keys',
+      'result_wait',
+      'replay',
+      'streams',
+      'stream_tickets',
+      'artifacts',
+      'event_chain',
+      'tenant_metrics',
+      'runtime_packs',
+    ]);
     expect(capabilities.concurrent_mem_mb_max).toBeGreaterThanOrEqual(LIMIT_CEILINGS.mem_mb);
     for (const { name, version, languages, digest } of capabilities.runtime_packs) {
       expect([name, version, languages.length > 0, digest]).toEqual([

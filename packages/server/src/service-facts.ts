@@ -14,14 +14,24 @@ import {
 import type { Config } from './config.ts';
 import type { ServiceFacts } from './http/app.ts';
 import { clampLimits } from './job/admit/policy.ts';
+import type { ProviderHealth } from './provider-health.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
 /** What this version does beyond running jobs, for clients that serve several versions. */
-const FEATURES = ['idempotency_keys', 'result_wait', 'replay', 'artifacts'];
-const SIGNING_FEATURES = ['attestation', 'result_artifact'];
+const FEATURES = [
+  'idempotency_keys',
+  'result_wait',
+  'replay',
+  'streams',
+  'stream_tickets',
+  'artifacts',
+  'event_chain',
+  'tenant_metrics',
+] as const;
+const SIGNING_FEATURES = ['attestation', 'result_artifact'] as const;
 
 /** For how long one look at the store is believed, and how long it may take. */
 const lookMilliseconds = 1000;
@@ -30,27 +40,26 @@ const probeMillisecondsMax = 2000;
 export interface FactsOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'probe'>;
-  readonly provider: Provider;
+  readonly provider: Pick<Provider, 'backend' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+  /** Whether cells can be made now. */
+  readonly health: Pick<ProviderHealth, 'isReady'>;
   /** Null where the operator has turned signing off. */
   readonly signing: Signing | null;
   readonly stopping: AbortSignal;
 }
 
 /** The facts of one running service. */
-export function createServiceFacts({ config, store, provider, signing, stopping }: FactsOptions): ServiceFacts {
+export function createServiceFacts({ config, store, provider, health, signing, stopping }: FactsOptions): ServiceFacts {
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
-  const capabilities = capabilitiesOf(config, provider);
+  const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
   return {
-    capabilities: () =>
-      signing === null
-        ? capabilities
-        : { ...capabilities, features: [...FEATURES, ...SIGNING_FEATURES], signer: signerCapability(signing) },
+    capabilities: () => (signing === null ? capabilities : { ...capabilities, signer: signerCapability(signing) }),
     publicKey: () => (signing === null ? null : publicKeyBody(signing)),
     async readiness(): Promise<Readiness> {
       const checks = {
         store: await storeIsReady(),
-        provider: provider.languages.length > 0,
+        provider: health.isReady(),
         accepting: !stopping.aborted,
       };
       return { status: Object.values(checks).every(Boolean) ? 'ready' : 'unready', checks };
@@ -69,14 +78,27 @@ export function createServiceFacts({ config, store, provider, signing, stopping 
         provider: {
           backend: provider.backend,
           isolation_class: provider.isolation_class,
-          ready: provider.languages.length > 0,
+          ready: health.isReady(),
         },
       };
     },
   };
 }
 
-function capabilitiesOf({ ceilings, concurrentMemMbMax }: Config, provider: Provider): Capabilities {
+/** What this service offers as it is set up. */
+function featuresOf({ jwt }: Config, { provider, signing }: Pick<FactsOptions, 'provider' | 'signing'>): string[] {
+  return [
+    ...FEATURES,
+    ...(signing === null ? [] : SIGNING_FEATURES),
+    ...(provider.runtime_packs.length === 0 ? [] : ['runtime_packs']),
+    ...(jwt === null ? [] : ['access_tokens']),
+  ];
+}
+
+function capabilitiesOf(
+  { ceilings, concurrentMemMbMax }: Config,
+  { provider, features }: { provider: FactsOptions['provider']; features: string[] },
+): Capabilities {
   return {
     version: VERSION,
     languages: [...provider.languages],
@@ -85,7 +107,7 @@ function capabilitiesOf({ ceilings, concurrentMemMbMax }: Config, provider: Prov
     artifacts: { max_files: filesMax, max_file_bytes: fileBytesMax, max_total_bytes: filesTotalBytesMax },
     concurrent_mem_mb_max: concurrentMemMbMax,
     runtime_packs: [...provider.runtime_packs],
-    features: FEATURES,
+    features,
     signer: null,
   };
 }

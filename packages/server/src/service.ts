@@ -25,6 +25,7 @@ import { type OpenSigning, openSigning } from './open-signing.ts';
 import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './open-telemetry.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/operator-socket.ts';
+import { ProviderHealth } from './provider-health.ts';
 import { Retention } from './retention.ts';
 import { hostPosture } from './sandbox/doctor/host-posture.ts';
 import { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
@@ -70,6 +71,7 @@ export async function startService(config: Config): Promise<RunningService> {
   const credentials = createCredentials(store);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
   const provider = parts.use(await openSandbox(config, log));
+  const health = parts.use(new ProviderHealth({ provider, log }));
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(
     await openTelemetry({ config, store, provider, permits, log, stopping: stopping.signal }),
@@ -81,7 +83,7 @@ export async function startService(config: Config): Promise<RunningService> {
   if (retention !== null) parts.use(retention);
   // Taken down in the opposite order: the door outlives the dispatcher, so that results can be read while jobs drain.
   const door = parts.use(new AsyncDisposableStack());
-  const shared = { config, store, provider, nudges, signing, telemetry, log, stopping: stopping.signal };
+  const shared = { config, store, provider, health, nudges, signing, telemetry, log, stopping: stopping.signal };
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers } = await openAccess(config, store);
@@ -178,6 +180,7 @@ interface JobParts {
   readonly config: Config;
   readonly store: Store;
   readonly provider: Provider;
+  readonly health: ProviderHealth;
   readonly nudges: Nudges;
   /** Null where the operator has turned signing off. */
   readonly signing: OpenSigning | null;
@@ -187,7 +190,7 @@ interface JobParts {
 }
 
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
-async function openJobs({ config, store, provider, nudges, signing, telemetry, log, stopping }: JobParts) {
+async function openJobs({ config, store, provider, health, nudges, signing, telemetry, log, stopping }: JobParts) {
   const { observer } = telemetry;
   const isObserved = observer !== NO_OBSERVER;
   const plain = createHistory(store, nudges);
@@ -195,7 +198,7 @@ async function openJobs({ config, store, provider, nudges, signing, telemetry, l
   await recover({ store, history, log });
   const { concurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
   const shared = { store, history, nudges, provider, log };
-  const cells = isObserved ? observedProvider(provider, observer) : provider;
+  const cells = isObserved ? observedProvider(health, observer) : health;
   const dispatcher = new Dispatcher({ ...shared, provider: cells, concurrency, concurrentMemMbMax, drainSeconds });
   const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
   const checkFreeSpace = () => reserve.check();
@@ -219,14 +222,25 @@ interface DoorParts extends JobParts {
   readonly permits: Permits;
 }
 
-function openDoor({ config, store, provider, signing, telemetry, jobs, access, permits, ...parts }: DoorParts): Door {
+function openDoor({
+  config,
+  store,
+  provider,
+  health,
+  signing,
+  telemetry,
+  jobs,
+  access,
+  permits,
+  ...parts
+}: DoorParts): Door {
   const { log, stopping } = parts;
   return createApp({
     jobs,
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts({ config, store, provider, signing, stopping }),
+    service: createServiceFacts({ config, store, provider, health, signing, stopping }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,
