@@ -1,6 +1,7 @@
 /**
- * The service's end of a thread of the ledger. Calls made in one turn of the event loop travel together. When the thread
- * ends, for whatever reason, every call that waits and every later one is refused: none hangs.
+ * The service's end of a thread of the ledger. Calls made in one turn of the event loop travel together: what arrived on
+ * many connections at once is asked in one message. When the thread ends, for whatever reason, every call that waits and
+ * every later one is refused: none hangs.
  */
 import { Worker } from 'node:worker_threads';
 import type { AnswerOf, Commands, InputOf } from '../commands.ts';
@@ -68,7 +69,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = ++this.#lastId;
     this.#waiting.set(id, { resolve, reject });
-    if (this.#unsent.push({ id, name, input }) === 1) queueMicrotask(() => this.#send());
+    if (this.#unsent.push({ id, name, input }) === 1) setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
 
