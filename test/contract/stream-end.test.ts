@@ -89,7 +89,11 @@ async function attempt(number: number): Promise<string | null> {
   }
   onReads.set(key.job_id, { count: 0, onRead });
   const stream = served.stream(key, ticket);
-  if (plan.moment === 'live') stream.socket.once('message', () => (ended = end()));
+  if (plan.moment === 'live') {
+    stream.socket.once('message', () => {
+      ended = end();
+    });
+  }
   const code = await stream.closed;
   onReads.delete(key.job_id);
   await ended;

@@ -1,0 +1,151 @@
+/**
+ * Spec § Limits, § Response transfer rules: clients that vanish in every phase of a request and of a stream. Whatever a
+ * request held is let go with its connection: permits, followers, timers and descriptors.
+ */
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PermitKind } from '../../packages/server/src/capacity/permits.ts';
+import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import type { JobKey } from '../../packages/server/src/store/store.ts';
+import { loadSize, loadTimeout } from './load-size.ts';
+import { ScriptedDoor } from './scripted-door.ts';
+
+const RESETS = loadSize({ small: 20, full: 1000 });
+const AT_ONCE = 20;
+/** Of timers and descriptors: what others in this process may have made or let go meanwhile. One a reset would be more. */
+const STRAY = 8;
+const patient = { timeout: 60_000 };
+
+let served: ScriptedDoor;
+let running: JobKey;
+let ended: JobKey;
+let followers = 0;
+
+beforeAll(async () => {
+  // A loaded machine may take its time: no deadline may end what a client here is to end.
+  const long = { headMilliseconds: 600_000, bodyMilliseconds: 600_000, writeProgressMilliseconds: 600_000 };
+  served = await ScriptedDoor.open({ bounds: { ...long, connections: 1000 } });
+  countFollowers();
+  running = (await served.start('running')).key;
+  const large = await served.start('large');
+  const content = new Uint8Array(2 * 1024 * 1024);
+  const artifacts = ['output/a', 'output/b'].map((path) => ({ path, size_bytes: content.length, sha256: '', content }));
+  large.cell.end({ kind: 'exited', exit_code: 0 }, { artifacts });
+  await served.rig.ended(large.key);
+  ended = large.key;
+});
+afterAll(() => served[Symbol.asyncDispose]());
+
+/** Who waits for news of a job, counted where they register. */
+function countFollowers(): void {
+  const { nudges } = served.rig;
+  const next = nudges.next.bind(nudges);
+  nudges.next = (topic, signal) => {
+    const nudge = next(topic, signal);
+    const isFollower = topic !== 'queue' && topic !== 'outbox';
+    if (isFollower) followers++;
+    return {
+      arrived: nudge.arrived,
+      [Symbol.dispose]() {
+        if (isFollower) followers--;
+        nudge[Symbol.dispose]();
+      },
+    };
+  };
+}
+
+/** What this process holds that it should let go of. */
+function held() {
+  const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  return { descriptors: readdirSync('/proc/self/fd').length, timers };
+}
+
+const HEAD = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n';
+const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\n${HEAD}${more}\r\n`;
+
+interface Phase {
+  readonly name: string;
+  /** What is sent before the client vanishes. */
+  readonly bytes: () => string | Promise<string>;
+  /** What a request in this phase holds; null where it holds nothing, and vanishes at once. */
+  readonly permit: PermitKind | null;
+  /** What it has received by then; nothing where it is left out. */
+  readonly told?: string;
+}
+
+const stream = (job: () => JobKey) => () => get(`/v1/jobs/${job().job_id}/stream`, UPGRADE);
+const PHASES: readonly Phase[] = [
+  { name: 'before it said anything', bytes: () => '', permit: null },
+  { name: 'in the head', bytes: () => get('/v1/whoami').slice(0, -20), permit: null },
+  { name: 'behind a request whose answer it does not wait for', bytes: () => get('/v1/jobs'), permit: null },
+  {
+    name: 'in the body',
+    bytes: () =>
+      `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 900\r\n\r\n{"code":`,
+    permit: 'body',
+  },
+  {
+    name: 'in a wait',
+    bytes: () => get(`/v1/jobs/${running.job_id}/result?wait_seconds=300`),
+    permit: 'wait',
+  },
+  { name: 'in a transfer', bytes: () => get(`/v1/jobs/${ended.job_id}/result`), permit: 'response' },
+  { name: 'in the handshake of a stream', bytes: stream(() => running), permit: null },
+  {
+    name: 'in the handshake of a stream with a ticket',
+    bytes: async () =>
+      get(`/v1/jobs/${running.job_id}/stream?ticket=${await served.ticket(running)}`, UPGRADE).replace(
+        /Authorization.*\r\n/,
+        '',
+      ),
+    permit: null,
+  },
+  { name: 'in a stream that is live', bytes: stream(() => running), permit: 'stream', told: '"started"' },
+  {
+    name: 'in a message to a stream',
+    bytes: () => `${stream(() => running)()}\x81\xfe`,
+    permit: 'stream',
+    told: '"started"',
+  },
+];
+
+/** Some clients that get as far as the phase and then vanish together. */
+async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<void> {
+  const sockets = await Promise.all(
+    Array.from({ length: clients }, async () => {
+      const sent = await bytes();
+      const raw = await RawSocket.open(served.door.port);
+      if (permit === 'response') raw.socket.pause();
+      raw.send(sent);
+      if (told !== undefined) await raw.until(() => raw.text.includes(told));
+      return raw;
+    }),
+  );
+  const arrived = () => (permit === null ? clients : served.door.permits.held(permit));
+  await expect.poll(arrived, patient).toBe(clients);
+  for (const raw of sockets) raw[Symbol.dispose]();
+}
+
+const KINDS: readonly PermitKind[] = ['body', 'wait', 'stream', 'response'];
+const permitsHeld = () => KINDS.map((kind) => served.door.permits.held(kind));
+
+describe('E-16: after clients that vanished', () => {
+  test.each(PHASES)('$name, nothing of theirs is held', loadTimeout, async (phase) => {
+    await vanish(phase, AT_ONCE);
+    await expect.poll(() => [...permitsHeld(), followers], patient).toEqual([0, 0, 0, 0, 0]);
+    const before = held();
+    for (let made = 0; made < RESETS; made += AT_ONCE) {
+      await vanish(phase, AT_ONCE);
+      await expect.poll(() => [...permitsHeld(), followers], patient).toEqual([0, 0, 0, 0, 0]);
+    }
+    await expect.poll(() => held().descriptors - before.descriptors, patient).toBeLessThan(STRAY);
+    await expect.poll(() => held().timers - before.timers, patient).toBeLessThan(STRAY);
+    expect((await fetch(`${served.door.url}/healthz`)).status).toBe(200);
+  });
+
+  test('nothing of it is a fault of the service', () => {
+    expect(served.door.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  });
+});

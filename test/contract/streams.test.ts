@@ -1,0 +1,168 @@
+/** Spec § POST stream-ticket, § WebSocket stream, § Authentication 6: tickets and streams of the service as it is run. */
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { type OpenCredentials, openCredentials } from '@svc/server';
+import { describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { Rig, useRig } from '../rig/rig.ts';
+import { loadSize, loadTimeout } from './load-size.ts';
+
+const rig = useRig({ provider: 'subprocess', concurrency: '4', 'streams-max': '200', 'tenant-streams-max': '200' });
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
+
+interface Ticket {
+  readonly ticket: string;
+  readonly stream_url: string;
+}
+
+async function mint(service: Rig, job_id: string, key = service.alpha.key): Promise<Ticket> {
+  const { status, json } = await service.request(`/v1/jobs/${job_id}/stream-ticket`, { method: 'POST', key });
+  expect(status).toBe(201);
+  return json;
+}
+
+/** How an upgrade was answered: 101, or the status and code of its refusal. The connection is then dropped. */
+async function upgrade(service: Rig, stream_url: string): Promise<readonly [number, string?]> {
+  const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url);
+  const { promise, resolve } = Promise.withResolvers<readonly [number, string?]>();
+  socket.on('upgrade', () => resolve([101]));
+  socket.on('error', () => {});
+  socket.on('unexpected-response', (_request, response) => {
+    let body = '';
+    response.on('data', (piece: Buffer) => (body += piece.toString()));
+    response.on('end', () => resolve([response.statusCode ?? 0, JSON.parse(body).error.code as string]));
+  });
+  const answered = await promise;
+  socket.terminate();
+  return answered;
+}
+
+/** The sequence numbers and kinds that a stream brought, and how it was closed. */
+async function streamed(service: Rig, stream_url: string) {
+  const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url);
+  const events: { readonly seq: number; readonly kind: string }[] = [];
+  socket.on('message', (data: Buffer) => events.push(JSON.parse(data.toString()) as { seq: number; kind: string }));
+  const code = await new Promise<number>((resolve, reject) => socket.on('close', resolve).on('error', reject));
+  return { events, code };
+}
+
+/** A key that ends soon, with two tickets that it minted before; a loaded machine gets more time to do so. */
+async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
+  const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
+  const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });
+  const path = `/v1/jobs/${job_id}/stream-ticket`;
+  const answers = await Promise.all([1, 2].map(() => rig().request(path, { method: 'POST', key })));
+  const isLate = answers.some(({ status }) => status === 401);
+  if (isLate) return await mintedBeforeTheEnd(operator, job_id, seconds * 2);
+  return [key, answers.map(({ json }) => json as Ticket)];
+}
+
+async function begun({ alpha }: Rig): Promise<string> {
+  const { job_id } = await alpha.client.submit(sleeper);
+  for await (const { kind } of alpha.client.follow(job_id)) if (kind === 'stdout') break;
+  return job_id;
+}
+
+describe('a ticket', () => {
+  test('opens one of fifty streams that ask for it at once', async () => {
+    const job_id = await begun(rig());
+    for (let round = 0; round < loadSize({ small: 2, full: 100 }); round++) {
+      const { stream_url } = await mint(rig(), job_id);
+      const answers = await Promise.all(Array.from({ length: 50 }, () => upgrade(rig(), stream_url)));
+      const statuses = answers.map(([status]) => status).toSorted((a, b) => a - b);
+      expect(statuses).toEqual([101, ...Array<number>(49).fill(401)]);
+    }
+    await rig().alpha.client.cancel(job_id);
+  });
+
+  test('of a credential that has expired opens nothing, and never will', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'true' });
+    const operator = await openCredentials({ dataDir: rig().dataDir });
+    const [key, tickets] = await mintedBeforeTheEnd(operator, job_id);
+    await expect.poll(async () => (await rig().request('/v1/whoami', { key })).status, { timeout: 20_000 }).toBe(401);
+    for (const { stream_url } of tickets) expect(await upgrade(rig(), stream_url)).toEqual([401, 'unauthorized']);
+  });
+
+  test('that is spent, made up or of another job is refused as what it is: no credential', async () => {
+    const [first, second] = [await rig().run({ language: 'bash', code: 'true' }), await rig().run(sleeperOf(0))];
+    const { ticket, stream_url } = await mint(rig(), first.job_id);
+    const { ticket: other } = await mint(rig(), first.job_id);
+    expect((await streamed(rig(), stream_url)).code).toBe(STREAM_CLOSE_CODES.finished);
+    for (const url of [
+      stream_url,
+      stream_url.replace(ticket, 'x'.repeat(43)),
+      `/v1/jobs/${second.job_id}/stream?ticket=${other}`,
+      `/v1/jobs/${first.job_id}/stream?ticket=${other}`,
+    ]) {
+      expect(await upgrade(rig(), url)).toEqual([401, 'unauthorized']);
+    }
+  });
+
+  test('that was minted before a restart opens a stream after it, unless its credential was ended or replaced', async () => {
+    const before = await Rig.start({ provider: 'subprocess' });
+    const { job_id } = await before.run({ language: 'bash', code: 'echo kept' });
+    const foreign = await before.run({ language: 'bash', code: 'true' }, before.beta);
+    const operator = await openCredentials({ dataDir: before.dataDir });
+    const issue = () => operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
+    const [issued, revoked, rotated] = [await issue(), await issue(), await issue()];
+    const good = [await mint(before, job_id), await mint(before, job_id, issued.key)];
+    const bad = [
+      await mint(before, job_id, revoked.key),
+      await mint(before, job_id, rotated.key),
+      await mint(before, foreign.job_id, before.beta.key),
+    ];
+    await operator.revoke({ credential_id: revoked.credential_id });
+    await operator.rotate({ credential_id: rotated.credential_id, expires_at: null, overlap_seconds: 0 });
+    expect(await before.stop('kept')).toEqual([]);
+
+    const keys = `alpha=${before.alpha.key},beta=another-${before.beta.key}`;
+    const after = await Rig.start({ provider: 'subprocess', 'legacy-keys': keys }, before.dataDir);
+    for (const { stream_url } of good) {
+      const { events, code } = await streamed(after, stream_url);
+      expect([events.map(({ kind }) => kind), code]).toEqual([['queued', 'started', 'stdout', 'finished'], 1000]);
+      expect(await upgrade(after, stream_url)).toEqual([401, 'unauthorized']);
+    }
+    for (const { stream_url } of bad) expect(await upgrade(after, stream_url)).toEqual([401, 'unauthorized']);
+    expect(await after.stop()).toEqual([]);
+  });
+});
+
+function sleeperOf(seconds: number) {
+  return { language: 'bash', code: `echo a; sleep ${seconds}; echo b` };
+}
+
+describe('a stream', () => {
+  test(
+    'of a real program that ends while it is opened has each event once, and finished last',
+    loadTimeout,
+    async () => {
+      for (let round = 0; round < loadSize({ small: 10, full: 500 }); round++) {
+        const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; echo b >&2; echo c' });
+        // From the moment of its submission on: each opens a little later than the one before.
+        const streams = await Promise.all(
+          Array.from({ length: 8 }, async (_, ordinal) => {
+            for (let turn = 0; turn < ordinal; turn++) await rig().request('/v1/whoami');
+            return await streamed(rig(), (await mint(rig(), job_id)).stream_url);
+          }),
+        );
+        const stored = (await rig().ended(job_id)).events.map(({ seq, kind }) => ({ seq, kind }));
+        for (const { events, code } of streams) {
+          expect(code).toBe(STREAM_CLOSE_CODES.finished);
+          expect(events.map(({ seq, kind }) => ({ seq, kind }))).toEqual(stored);
+        }
+      }
+    },
+  );
+
+  test('is one of two hundred of one job, and each has the whole of it', loadTimeout, async () => {
+    const job_id = await begun(rig());
+    const urls: string[] = [];
+    // One after the other: of the connections that the service takes, most are to be streams.
+    for (let minted = 0; minted < 200; minted++) urls.push((await mint(rig(), job_id)).stream_url);
+    const streams = Promise.all(urls.map((url) => streamed(rig(), url)));
+    await rig().alpha.client.cancel(job_id);
+    const stored = (await rig().ended(job_id)).events.map(({ seq }) => seq);
+    for (const { events, code } of await streams) {
+      expect([events.map(({ seq }) => seq), code]).toEqual([stored, STREAM_CLOSE_CODES.finished]);
+    }
+  });
+});
