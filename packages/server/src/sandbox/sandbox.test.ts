@@ -220,6 +220,12 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     });
   });
 
+  it('holds all five limits where the interpreter alone does not fit', async () => {
+    const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
+    expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: 1 });
+    expect(Object.values(held.limit_enforcement)).toEqual([true, true, true, true, true]);
+  });
+
   it('counts the CPU time of a whole tree', async () => {
     const code = 'for i in 1 2 3 4; do (while :; do :; done) & done; wait';
     const { ending, violations } = await run(choice, 'bash', code, { limits: { cpu_seconds: 0.5 } });
@@ -241,6 +247,21 @@ except BlockingIOError:
     expect(stdout).toBe('7\n');
     // gVisor's own kernel refuses, and tells nobody.
     expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
+  });
+
+  it('runs a program that may have one process', async () => {
+    for (const [language, code] of [
+      ['python', 'print(1)'],
+      ['node', 'console.log(1)'],
+      ['bash', 'echo 1'],
+    ] as const) {
+      const { ending, stdout, violations } = await run(choice, language, code, { limits: { max_pids: 1 } });
+      expect({ ending, stdout, violations }).toEqual({
+        ending: { kind: 'exited', exit_code: 0 },
+        stdout: '1\n',
+        violations: [],
+      });
+    }
   });
 
   it('stops a file at its limit', async () => {

@@ -15,7 +15,6 @@ import {
   BootstrapError,
   type Collection,
   type HeldLimits,
-  NO_LIMITS_HELD,
   type OutputSink,
   type Posture,
   type Program,
@@ -54,6 +53,7 @@ export class OciCell implements Sandbox {
   #watch: Watch | undefined;
   #breach: Breach | null = null;
   #stopCause: StopCause | null = null;
+  /** False where the interpreter alone needs more than the job's memory: the job ends as one that ran out of it. */
   #fits = true;
   #disposed: Promise<void> | undefined;
 
@@ -90,9 +90,11 @@ export class OciCell implements Sandbox {
       this.#step = 'files';
       this.#workspace?.fill(program);
       this.#step = 'limits';
-      return await holdLimits({ limits: program.limits, runtime: this.#options.runtime, group: this.#group, channel });
+      const { runtime } = this.#options;
+      const { held, fits } = await holdLimits({ limits: program.limits, runtime, group: this.#group, channel });
+      this.#fits = fits;
+      return held;
     } catch (error) {
-      if (this.#group.oomKills() > 0 || (error as NodeJS.ErrnoException).code === 'EBUSY') return this.#doesNotFit();
       throw await this.#failed(error);
     }
   }
@@ -208,12 +210,6 @@ export class OciCell implements Sandbox {
       host_posture_sha256: hostPostureSha256,
       ...observed,
     };
-  }
-
-  /** The interpreter alone needs more than the job's memory limit: the job ends as one that ran out of memory. */
-  #doesNotFit(): HeldLimits {
-    this.#fits = false;
-    return NO_LIMITS_HELD;
   }
 
   #handedOver(): { pipes: Pipes; channel: GuestChannel; program: Program } {

@@ -89,6 +89,12 @@ export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
  */
 const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 
+/**
+ * Host threads that gVisor's own kernel may have. Its threads are not the program's, whose number it holds itself: a
+ * program that may have one process needs about as many of them as any other.
+ */
+const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
+
 /** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
 export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
   const path = find('runsc');
@@ -102,7 +108,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     identity: { name: 'runsc', version, platform },
     // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
     rootFlags: 0,
-    overhead: { memoryBytes: 36 * MIB, processes: (maxPids) => 64 + 16 * maxPids, guestProcesses: -1 },
+    overhead: { memoryBytes: 36 * MIB, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,
     command: (directory, id) => [
       path,
