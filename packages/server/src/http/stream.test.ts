@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type JobEvent, STREAM_CLOSE_CODES, type StreamTicket } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../access/authenticate.ts';
@@ -274,10 +277,26 @@ describe('a stream ends before its job', () => {
   });
 });
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** Bytes of buffers that somebody holds; what is garbage does not count. */
+function bytesInUse(): number {
+  collectGarbage();
+  return process.memoryUsage().arrayBuffers;
+}
+
+/** Resolves when what was written is on its way, or can no longer be sent. */
+async function takenOrRefused(socket: Socket): Promise<void> {
+  await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
+}
+
 describe('a client that breaks the protocol is closed with the code that says so', () => {
   /** A frame as a client sends it, masked with zeros. */
   const frame = (first: number, payload: string) =>
     Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)]);
+  const closing = (code: number, ...reason: number[]) =>
+    Buffer.from([0x88, 0x80 | (2 + reason.length), 0, 0, 0, 0, code >> 8, code & 0xff, ...reason]);
   const hugeHeader = Buffer.from([0x82, 0xff, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]);
 
   test.each([
@@ -292,6 +311,13 @@ describe('a client that breaks the protocol is closed with the code that says so
     ['sets reserved bits', frame(0xc1, 'a'), 1002],
     ['sends an unknown opcode', frame(0x83, 'a'), 1002],
     ['fragments a ping', frame(0x09, 'a'), 1002],
+    ['pings with more than a ping may hold', Buffer.from([0x89, 0xfe, 0, 126, 0, 0, 0, 0]), 1002],
+    ['continues what it never began', frame(0x80, 'a'), 1002],
+    ['sends text that is no UTF-8', Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff]), 1007],
+    ['closes with half a code', frame(0x88, 'a'), 1002],
+    ['closes with 1005, which no frame may carry', closing(1005), 1002],
+    ['closes with 999', closing(999), 1002],
+    ['closes with a reason that is no UTF-8', closing(1000, 0xff), 1007],
   ])('%s', async (_name, bytes, code) => {
     using raw = await RawSocket.open(door.port);
     raw.send(handshake(STREAM, KEY));
@@ -301,6 +327,65 @@ describe('a client that breaks the protocol is closed with the code that says so
     const close = Buffer.from([0x88, 0x02, code >> 8, code & 0xff]).toString('latin1');
     expect(raw.text.endsWith(close)).toBe(true);
     await expect.poll(() => job.state.following).toBe(0);
+  });
+
+  test.each([
+    ['closes without a code', frame(0x88, ''), '\x88\x00'],
+    ['closes with 1000', closing(1000), '\x88\x02\x03\xe8'],
+    ['closes with a code of its own', closing(4999), '\x88\x02\x13\x87'],
+  ])('one that %s is answered in kind', async (_name, bytes, answer) => {
+    using raw = await RawSocket.open(door.port);
+    raw.send(handshake(STREAM, KEY));
+    await raw.until(() => raw.text.includes('"seq":3'));
+    raw.send(bytes);
+    await raw.untilClosed();
+    expect(raw.text.endsWith(answer)).toBe(true);
+    await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
+  });
+
+  test('one that ends its half of the connection is followed for no more', async () => {
+    using raw = await RawSocket.open(door.port);
+    raw.send(handshake(STREAM, KEY));
+    await raw.until(() => raw.text.includes('"seq":3'));
+    raw.socket.end();
+    await raw.untilClosed();
+    await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
+  });
+
+  test('no extension is agreed to: nothing that is sent is ever inflated', async () => {
+    using raw = await RawSocket.open(door.port);
+    raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n`));
+    await raw.until(() => raw.text.includes('"seq":3'));
+    expect(raw.text.toLowerCase()).not.toContain('sec-websocket-extensions');
+  });
+
+  test.each([
+    ['fragments of one byte', Buffer.concat([frame(0x01, 'a'), Buffer.alloc(700_000, frame(0x00, 'a'))]), 3],
+    ['a frame of 64 MiB', Buffer.concat([hugeHeader, Buffer.alloc(1024 * 1024)]), 4],
+  ])('endless %s from many clients at once hold no memory', async (_name, bytes, times) => {
+    const before = bytesInUse();
+    let isOver = false;
+    const clients = Array.from({ length: 16 }, async () => {
+      using raw = await RawSocket.open(door.port);
+      raw.send(handshake(STREAM, KEY));
+      await raw.until(() => raw.text.includes('"seq":3'));
+      for (let sent = 0; sent < times && !raw.isClosed; sent++) {
+        if (!raw.socket.write(bytes)) await takenOrRefused(raw.socket);
+      }
+      await raw.untilClosed();
+    });
+    void Promise.allSettled(clients).then(() => {
+      isOver = true;
+    });
+    let most = 0;
+    while (!isOver) {
+      await delay(20);
+      most = Math.max(most, bytesInUse() - before);
+    }
+    await Promise.all(clients);
+    // Of sixteen clients: less than one MiB each.
+    expect(most).toBeLessThan(16 * 1024 * 1024);
+    await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
   });
 
   test('a flood of pings is answered in bounds and holds no memory', async () => {
