@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Connections } from './connections.ts';
 import { TRANSPORT_BOUNDS } from './transport.ts';
 
@@ -11,6 +11,7 @@ const { writeProgressMilliseconds, connectionMilliseconds } = TRANSPORT_BOUNDS;
 class SocketNumbers extends EventEmitter {
   bytesWritten = 0;
   writableLength = 0;
+  bytesRead = 0;
   readonly _handle = { writeQueueSize: 0 };
   isDestroyed = false;
 
@@ -116,4 +117,52 @@ test('a closing connection takes no further answer', () => {
   expect(connections.isClosing(raw)).toBe(true);
   expect(connections.beginAnswer(raw, answer)).toBe(false);
   connections[Symbol.dispose]();
+});
+
+describe('where a connection was turned away', () => {
+  const restMilliseconds = 5000;
+  function several(count: number) {
+    const connections = new Connections(TRANSPORT_BOUNDS);
+    const start = Math.ceil(performance.now());
+    const sockets = Array.from({ length: count }, () => new SocketNumbers());
+    for (const socket of sockets) connections.add(socket as unknown as Socket);
+    return {
+      connections,
+      sockets,
+      raw: (index: number) => sockets[index] as unknown as Socket,
+      sweepAt: (milliseconds: number) => connections.sweep(start + milliseconds),
+      /** Which connections are left after room was made at this time. */
+      leftAfterRoomAt: (milliseconds: number) => {
+        connections.makeRoom(start + milliseconds);
+        return sockets.flatMap(({ isDestroyed }, index) => (isDestroyed ? [] : [index]));
+      },
+    };
+  }
+
+  test('the one that has rested longest is given up, and no other', () => {
+    const { connections, sockets, sweepAt, leftAfterRoomAt } = several(3);
+    sweepAt(0);
+    for (const [index, socket] of sockets.entries()) {
+      socket.bytesRead = 10;
+      sweepAt([2000, 1000, 3000][index] ?? 0);
+    }
+    expect(leftAfterRoomAt(1000 + restMilliseconds)).toEqual([0, 2]);
+    expect(leftAfterRoomAt(2000 + restMilliseconds)).toEqual([2]);
+    connections[Symbol.dispose]();
+  });
+
+  test('none is given up that just came, sent something, is being answered, is closing or is a stream', () => {
+    const { connections, sockets, raw, sweepAt, leftAfterRoomAt } = several(5);
+    expect(leftAfterRoomAt(restMilliseconds - 1000)).toEqual([0, 1, 2, 3, 4]);
+    connections.beginAnswer(raw(1), { closed: false, destroyed: false } as ServerResponse);
+    connections.closeAfterAnswer(raw(2));
+    connections.onEnding(raw(3), () => {});
+    sweepAt(restMilliseconds * 2);
+    for (const index of [0, 4]) Object.assign(sockets[index] ?? {}, { bytesRead: 1 });
+    expect(leftAfterRoomAt(restMilliseconds * 2)).toEqual([0, 1, 2, 3, 4]);
+    expect(leftAfterRoomAt(restMilliseconds * 3)).toHaveLength(4);
+    expect(leftAfterRoomAt(restMilliseconds * 3)).toEqual([1, 2, 3]);
+    expect(leftAfterRoomAt(restMilliseconds * 4)).toEqual([1, 2, 3]);
+    connections[Symbol.dispose]();
+  });
 });

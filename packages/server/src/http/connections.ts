@@ -9,6 +9,9 @@ import type { TransportBounds } from './transport.ts';
 /** After an answer that ends a connection, how long the client may take to read it and close. */
 const lingerMilliseconds = 1000;
 
+/** A connection on which nothing happened for this long is given up where another one needs its place. */
+const restMilliseconds = 5000;
+
 /** Why a connection must end: its reader takes nothing, or its lifetime is over. */
 export type Ending = 'stuck' | 'old';
 
@@ -22,6 +25,10 @@ interface Connection {
   left: number;
   /** When one of the two last changed, or nothing was left to send. */
   progressAt: number;
+  /** Bytes that came, when that was last looked at. */
+  received: number;
+  /** Since when nothing came and nothing was answered. */
+  restsSince: number;
   /** No request is taken any more, and the socket is destroyed at this time. */
   closesAt: number | null;
   /** Called once when the connection must end; the socket is destroyed a moment later. */
@@ -52,6 +59,8 @@ export class Connections implements Disposable {
       accepted: 0,
       left: 0,
       progressAt: now,
+      received: 0,
+      restsSince: now,
       closesAt: null,
       onEnding: null,
     });
@@ -105,6 +114,21 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.onEnding = callback;
   }
 
+  /**
+   * Gives up the one connection that has rested longest, so that a client who was turned away finds room when it tries
+   * again. One that was used a moment ago, or that is a stream, is nobody's to take.
+   */
+  makeRoom(now: number): void {
+    let longest: [Socket, Connection] | null = null;
+    for (const [socket, connection] of this.#open) {
+      noteRest(socket, connection, now);
+      const isTaken = connection.onEnding !== null || connection.closesAt !== null;
+      if (isTaken || now - connection.restsSince < restMilliseconds) continue;
+      if (longest === null || connection.restsSince < longest[1].restsSince) longest = [socket, connection];
+    }
+    longest?.[0].destroy();
+  }
+
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
     for (const socket of this.#open.keys()) socket.destroy();
@@ -114,6 +138,7 @@ export class Connections implements Disposable {
   sweep(now: number): void {
     for (const [socket, connection] of this.#open) {
       noteProgress(socket, connection, now);
+      noteRest(socket, connection, now);
       const closesAt = connection.closesAt ?? Number.POSITIVE_INFINITY;
       const isStuck = now - connection.progressAt >= this.#bounds.writeProgressMilliseconds;
       const isOld = now - connection.openedAt >= this.#bounds.connectionMilliseconds;
@@ -123,6 +148,12 @@ export class Connections implements Disposable {
       }
     }
   }
+}
+
+function noteRest(socket: Socket, connection: Connection, now: number): void {
+  if (socket.bytesRead === connection.received && !connection.answers.some(isUnderWay)) return;
+  connection.received = socket.bytesRead;
+  connection.restsSince = now;
 }
 
 function isUnderWay(answer: ServerResponse): boolean {

@@ -63,7 +63,7 @@ export function createDoorServer(handler: RequestListener, options: DoorServerOp
   server.on('drop', () => {
     observer.connectionRefused();
     log.warn({ connections: connections.count }, 'connection refused: too many are open');
-    server.closeIdleConnections();
+    connections.makeRoom(performance.now());
   });
   return server;
 }

@@ -1,6 +1,7 @@
 /**
- * The folded result, with an optional wait for it. A wait holds a wait permit; the large answer holds a response permit
- * to the end of its transfer. A wait that shutdown interrupts never answers with a part. Spec § GET result.
+ * The folded result, with an optional wait for it. A wait holds a wait permit to the last byte of its answer, so that
+ * whoever waited is never turned away at the end of it; without a wait the answer holds a response permit. A wait that
+ * shutdown interrupts never answers with a part. Spec § GET result.
  */
 import { type FoldedResult, isTerminal, waitSecondsMax } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -22,25 +23,10 @@ export function resultHandler(context: RouteContext): OperationHandler {
   const { jobs, stopping } = context;
   return async (request, reply) => {
     const { wait_seconds: waitSeconds } = readQuery(request.query, RESULT_QUERY);
-    if (waitSeconds === 0) {
-      holdUntilAnswered(reply, context, 'response');
-      return sendJson(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));
-    }
-    refuseWhenStopping(stopping);
-    using _wait = holdWait(reply, context);
-    const result = await waitFor({ request, reply, jobs, stopping, waitSeconds });
-    holdUntilAnswered(reply, context, 'response');
-    return sendJson(reply, 200, result);
+    if (waitSeconds > 0) refuseWhenStopping(stopping);
+    holdUntilAnswered(reply, context, waitSeconds > 0 ? 'wait' : 'response');
+    return sendJson(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));
   };
-}
-
-/** A wait permit, and the end of the connection where the caller's authority ends before the wait does. */
-function holdWait(reply: FastifyReply, { permits, authority }: RouteContext): Disposable {
-  const caller = callerOf(reply.request);
-  const held = new DisposableStack();
-  held.use(permits.take('wait', caller.tenant));
-  held.defer(authority.watch(caller, () => reply.request.raw.socket.destroy()));
-  return held;
 }
 
 interface Wait {
