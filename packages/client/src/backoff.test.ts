@@ -41,6 +41,11 @@ describe('a failure', () => {
     ['no answer in time', new TransportFailure('timeout', ''), true],
     ['a truncated answer', new TransportFailure('truncated', ''), true],
     ['a gateway without its service', new TransportFailure('unstructured', '', { status: 502 }), true],
+    [
+      'a gateway that asks for more patience than there is',
+      new TransportFailure('unstructured', '', { status: 503, retryAfterSeconds: 61 }),
+      false,
+    ],
     ['a route that is not there', new TransportFailure('unstructured', '', { status: 404 }), false],
     ['bytes of another digest', new TransportFailure('digest', ''), false],
     ['a bug', new TypeError('x is undefined'), false],

@@ -31,8 +31,13 @@ export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => P
  */
 export function delayMilliseconds(policy: RetryPolicy, tries: number, random: number, error: unknown): number {
   const ceiling = Math.min(policy.capMilliseconds, policy.baseMilliseconds * 2 ** (tries - 1));
-  const asked = error instanceof ServiceFailure ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-  return asked + random * ceiling;
+  return askedSeconds(error) * 1000 + random * ceiling;
+}
+
+/** What `Retry-After` asked for, whoever sent it; 0 where nobody did. */
+function askedSeconds(error: unknown): number {
+  const isAnswered = error instanceof ServiceFailure || error instanceof TransportFailure;
+  return isAnswered ? (error.retryAfterSeconds ?? 0) : 0;
 }
 
 /**
@@ -40,10 +45,8 @@ export function delayMilliseconds(policy: RetryPolicy, tries: number, random: nu
  * are facts about a job, not faults: waiting for them is the caller's own decision.
  */
 export function isWorthRetrying(policy: RetryPolicy, error: unknown): boolean {
-  if (error instanceof ServiceFailure) {
-    if (error.status === 404 || error.status === 409) return false;
-    return error.retryable && (error.retryAfterSeconds ?? 0) <= policy.retryAfterSecondsMax;
-  }
+  if (askedSeconds(error) > policy.retryAfterSecondsMax) return false;
+  if (error instanceof ServiceFailure) return error.retryable && error.status !== 404 && error.status !== 409;
   if (!(error instanceof TransportFailure)) return false;
   if (error.reason === 'unstructured') return [429, 502, 503, 504].includes(error.status ?? 0);
   return error.reason === 'network' || error.reason === 'timeout' || error.reason === 'truncated';

@@ -45,16 +45,24 @@ export class ServiceFailure extends Error {
  */
 export type TransportFailureReason = 'network' | 'timeout' | 'truncated' | 'undecodable' | 'unstructured' | 'digest';
 
+interface TransportFailureOptions extends ErrorOptions {
+  readonly status?: number;
+  readonly retryAfterSeconds?: number | null;
+}
+
 /** No usable answer came: whether the service acted on the request is unknown. */
 export class TransportFailure extends Error {
   override readonly name = 'TransportFailure';
   readonly reason: TransportFailureReason;
   /** The HTTP status where there was one. */
   readonly status: number | null;
+  /** Seconds of `Retry-After` where there was one: proxies send it too. */
+  readonly retryAfterSeconds: number | null;
 
-  constructor(reason: TransportFailureReason, message: string, options: ErrorOptions & { status?: number } = {}) {
+  constructor(reason: TransportFailureReason, message: string, options: TransportFailureOptions = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.reason = reason;
     this.status = options.status ?? null;
+    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
   }
 }

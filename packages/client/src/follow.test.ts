@@ -18,6 +18,12 @@ function streams(service: ScriptedService, connections: readonly ((socket: WebSo
   return opened;
 }
 
+function sending(...frames: readonly string[]): (socket: WebSocket) => void {
+  return (socket) => {
+    for (const sent of frames) socket.send(sent);
+  };
+}
+
 function clientOf({ baseUrl }: ScriptedService, legacy: 'none' | 'key-in-stream-url' = 'none') {
   return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, legacy, retry: { attemptsMax: 3 } });
 }
@@ -54,6 +60,47 @@ describe('following by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
     expect(opened.map((url) => url.split('after=')[1])).toEqual(['0', '2']);
     expect(service.seen).toHaveLength(2);
+  });
+
+  test('reads what the stream left out from what is stored, and each event is still one', async () => {
+    const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
+    await using service = await scriptedService([ticket, stored]);
+    streams(service, [
+      (socket) => {
+        for (const sent of [frame(1), frame(4), frame(3), frame(5, 'finished')]) socket.send(sent);
+      },
+    ]);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4, 5]);
+    expect(service.seen.map(({ url }) => url)).toEqual([
+      '/v1/jobs/job_1/stream-ticket',
+      '/v1/jobs/job_1/replay?after=1&limit=2',
+    ]);
+  });
+
+  test('takes a history that is itself not whole as it is', async () => {
+    await using service = await scriptedService([ticket, json({ events: [], next_cursor: 1 })]);
+    streams(service, [sending(frame(1), frame(4, 'finished'))]);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 4]);
+  });
+
+  test('hands on a kind and members that it does not know, hashes included, as they came', async () => {
+    const strange = { ...event(1, 'a-kind-of-tomorrow'), hash_version: 7, prev_hash: 'p', event_hash: 'h', more: [1] };
+    await using service = await scriptedService([
+      ticket,
+      json({ events: [strange, event(2, 'finished')], next_cursor: null }),
+    ]);
+    streams(service, [sending(JSON.stringify(strange), frame(2, 'finished'))]);
+    const client = clientOf(service);
+    expect((await Array.fromAsync(client.follow('job_1')))[0]).toEqual(strange);
+    expect((await Array.fromAsync(client.events('job_1')))[0]).toEqual(strange);
+  });
+
+  test('goes on however often its connection gets old', async () => {
+    await using service = await scriptedService([ticket]);
+    const old = (socket: WebSocket) => socket.close(1001);
+    const opened = streams(service, [...Array<typeof old>(9).fill(old), (socket) => socket.send(frame(1, 'finished'))]);
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1]);
+    expect(opened).toHaveLength(10);
   });
 
   test('starts after the sequence number it is given', async () => {
@@ -150,6 +197,16 @@ describe('following where there is no stream', () => {
 });
 
 describe('the key in a stream address', () => {
+  test('is not used unless the caller asked for it: what is stored is paged instead', async () => {
+    const end = json({ events: [event(1, 'finished')], next_cursor: null });
+    await using service = await scriptedService([noRoute, end]);
+    const opened = streams(service, [(socket) => socket.close()]);
+    const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep: async () => {} });
+    expect(await seqsOf(client.follow('job_1'))).toEqual([1]);
+    expect(opened).toEqual([]);
+    expect(service.seen.filter(({ url }) => url.includes('key-1'))).toEqual([]);
+  });
+
   test('is used only where the caller asked for it and the server has no ticket route', async () => {
     await using service = await scriptedService([noRoute]);
     const opened = streams(service, [(socket) => socket.send(frame(1, 'finished'))]);

@@ -4,7 +4,7 @@
  * taken, so nothing is lost and nothing is repeated. Where the credential has ended, minting the next ticket says so.
  * Spec § WebSocket stream.
  */
-import type { JobEvent } from '@svc/protocol';
+import { type JobEvent, replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol';
 import { delayMilliseconds, isWorthRetrying, type RetryPolicy, type Sleep } from './backoff.ts';
 import { openEventStream } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
@@ -38,22 +38,27 @@ export async function* followJob(following: Following): AsyncGenerator<JobEvent,
   for (;;) {
     const source = await chooseSource(following, last);
     if (source === null) break;
-    const close = yield* passOn(source, last, (seq) => {
+    const close = yield* passOn(source, following, last, (seq) => {
       last = seq;
       failures = 0;
     });
     if (close === 'finished') return;
-    failures++;
+    // A connection that got old is replaced however often: it did what it was to do.
+    failures = close === STREAM_CLOSE_CODES.lifetimeReached ? 0 : failures + 1;
     if (failures >= following.policy.attemptsMax)
       throw new TransportFailure('network', `the stream closed with ${close}`);
-    await following.sleep(delayMilliseconds(following.policy, failures, Math.random(), null), following.signal);
+    await following.sleep(
+      delayMilliseconds(following.policy, Math.max(1, failures), Math.random(), null),
+      following.signal,
+    );
   }
   yield* byPaging(following, last);
 }
 
-/** Drops what was taken already; a repeated frame is no error. */
+/** Drops what was taken already, and reads what was left out from what is stored: neither is an error. */
 async function* passOn(
   source: AsyncGenerator<JobEvent, number>,
+  following: Following,
   after: number,
   taken: (seq: number) => void,
 ): AsyncGenerator<JobEvent, number | 'finished'> {
@@ -63,14 +68,32 @@ async function* passOn(
       const step = await source.next();
       if (step.done) return step.value;
       if (step.value.seq <= last) continue;
-      last = step.value.seq;
-      taken(last);
-      yield step.value;
+      for await (const event of withLeftOut(step.value, following, last)) {
+        last = event.seq;
+        taken(last);
+        yield event;
+      }
       if (step.value.kind === 'finished') return 'finished';
     }
   } finally {
     await source.return(0);
   }
+}
+
+/** The stored events between the last that was taken and the next that came, and then that one. */
+async function* withLeftOut(
+  next: JobEvent,
+  { client, job_id, signal }: Following,
+  after: number,
+): AsyncGenerator<JobEvent, void> {
+  for (let cursor = after; cursor + 1 < next.seq; ) {
+    const limit = Math.min(replayLimitMax, next.seq - cursor - 1);
+    const { events } = await client.replay(job_id, { after: cursor, limit, signal });
+    const between = events.filter(({ seq }) => seq < next.seq);
+    yield* between;
+    cursor = between.at(-1)?.seq ?? next.seq;
+  }
+  yield next;
 }
 
 /** A connection to the stream, or null where this service or this platform has none. */
@@ -117,7 +140,7 @@ async function* byPaging({ client, job_id, signal, sleep }: Following, after: nu
   let idle = idleMilliseconds.first;
   try {
     for (let cursor = after; ; ) {
-      const page = await client.replay(job_id, { after: cursor, limit: 1000, signal });
+      const page = await client.replay(job_id, { after: cursor, limit: replayLimitMax, signal });
       yield* page.events;
       if (page.next_cursor === null) return;
       cursor = page.next_cursor;

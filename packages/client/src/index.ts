@@ -7,6 +7,8 @@ export {
   type ClientOptions,
   createServiceClient,
   type ListOptions,
+  type MetricsOptions,
+  type MetricsText,
   type ReplayOptions,
   type ServiceClient,
   type SubmitOptions,

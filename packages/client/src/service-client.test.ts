@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { cutShort, json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
@@ -104,6 +106,39 @@ describe('a read', () => {
     expect(always.seen).toHaveLength(2);
   });
 
+  test.each([
+    ['ends inside a chunk', 'Transfer-Encoding: chunked\r\n\r\n20\r\n{"job_id":"job_1"}'],
+    ['ends before the last chunk', 'Transfer-Encoding: chunked\r\n\r\n12\r\n{"job_id":"job_1"}\r\n'],
+    ['ends a byte early', 'Content-Length: 19\r\n\r\n{"job_id":"job_1"}'],
+    ['ends before its body', 'Content-Length: 18\r\n\r\n'],
+    ['ends inside its head', 'Content-Len'],
+  ])('that %s is refused by every operation, and never parsed', async (_name, bytes) => {
+    await using service = await scriptedService([
+      (response) => response.socket?.end(`HTTP/1.1 200 OK\r\nX-Content-Sha256: ${'0'.repeat(64)}\r\n${bytes}`),
+    ]);
+    const client = clientOf(service, { retry: { attemptsMax: 1 } });
+    const named = ['detail', 'result', 'replay', 'attestation', 'resultArtifact', 'cancel', 'streamTicket'] as const;
+    for (const name of named) {
+      await expect(client[name]('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'network' });
+    }
+    await expect(client.submit(submission)).rejects.toMatchObject({ name: 'TransportFailure', reason: 'network' });
+  });
+
+  test('is tried again after a proxy without its service, no sooner than Retry-After says', async () => {
+    const pauses: number[] = [];
+    await using service = await scriptedService([
+      (response) => response.writeHead(503, { 'retry-after': '3' }).end('<h1>soon</h1>'),
+      (response) => response.writeHead(503, { 'retry-after': '61' }).end('<h1>later</h1>'),
+    ]);
+    const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
+    await expect(clientOf(service, { sleep }).detail('job_1')).rejects.toMatchObject({
+      reason: 'unstructured',
+      retryAfterSeconds: 61,
+    });
+    expect(pauses).toHaveLength(1);
+    expect(pauses[0]).toBeGreaterThanOrEqual(3000);
+  });
+
   test.each(['[1', '"text"', 'null', '\xff'])('of a body that is not a JSON object fails: %s', async (body) => {
     await using service = await scriptedService([(response) => response.end(Buffer.from(body, 'latin1'))]);
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'undecodable' });
@@ -122,6 +157,18 @@ describe('a submission', () => {
     expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
     expect(submitted.idempotencyKey).toBe(first?.headers['idempotency-key']);
     expect(second?.body).toBe(first?.body);
+  });
+
+  test('without a key is made once: whether a lost answer stands for a job cannot be known', async () => {
+    for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
+      await using service = await scriptedService([answered, json(answer, 201)]);
+      await expect(clientOf(service).submit(submission, { idempotencyKey: null })).rejects.toBeInstanceOf(Error);
+      expect(service.seen.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined]);
+    }
+    await using service = await scriptedService([json(answer, 201)]);
+    expect(await clientOf(service).submit(submission, { idempotencyKey: null })).toMatchObject({
+      idempotencyKey: null,
+    });
   });
 
   test('takes a key of the caller, and makes another for every submission without one', async () => {
@@ -194,6 +241,49 @@ describe('paging', () => {
     for await (const item of clientOf(service).listAll()) ids.push(item.job_id);
     expect(ids).toEqual(['job_2', 'job_1']);
     expect(service.seen[1]?.url).toBe('/v1/jobs?cursor=opaque%2F%3D');
+  });
+});
+
+describe('readiness', () => {
+  const checks = { store: true, provider: true, accepting: false };
+
+  test('is an answer also where the service is not ready', async () => {
+    await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);
+    expect(await clientOf(service).readiness()).toEqual({ status: 'unready', checks });
+    expect(service.seen).toHaveLength(1);
+  });
+
+  test('that the door refuses to tell is a refusal, and asked for again', async () => {
+    const ready = json({ status: 'ready', checks: { ...checks, accepting: true } });
+    await using service = await scriptedService([refusal(503, 'capacity_exhausted'), ready]);
+    expect((await clientOf(service).readiness()).status).toBe('ready');
+  });
+});
+
+describe('metrics', () => {
+  const text = (response: ServerResponse) =>
+    response.writeHead(200, { 'content-type': OPENMETRICS_MEDIA_TYPE }).end('svc_jobs 1\n# EOF\n');
+
+  test('of the tenant are asked for with the credential, in the format that was asked for', async () => {
+    await using service = await scriptedService([text]);
+    expect(await clientOf(service).metrics()).toEqual({
+      mediaType: OPENMETRICS_MEDIA_TYPE,
+      text: 'svc_jobs 1\n# EOF\n',
+    });
+    await clientOf(service).metrics({ format: 'prometheus' });
+    expect(service.seen.map(({ url, headers }) => [url, headers.accept, headers.authorization])).toEqual([
+      ['/v1/metrics', OPENMETRICS_MEDIA_TYPE, 'Bearer key-1'],
+      ['/v1/metrics', PROMETHEUS_MEDIA_TYPE, 'Bearer key-1'],
+    ]);
+  });
+
+  test('of the service are asked for with the metrics token alone', async () => {
+    await using service = await scriptedService([text]);
+    await clientOf(service).serviceMetrics('token-of-the-operator');
+    expect(service.seen[0]).toMatchObject({
+      url: '/metrics',
+      headers: { authorization: 'Bearer token-of-the-operator' },
+    });
   });
 });
 

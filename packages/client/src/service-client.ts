@@ -2,25 +2,27 @@
  * The reference client: one typed method for each operation of the contract. Reads, and submissions with their key, are
  * tried again with backoff; nothing is tried again that the service might do twice. Spec § Endpoints.
  */
-import type {
-  CancellationAnswer,
-  Capabilities,
-  FoldedResult,
-  Health,
-  JobDetail,
-  JobEvent,
-  JobList,
-  JobListItem,
-  JobStatus,
-  JobSubmission,
-  Language,
-  PublicKey,
-  Readiness,
-  ReplayPage,
-  ServiceStatus,
-  StreamTicket,
-  SubmissionAnswer,
-  Whoami,
+import {
+  type CancellationAnswer,
+  type Capabilities,
+  type FoldedResult,
+  type Health,
+  type JobDetail,
+  type JobEvent,
+  type JobList,
+  type JobListItem,
+  type JobStatus,
+  type JobSubmission,
+  type Language,
+  OPENMETRICS_MEDIA_TYPE,
+  PROMETHEUS_MEDIA_TYPE,
+  type PublicKey,
+  type Readiness,
+  type ReplayPage,
+  type ServiceStatus,
+  type StreamTicket,
+  type SubmissionAnswer,
+  type Whoami,
 } from '@svc/protocol';
 import { DEFAULT_RETRY, type RetryPolicy, retrying, type Sleep, sleepFor } from './backoff.ts';
 import { checkExactBytes, type ExactBytes, platformSha256, type Sha256 } from './exact-bytes.ts';
@@ -48,14 +50,29 @@ export interface CallOptions {
 }
 
 export interface SubmitOptions extends CallOptions {
-  /** 1–128 visible ASCII bytes. Made at random where it is left out, so that every submission can be repeated. */
-  readonly idempotencyKey?: string;
+  /**
+   * 1–128 visible ASCII bytes. Made at random where it is left out, so that every submission can be repeated. Null sends
+   * none: the submission is then made once, and whether a lost answer stands for a job is not known.
+   */
+  readonly idempotencyKey?: string | null;
 }
 
 export interface Submitted extends SubmissionAnswer {
   /** Whether the key stood for this job already. */
   readonly replayed: boolean;
-  readonly idempotencyKey: string;
+  /** What was sent; null where none was. */
+  readonly idempotencyKey: string | null;
+}
+
+export interface MetricsOptions extends CallOptions {
+  /** Default `openmetrics`. */
+  readonly format?: 'openmetrics' | 'prometheus';
+}
+
+/** A text of metrics, in the format that was asked for. */
+export interface MetricsText {
+  readonly mediaType: string;
+  readonly text: string;
 }
 
 export interface ListOptions extends CallOptions {
@@ -101,10 +118,19 @@ export interface ServiceClient {
   whoami(options?: CallOptions): Promise<Whoami>;
   status(options?: CallOptions): Promise<ServiceStatus>;
   health(options?: CallOptions): Promise<Health>;
+  /** How ready the service is: also where it is not, which is an answer and no failure. */
   readiness(options?: CallOptions): Promise<Readiness>;
+  /** Gauges over the tenant's current jobs. Not a billing ledger. */
+  metrics(options?: MetricsOptions): Promise<MetricsText>;
+  /** Metrics of the whole service, for the metrics token that the operator set; the client's credential is not sent. */
+  serviceMetrics(metricsToken: string, options?: MetricsOptions): Promise<MetricsText>;
   /** The service's own OpenAPI document. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 }
+
+type Call = Omit<Exchange, 'timeoutMilliseconds'> & { readonly waitSeconds?: number };
+
+const METRICS_MEDIA_TYPES = { openmetrics: OPENMETRICS_MEDIA_TYPE, prometheus: PROMETHEUS_MEDIA_TYPE } as const;
 
 /** A client of one service with one credential. It holds no connection and needs no closing. */
 export function createServiceClient(options: ClientOptions): ServiceClient {
@@ -112,16 +138,19 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const sleep = options.sleep ?? sleepFor;
   const policy = { ...DEFAULT_RETRY, ...options.retry };
 
-  const call = (request: Omit<Exchange, 'timeoutMilliseconds'> & { waitSeconds?: number }): Promise<Answer> => {
+  const once = (request: Call, endpoint: Endpoint = options): Promise<Answer> => {
     const timeout = timeoutMilliseconds + (request.waitSeconds ?? 0) * 1000;
-    return retrying(() => exchange(options, { ...request, timeoutMilliseconds: timeout }), {
-      policy,
-      sleep,
-      signal: request.signal,
-    });
+    return exchange(endpoint, { ...request, timeoutMilliseconds: timeout });
   };
-  const get = async <T extends object>(path: string, read: CallOptions & { waitSeconds?: number } = {}): Promise<T> =>
+  const call = (request: Call, endpoint?: Endpoint): Promise<Answer> =>
+    retrying(() => once(request, endpoint), { policy, sleep, signal: request.signal });
+  const get = async <T extends object>(path: string, read: Omit<Call, 'method' | 'path'> = {}): Promise<T> =>
     decodeJson<T>(await call({ method: 'GET', path, ...read }));
+  const metrics = async (path: string, { format = 'openmetrics', signal }: MetricsOptions, endpoint?: Endpoint) => {
+    const headers = { accept: METRICS_MEDIA_TYPES[format] };
+    const answer = await call({ method: 'GET', path, headers, signal }, endpoint);
+    return { mediaType: answer.headers.get('content-type') ?? '', text: new TextDecoder().decode(answer.bytes) };
+  };
   const exactBytes = async (path: string, read: CallOptions = {}): Promise<ExactBytes> =>
     checkExactBytes(
       await call({ method: 'GET', path, headers: { accept: '*/*' }, ...read }),
@@ -130,8 +159,11 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
 
   const client: ServiceClient = {
     async submit(submission, { idempotencyKey = randomKey(), signal } = {}) {
-      const headers = { 'idempotency-key': idempotencyKey };
-      const answer = await call({ method: 'POST', path: '/v1/jobs', headers, body: submission, signal });
+      const request = { method: 'POST', path: '/v1/jobs', body: submission, signal } as const;
+      const answer =
+        idempotencyKey === null
+          ? await once(request)
+          : await call({ ...request, headers: { 'idempotency-key': idempotencyKey } });
       const replayed = answer.headers.get('idempotency-replayed') === 'true';
       return { ...decodeJson<SubmissionAnswer>(answer), replayed, idempotencyKey };
     },
@@ -179,7 +211,10 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     whoami: (read) => get('/v1/whoami', read),
     status: (read) => get('/v1/status', read),
     health: (read) => get('/healthz', read),
-    readiness: (read) => get('/readyz', read),
+    readiness: (read) => get('/readyz', { ...read, answerStatus: 503 }),
+    metrics: (reading = {}) => metrics('/v1/metrics', reading),
+    serviceMetrics: (metricsToken, reading = {}) =>
+      metrics('/metrics', reading, { baseUrl: options.baseUrl, apiKey: metricsToken }),
     openapi: (read) => get('/openapi.json', read),
   };
   return client;

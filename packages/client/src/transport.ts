@@ -19,6 +19,8 @@ export interface Exchange {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** A status beside the successful ones whose body is an answer, unless it is the error envelope. */
+  readonly answerStatus?: number;
   /** Milliseconds from sending to the last byte of the answer. */
   readonly timeoutMilliseconds: number;
   readonly signal?: AbortSignal | undefined;
@@ -43,6 +45,7 @@ export async function exchange(endpoint: Endpoint, request: Exchange): Promise<A
     throw new TransportFailure('network', `no answer to ${what}`, { cause: error });
   });
   if (answer.status >= 200 && answer.status < 300) return answer;
+  if (answer.status === request.answerStatus && !isEnvelope(parse(answer.bytes))) return answer;
   throw refusal(answer);
 }
 
@@ -89,9 +92,11 @@ function parse(bytes: Uint8Array): unknown {
 
 function refusal(answer: Answer): ServiceFailure | TransportFailure {
   const value = parse(answer.bytes);
+  const retryAfterSeconds = secondsOf(answer.headers.get('retry-after'));
   if (!isEnvelope(value)) {
     return new TransportFailure('unstructured', `HTTP ${answer.status} without an error envelope`, {
       status: answer.status,
+      retryAfterSeconds,
     });
   }
   const { code, message, request_id, retryable } = value.error;
@@ -100,7 +105,7 @@ function refusal(answer: Answer): ServiceFailure | TransportFailure {
     status: answer.status,
     retryable,
     requestId: answer.headers.get('x-request-id') ?? request_id,
-    retryAfterSeconds: secondsOf(answer.headers.get('retry-after')),
+    retryAfterSeconds,
   });
 }
 
