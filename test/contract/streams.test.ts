@@ -12,6 +12,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 interface Ticket {
   readonly ticket: string;
   readonly stream_url: string;
+  readonly expires_at: string;
 }
 
 async function mint(service: Rig, job_id: string, key = service.alpha.key): Promise<Ticket> {
@@ -37,8 +38,9 @@ async function upgrade(service: Rig, stream_url: string): Promise<readonly [numb
 }
 
 /** The sequence numbers and kinds that a stream brought, and how it was closed. */
-async function streamed(service: Rig, stream_url: string) {
-  const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url);
+async function streamed(service: Rig, stream_url: string, key: string | null = null) {
+  const headers = key === null ? {} : { authorization: `Bearer ${key}` };
+  const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url, { headers });
   const events: { readonly seq: number; readonly kind: string }[] = [];
   socket.on('message', (data: Buffer) => events.push(JSON.parse(data.toString()) as { seq: number; kind: string }));
   const code = await new Promise<number>((resolve, reject) => socket.on('close', resolve).on('error', reject));
@@ -97,34 +99,45 @@ describe('a ticket', () => {
     }
   });
 
-  test('that was minted before a restart opens a stream after it, unless its credential was ended or replaced', async () => {
-    const before = await Rig.start({ provider: 'subprocess' });
+  test('that was minted before a restart opens a stream after it, unless its credential was ended or replaced', {
+    timeout: 180_000,
+  }, async () => {
+    let before = await Rig.start({ provider: 'subprocess' });
     const { job_id } = await before.run({ language: 'bash', code: 'echo kept' });
     const foreign = await before.run({ language: 'bash', code: 'true' }, before.beta);
-    const operator = await openCredentials({ dataDir: before.dataDir });
-    const issue = () => operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
-    const [issued, revoked, rotated] = [await issue(), await issue(), await issue()];
-    const good = [await mint(before, job_id), await mint(before, job_id, issued.key)];
-    const bad = [
-      await mint(before, job_id, revoked.key),
-      await mint(before, job_id, rotated.key),
-      await mint(before, foreign.job_id, before.beta.key),
-    ];
-    await operator.revoke({ credential_id: revoked.credential_id });
-    await operator.rotate({ credential_id: rotated.credential_id, expires_at: null, overlap_seconds: 0 });
-    expect(await before.stop('kept')).toEqual([]);
+    const operator = () => openCredentials({ dataDir: before.dataDir });
+    // On a loaded machine a restart may take longer than a ticket lives: that one has shown nothing.
+    for (let turn = 0, isConclusive = false; !isConclusive; turn++) {
+      const issue = async () =>
+        await (await operator()).create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
+      const [issued, revoked, rotated] = [await issue(), await issue(), await issue()];
+      const good = [await mint(before, job_id), await mint(before, job_id, issued.key)];
+      const bad = [
+        await mint(before, job_id, revoked.key),
+        await mint(before, job_id, rotated.key),
+        await mint(before, foreign.job_id, keyOfBeta(turn)),
+      ];
+      await (await operator()).revoke({ credential_id: revoked.credential_id });
+      await (await operator()).rotate({ credential_id: rotated.credential_id, expires_at: null, overlap_seconds: 0 });
+      expect(await before.stop('kept')).toEqual([]);
 
-    const keys = `alpha=${before.alpha.key},beta=another-${before.beta.key}`;
-    const after = await Rig.start({ provider: 'subprocess', 'legacy-keys': keys }, before.dataDir);
-    for (const { stream_url } of good) {
-      const { events, code } = await streamed(after, stream_url);
-      expect([events.map(({ kind }) => kind), code]).toEqual([['queued', 'started', 'stdout', 'finished'], 1000]);
-      expect(await upgrade(after, stream_url)).toEqual([401, 'unauthorized']);
+      const keys = `alpha=${before.alpha.key},beta=${keyOfBeta(turn + 1)}`;
+      before = await Rig.start({ provider: 'subprocess', 'legacy-keys': keys }, before.dataDir);
+      const opened = await Promise.all(good.map(({ stream_url }) => upgrade(before, stream_url)));
+      isConclusive = good.every(({ expires_at }) => Date.now() < Date.parse(expires_at));
+      expect(opened.every(([status]) => status === 101) || !isConclusive).toBe(true);
+      for (const { stream_url } of [...good, ...bad]) {
+        expect(await upgrade(before, stream_url)).toEqual([401, 'unauthorized']);
+      }
     }
-    for (const { stream_url } of bad) expect(await upgrade(after, stream_url)).toEqual([401, 'unauthorized']);
-    expect(await after.stop()).toEqual([]);
+    expect(await before.stop()).toEqual([]);
   });
 });
+
+/** The legacy key of the other tenant, which the operator replaces at every restart. */
+function keyOfBeta(restarts: number): string {
+  return `key-of-beta${'-next'.repeat(restarts)}`;
+}
 
 function sleeperOf(seconds: number) {
   return { language: 'bash', code: `echo a; sleep ${seconds}; echo b` };
@@ -135,7 +148,7 @@ describe('a stream', () => {
     'of a real program that ends while it is opened has each event once, and finished last',
     loadTimeout,
     async () => {
-      for (let round = 0; round < loadSize({ small: 10, full: 500 }); round++) {
+      for (let round = 0; round < loadSize({ small: 5, full: 500 }); round++) {
         const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; echo b >&2; echo c' });
         // From the moment of its submission on: each opens a little later than the one before.
         const streams = await Promise.all(
@@ -155,10 +168,8 @@ describe('a stream', () => {
 
   test('is one of two hundred of one job, and each has the whole of it', loadTimeout, async () => {
     const job_id = await begun(rig());
-    const urls: string[] = [];
-    // One after the other: of the connections that the service takes, most are to be streams.
-    for (let minted = 0; minted < 200; minted++) urls.push((await mint(rig(), job_id)).stream_url);
-    const streams = Promise.all(urls.map((url) => streamed(rig(), url)));
+    const opened = Array.from({ length: 200 }, () => streamed(rig(), `/v1/jobs/${job_id}/stream`, rig().alpha.key));
+    const streams = Promise.all(opened);
     await rig().alpha.client.cancel(job_id);
     const stored = (await rig().ended(job_id)).events.map(({ seq }) => seq);
     for (const { events, code } of await streams) {
