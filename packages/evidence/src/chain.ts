@@ -27,10 +27,15 @@ export interface ChainTail {
   readonly head: string;
 }
 
+/** An event in its place, and the RFC 8785 text of its data that its digest covers. */
+export interface ChainedEvent {
+  readonly event: JobEvent & { readonly event_hash: string };
+  readonly data_json: string;
+}
+
 /** The exact text whose UTF-8 an event's digest covers: the domain, then the RFC 8785 form of the linked members. */
 export function eventText(event: LinkedEvent): string {
-  const { data, job_id, kind, prev_hash, seq, timestamp } = event;
-  return EVENT_DOMAIN + canonicalJson({ data, job_id, kind, prev_hash, seq, timestamp });
+  return textOf(event, canonicalJson(event.data));
 }
 
 /** The digest of one event, as 64 lower-case hex digits. */
@@ -38,12 +43,24 @@ export function eventHash(event: LinkedEvent): string {
   return sha256Hex(eventText(event));
 }
 
-/** Places events behind the tail of a job's chain, in the order given. The last one returned is the new tail. */
-export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobEvent[] {
+/** Places events behind the tail of a job's chain, in the order given. The last one is the new tail. */
+export function* linkEvents(tail: ChainTail, bodies: readonly EventBody[]): Generator<ChainedEvent> {
   let { seq, head } = tail;
-  return bodies.map(({ kind, timestamp, data }) => {
+  for (const { kind, timestamp, data } of bodies) {
     const linked = { job_id: tail.job_id, seq: ++seq, timestamp, kind, data, prev_hash: head };
-    head = eventHash(linked);
-    return { ...linked, hash_version: HASH_VERSION, event_hash: head };
-  });
+    const data_json = canonicalJson(data);
+    head = sha256Hex(textOf(linked, data_json));
+    yield { event: { ...linked, hash_version: HASH_VERSION, event_hash: head }, data_json };
+  }
+}
+
+/** The events of `linkEvents`, all of them. */
+export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobEvent[] {
+  return Array.from(linkEvents(tail, bodies), ({ event }) => event);
+}
+
+/** `data` is the first of the members in canonical order. */
+function textOf({ job_id, kind, prev_hash, seq, timestamp }: LinkedEvent, data_json: string): string {
+  const others = canonicalJson({ job_id, kind, prev_hash, seq, timestamp });
+  return `${EVENT_DOMAIN}{"data":${data_json},${others.slice(1)}`;
 }

@@ -3,7 +3,7 @@
  * follow from the ones before it is named. Spec § Events 7 and 8.
  */
 import type { JobEvent } from '@svc/protocol';
-import { eventHash, GENESIS_HASH, HASH_VERSION } from './chain.ts';
+import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 
 /** What else is known of the history, from a receipt's `event_chain` or from the address it was fetched by. */
 export interface ExpectedChain {
@@ -82,7 +82,7 @@ function eventFault(event: JobEvent, at: Position): ChainFault | null {
   if (event.hash_version === 0) return legacyFault(event, at);
   if (event.hash_version !== HASH_VERSION) return 'hash_version';
   if (event.prev_hash !== at.head) return 'link';
-  return event.event_hash === recomputedHash(event, at.head) ? null : 'digest';
+  return event.event_hash === recomputedHash(event) ? null : 'digest';
 }
 
 /** A migrated event has no digests and stands before every hashed one: anything else was made to look migrated. */
@@ -90,10 +90,10 @@ function legacyFault(event: JobEvent, at: Position): ChainFault | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 
-/** Null where the event has no canonical form, and so was never chained. */
-function recomputedHash(event: JobEvent, prev_hash: string): string | null {
+/** Of an event that has its `prev_hash`. Null where it has no canonical form, and so was never chained. */
+function recomputedHash(event: JobEvent): string | null {
   try {
-    return eventHash({ ...event, prev_hash });
+    return eventHash(event as LinkedEvent);
   } catch {
     return null;
   }

@@ -3,7 +3,7 @@
  * events, so that no two writers can continue the same chain.
  */
 import assert from 'node:assert';
-import { chainEvents } from '@svc/evidence';
+import { linkEvents } from '@svc/evidence';
 import { type EventBody, isTerminal, type JobEvent } from '@svc/protocol';
 import { prepared } from './prepared.ts';
 import type { EventTable, JobTable, LedgerDatabase } from './schema.ts';
@@ -73,10 +73,12 @@ export async function extendChain(
   { tenant, job_id, chain_seq, chain_head }: ChainedJob,
   bodies: readonly EventBody[],
 ): Promise<ChainedJob> {
-  const events = chainEvents({ job_id, seq: chain_seq, head: chain_head }, bodies);
-  for (const event of events) await insertEvent.run(db, { tenant, ...event, data: JSON.stringify(event.data) });
-  const last = events.at(-1);
-  const tail = { tenant, job_id, chain_seq: last?.seq ?? chain_seq, chain_head: last?.event_hash ?? chain_head };
+  const tail = { tenant, job_id, chain_seq, chain_head };
+  for (const { event, data_json } of linkEvents({ job_id, seq: chain_seq, head: chain_head }, bodies)) {
+    await insertEvent.run(db, { tenant, ...event, data: data_json });
+    tail.chain_seq = event.seq;
+    tail.chain_head = event.event_hash;
+  }
   await moveTail.run(db, tail);
   if (bodies.some((body) => body.kind === 'truncated')) await markTruncated.run(db, tail);
   return tail;
