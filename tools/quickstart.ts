@@ -4,10 +4,10 @@
  * and then its result with the posture that was observed. With `--once`, or where CI is set, it ends there; otherwise it
  * keeps serving until Ctrl-C.
  */
-import { once } from 'node:events';
 import { styleText } from 'node:util';
 import type { EmbeddedService } from '@svc/cli/embedded-service';
 import { openEmbeddedService } from '@svc/cli/embedded-service';
+import { takeInterrupts } from '@svc/cli/interrupts';
 import { type FoldedResult, type JobDetail, type JobSubmission, LIMIT_NAMES, type OutputRecord } from '@svc/protocol';
 import { StartError } from '@svc/server';
 
@@ -95,8 +95,19 @@ function showNext(): void {
 
 async function main(): Promise<void> {
   const isOnce = process.argv.includes('--once') || process.env['CI'] === 'true';
+  using interrupts = takeInterrupts();
+  const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve()));
   say('Starting the service: every language is tried in a sandbox of this host first.');
   await using service = await openEmbeddedService();
+  await Promise.race([show(service), interrupted]);
+  if (interrupts.asked.aborted) process.exitCode = 130; // As a shell says it of SIGINT.
+  if (isOnce || interrupts.asked.aborted) return;
+  say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
+  await interrupted;
+}
+
+/** Runs the program and shows everything about it. */
+async function show(service: EmbeddedService): Promise<void> {
   const { isolation_class, languages } = await service.client.capabilities();
   say(`Listening on ${service.url}. Isolation: ${isolation_class}. Languages: ${languages.join(', ')}.`);
   title('The program (Python)');
@@ -105,9 +116,6 @@ async function main(): Promise<void> {
   showResult(outcome);
   showNext();
   if (outcome.result.status !== 'succeeded') process.exitCode = 1;
-  if (isOnce) return;
-  say(`\nServing on ${service.url} with the key ${service.key} until Ctrl-C.`);
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 }
 
 try {

@@ -1,11 +1,13 @@
 /** `svc run` and `svc jobs`: a program's output, files and exit code at the command line. */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Command, type CommandOptions, svc } from '../rig/command.ts';
+import { leftoversOf } from '../rig/leftovers.ts';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
@@ -25,6 +27,12 @@ const toService = (): CommandOptions => ({
   env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
 });
 const run = (...words: string[]) => svc(['run', ...words], toService());
+
+/** The name of the first thing that appears in a directory. */
+async function firstEntryOf(directory: string): Promise<string> {
+  for await (const { filename } of watch(directory)) if (filename !== null) return filename;
+  throw new Error(`nothing appeared in ${directory}`);
+}
 
 describe('svc run', () => {
   test('passes both streams on to the byte, and the exit code', async () => {
@@ -147,6 +155,18 @@ describe('svc run', () => {
     const { code, stdout } = await svc(['run', program('i.py', 'print("own")')], { cwd: scratch, env });
     expect([code, stdout]).toEqual([0, 'own\n']);
     expect(existsSync(scratch) && readFileSync(join(scratch, 'i.py'), 'utf8')).toBe('print("own")');
+  });
+
+  test('leaves nothing of its own service when it is interrupted before the program runs', async () => {
+    const own = mkdtempSync(join(scratch, 'own-'));
+    const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: own };
+    const file = program('k.sh', 'sleep 300');
+    const appeared = firstEntryOf(own);
+    await using command = new Command(['run', file, '--limit', 'wall_seconds=300'], { cwd: scratch, env });
+    const dataDir = join(own, await appeared);
+    command.kill('SIGINT');
+    const { code } = await command.ended();
+    expect([code, readdirSync(own), leftoversOf(dataDir)]).toEqual([130, [], []]);
   });
 });
 

@@ -3,6 +3,7 @@ import type { ServiceClient } from '@svc/client';
 import type { EventData, JobEvent } from '@svc/protocol';
 import { openEmbeddedService } from './embedded-service.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
+import { takeInterrupts } from './interrupts.ts';
 import { writeOutputs } from './output-files.ts';
 import { type AccessOptions, namedService } from './service-access.ts';
 import { showOutput } from './show-output.ts';
@@ -16,10 +17,12 @@ export type RunOptions = SubmissionOptions & AccessOptions;
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
   const submission = await readSubmission(file, options);
+  using interrupts = takeInterrupts();
   await using service = namedService(options) ?? (await openEmbeddedService());
   const { client } = service;
+  if (interrupts.asked.aborted) return EXIT.cancelled;
   const { job_id } = await client.submit(submission);
-  using _interrupts = cancelOnInterrupt(client, job_id);
+  cancelWhen(interrupts.asked, client, job_id);
   const finished = await follow(client, job_id);
   const wanted = wantedOutputs(options.output);
   if (wanted.length > 0) {
@@ -65,20 +68,11 @@ function note(line: string): void {
   process.stderr.write(`svc: ${line}\n`);
 }
 
-/** The first interrupt cancels the job, whose end then ends the command; the second one ends the command at once. */
-function cancelOnInterrupt(client: ServiceClient, job_id: string): Disposable {
-  let interrupts = 0;
-  const onInterrupt = () => {
-    interrupts++;
-    if (interrupts > 1) process.exit(EXIT.cancelled);
+/** The first interrupt cancels the job, whose end then ends the command. */
+function cancelWhen(asked: AbortSignal, client: ServiceClient, job_id: string): void {
+  const cancel = () => {
     client.cancel(job_id).catch((error: Error) => note(`the job could not be cancelled: ${error.message}`));
   };
-  process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onInterrupt);
-  return {
-    [Symbol.dispose]() {
-      process.off('SIGINT', onInterrupt);
-      process.off('SIGTERM', onInterrupt);
-    },
-  };
+  if (asked.aborted) cancel();
+  else asked.addEventListener('abort', cancel, { once: true });
 }
