@@ -11,6 +11,8 @@ export interface TokenClaims {
   readonly subject?: string;
   /** From now; negative for a token that has expired. */
   readonly lifetimeSeconds?: number;
+  /** Added to the header, or in the place of what it has. */
+  readonly header?: Readonly<Record<string, unknown>>;
 }
 
 /** Disposing removes the file. */
@@ -31,10 +33,10 @@ export async function openTokenIssuer(): Promise<TokenIssuer> {
   let ordinal = 0;
   return {
     settings: { 'jwt-issuer': ISSUER, 'jwt-audience': AUDIENCE, 'jwt-jwks': file },
-    async token({ tenant = 'alpha', scope = '', subject = 'somebody', lifetimeSeconds = 300 } = {}) {
+    async token({ tenant = 'alpha', scope = '', subject = 'somebody', lifetimeSeconds = 300, header = {} } = {}) {
       const now = Math.floor(Date.now() / 1000);
       return await new SignJWT({ tenant_id: tenant, client_id: 'tests', scope })
-        .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: 'one' })
+        .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: 'one', ...header })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
         .setSubject(subject)
