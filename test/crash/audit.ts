@@ -1,101 +1,182 @@
 /**
  * What must be true after any number of crashes, checked from outside through the interface: every acknowledged job is
- * there, each reached its end once, every chain and receipt verifies, and what ran wrote exactly what it should have.
+ * there, each reached its end once, every chain, receipt and envelope verifies, and what ran wrote exactly what it should
+ * have.
  */
-import { verifyChain, verifyReceipt } from '@svc/evidence';
-import type { FoldedResult, JobDetail, JobEvent, TerminalReason } from '@svc/protocol';
+import type { ServiceClient } from '@svc/client';
+import { resultSubjectName, verifyChain, verifyEnvelope, verifyReceipt } from '@svc/evidence';
+import {
+  type FoldedResult,
+  type JobDetail,
+  type JobEvent,
+  RESULT_MEDIA_TYPE,
+  type TerminalReason,
+} from '@svc/protocol';
+import { CRASH_TENANT } from './service-process.ts';
 import { crashClient, type Promised } from './workload.ts';
 
-const ATTESTED_MILLISECONDS_MAX = 60_000;
+/** Says that signing hangs, and not that the machine is busy. */
+const ATTESTED_MILLISECONDS_MAX = 240_000;
+/** Jobs that are looked at together. */
+const auditsAtOnce = 6;
 
 /** How the audited jobs ended, and everything that was not as promised. */
 export interface Audit {
   readonly jobs: number;
-  readonly statuses: Readonly<Record<string, number>>;
+  /** How many jobs ended for each reason. */
+  readonly ends: Readonly<Record<string, number>>;
+  readonly events: number;
+  /** Envelopes that verify. */
   readonly attested: number;
   readonly problems: readonly string[];
 }
 
-/**
- * Waits for the end of every promised job and looks at each. `interruptions` are the reasons, beside an end of its own,
- * that a job may have ended for.
- */
+/** Reasons that a job may have ended for beside an end of its own. */
+export type Interruptions = readonly TerminalReason[];
+
+/** Waits for the end of every promised job, each of which has its id, and looks at it. */
 export async function auditJobs(
   url: string,
   promises: readonly Promised[],
-  interruptions: readonly TerminalReason[] = ['server_restarted'],
+  interruptions: Interruptions = ['server_restarted'],
 ): Promise<Audit> {
   const client = crashClient(url);
-  const signing = (await client.capabilities()).signer !== null;
-  const statuses: Record<string, number> = {};
-  const problems: string[] = [];
-  let attested = 0;
-  const seen = new Set<string>();
-  for (const promised of promises) {
-    const job_id = promised.job_id as string;
-    if (seen.has(job_id)) problems.push(`${job_id} stands for two keys`);
-    seen.add(job_id);
-    const result = await client.waitForResult(job_id);
-    const detail = await client.detail(job_id);
-    const events = await Array.fromAsync(client.events(job_id));
-    statuses[detail.status] = (statuses[detail.status] ?? 0) + 1;
-    problems.push(
-      ...problemsOf(promised, { result, detail, events, interruptions }).map((problem) => `${job_id}: ${problem}`),
-    );
-    if (signing && (await isAttested(url, job_id))) attested++;
-    else if (signing) problems.push(`${job_id}: not attested`);
-  }
-  problems.push(...(await strangers(url, seen)));
-  return { jobs: promises.length, statuses, attested, problems };
+  const { public_key_pem } = await client.publicKey();
+  const context = { client, public_key_pem, interruptions };
+  const looked: Looked[] = [];
+  const waiting = promises.values();
+  const look = async () => {
+    for (const promised of waiting) looked.push(await lookAt(promised, context));
+  };
+  await Promise.all(Array.from({ length: auditsAtOnce }, look));
+  const ends: Record<string, number> = {};
+  for (const { end } of looked) ends[end] = (ends[end] ?? 0) + 1;
+  const problems = looked.flatMap((job) => job.problems.map((problem) => `${job.job_id}: ${problem}`));
+  return {
+    jobs: promises.length,
+    ends,
+    events: looked.reduce((sum, { events }) => sum + events, 0),
+    attested: looked.filter(({ isAttested }) => isAttested).length,
+    problems: [...problems, ...(await strangers(client, promises))],
+  };
 }
 
-interface Evidence {
-  readonly result: FoldedResult;
-  readonly detail: JobDetail;
-  readonly events: readonly JobEvent[];
-  readonly interruptions: readonly TerminalReason[];
+interface Context {
+  readonly client: ServiceClient;
+  readonly public_key_pem: string;
+  readonly interruptions: Interruptions;
 }
 
-function problemsOf(promised: Promised, { result, detail, events, interruptions }: Evidence): string[] {
+interface Looked {
+  readonly job_id: string;
+  readonly end: string;
+  readonly events: number;
+  readonly isAttested: boolean;
+  readonly problems: readonly string[];
+}
+
+async function lookAt(promised: Promised, context: Context): Promise<Looked> {
+  const { client } = context;
+  const job_id = promised.job_id as string;
+  const again = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
+  const result = await client.waitForResult(job_id);
+  const detail = await client.detail(job_id);
+  const events = await Array.fromAsync(client.events(job_id, { limit: 1000 }));
+  const unattested = await attestationProblem(job_id, context);
+  return {
+    job_id,
+    end: detail.terminal_reason ?? 'none',
+    events: events.length,
+    isAttested: unattested === null,
+    problems: [
+      ...(again.job_id === job_id ? [] : [`its key stands for ${again.job_id} too`]),
+      ...problemsOfHistory(detail, events),
+      ...problemsOfEnd(promised, { result, detail, interruptions: context.interruptions }),
+      ...(unattested === null ? [] : [unattested]),
+    ],
+  };
+}
+
+function problemsOfHistory({ receipt, status }: JobDetail, events: readonly JobEvent[]): string[] {
   const problems: string[] = [];
   const count = (kind: string) => events.filter((event) => event.kind === kind).length;
   if (count('finished') !== 1 || events.at(-1)?.kind !== 'finished') problems.push('finished is not once, at the end');
   if (count('started') > 1) problems.push('it was started twice');
-  const { receipt } = detail;
+  if (count('cancel_requested') > 1) problems.push('its end was asked for twice');
   if (receipt === undefined) return [...problems, 'it has no receipt'];
   const chain = verifyChain(events, { head: receipt.event_chain.head, count: receipt.event_chain.count });
   if (chain.kind !== 'intact') problems.push(`its chain is broken: ${JSON.stringify(chain)}`);
   const sealed = verifyReceipt(receipt);
   if (sealed.kind !== 'intact') problems.push(`its receipt does not verify: ${JSON.stringify(sealed)}`);
-  if (receipt.status !== detail.status) problems.push('receipt and status differ');
-  if (detail.terminal_reason === 'exited') {
+  if (receipt.status !== status) problems.push('receipt and status differ');
+  return problems;
+}
+
+interface End {
+  readonly result: FoldedResult;
+  readonly detail: JobDetail;
+  readonly interruptions: Interruptions;
+}
+
+function problemsOfEnd(promised: Promised, { result, detail, interruptions }: End): string[] {
+  const problems: string[] = [];
+  const { terminal_reason } = detail;
+  const mayEndFor = promised.cancellation === 'none' ? interruptions : [...interruptions, 'cancelled'];
+  if (promised.cancellation === 'promised' && !detail.cancellation_requested) {
+    problems.push('its cancellation was forgotten');
+  }
+  if (terminal_reason === 'exited') {
     if (result.stdout !== promised.stdout) problems.push(`it wrote ${JSON.stringify(result.stdout)}`);
     if (result.exit_code !== promised.exitCode) problems.push(`it exited ${result.exit_code}`);
-  } else if (detail.terminal_reason === null || !interruptions.includes(detail.terminal_reason)) {
-    problems.push(`it ended for ${detail.terminal_reason}`);
+  } else if (terminal_reason === null || !mayEndFor.includes(terminal_reason)) {
+    problems.push(`it ended for ${terminal_reason}`);
   } else if (!promised.stdout.startsWith(result.stdout)) {
     problems.push(`before it was interrupted it wrote ${JSON.stringify(result.stdout)}`);
   }
   return problems;
 }
 
-/** Signing follows the end by a moment: this waits for it, but not for ever. */
-async function isAttested(url: string, job_id: string): Promise<boolean> {
-  const client = crashClient(url);
+/** Signing follows the end by a moment: this waits for it, but not for ever. Null where the envelope verifies. */
+async function attestationProblem(job_id: string, { client, public_key_pem }: Context): Promise<string | null> {
   const deadline = performance.now() + ATTESTED_MILLISECONDS_MAX;
-  while (performance.now() < deadline) {
-    const { attestation } = await client.detail(job_id);
-    if (attestation.available) return true;
+  while (!(await client.detail(job_id)).attestation.available) {
+    if (performance.now() > deadline) return 'it is not attested';
     await client.list({ limit: 1 });
   }
-  return false;
+  const verified = await verifyEnvelope({
+    envelope: (await client.attestation(job_id)).bytes,
+    subject: (await client.resultArtifact(job_id)).bytes,
+    publicKeys: [public_key_pem],
+    expected: { tenant: CRASH_TENANT, subjectName: resultSubjectName(job_id), mediaType: RESULT_MEDIA_TYPE },
+  });
+  return verified.kind === 'verified' ? null : `its envelope is refused: ${verified.step}, ${verified.reason}`;
 }
 
-/** Jobs that nobody was promised. */
-async function strangers(url: string, known: ReadonlySet<string>): Promise<string[]> {
-  const unknown: string[] = [];
-  for await (const { job_id } of crashClient(url).listAll({ limit: 200 })) {
-    if (!known.has(job_id)) unknown.push(`${job_id}: nobody submitted it`);
+/** Jobs that stand for two promises, and jobs that nobody was promised. */
+async function strangers(client: ServiceClient, promises: readonly Promised[]): Promise<string[]> {
+  const known = new Set(promises.map(({ job_id }) => job_id));
+  const problems = known.size === promises.length ? [] : ['one job stands for two keys'];
+  for await (const { job_id } of client.listAll({ limit: 200 })) {
+    if (!known.has(job_id)) problems.push(`${job_id}: nobody submitted it`);
   }
-  return unknown;
+  return problems;
+}
+
+/** What the witness saw against how the jobs ended: a program ran once, or it was ended before it did anything. */
+export async function runProblems(
+  url: string,
+  promises: readonly Promised[],
+  runs: ReadonlyMap<number, number>,
+): Promise<string[]> {
+  const client = crashClient(url);
+  const problems: string[] = [];
+  const reasons = new Map<string, TerminalReason | null>();
+  for await (const { job_id, terminal_reason } of client.listAll({ limit: 200 })) reasons.set(job_id, terminal_reason);
+  for (const { number, job_id } of promises) {
+    const count = runs.get(number) ?? 0;
+    const reason = reasons.get(job_id ?? '');
+    if (count > 1) problems.push(`${job_id}: it ran ${count} times`);
+    if (count === 0 && reason === 'exited') problems.push(`${job_id}: it never ran`);
+  }
+  return problems;
 }

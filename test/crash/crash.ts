@@ -1,10 +1,12 @@
 /**
- * `npm run crash -- --kills 200`: kills the service at random moments under load and audits what it promised, then breaks
- * every write of one job, one after another, in each of the ways of `fault-sweep.ts`. `--no-sweep` leaves that out.
+ * `npm run crash -- --kills 200 --seed 7`: kills the service at random moments under load and audits what it promised,
+ * then breaks every step of a job, one after another, in each of the ways of `fault-points.ts`. `--no-sweep` leaves that
+ * out, and `--kills 0` everything else.
  */
 import { parseArgs } from 'node:util';
-import { breakAt, countCalls, FAULTS, type Fault } from './fault-sweep.ts';
-import { randomKills } from './random-kills.ts';
+import { everyFaultPoint } from './fault-points.ts';
+import { breakAt } from './fault-sweep.ts';
+import { type RandomKills, randomKills } from './random-kills.ts';
 
 const { values } = parseArgs({
   allowNegative: true,
@@ -14,32 +16,76 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
   },
 });
-const kills = Number(values.kills);
-const seed = Number(values.seed);
-process.stdout.write(`killing the service ${kills} times, with seed ${seed}\n`);
-const onKill = (count: number) => {
-  if (count % 20 === 0 || count === kills) process.stdout.write(`  ${count} kills\n`);
-};
-const run = await randomKills({ kills, seed, clients: 4, jobsEach: 3, millisecondsMax: 900, onKill });
-const outcomes = Object.entries(run.statuses).map(([status, count]) => `${count} ${status}`);
-process.stdout.write(
-  `${run.jobs} jobs promised, ${run.lostAnswers} answers lost on the way; ${outcomes.join(', ')}; ${run.attested} attested\n`,
-);
-const failures = [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
-if (values.sweep) failures.push(...(await sweep()));
-for (const failure of failures) process.stdout.write(`PROBLEM ${failure}\n`);
-const verdict = failures.length === 0 ? 'every promise was kept' : `${failures.length} promises were broken`;
-process.stdout.write(`${verdict}\n`);
-process.exitCode = failures.length === 0 ? 0 : 1;
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function table(rows: Readonly<Record<string, number | string>>): void {
+  const width = Math.max(...Object.keys(rows).map((name) => name.length));
+  for (const [name, value] of Object.entries(rows)) say(`  ${name.padEnd(width)}  ${String(value).padStart(8)}`);
+}
+
+function rowsOf(run: RandomKills): Readonly<Record<string, number>> {
+  const ends = Object.entries(run.ends).toSorted(([, one], [, other]) => other - one);
+  return {
+    kills: run.kills,
+    'of them while it started': run.killsWhileStarting,
+    'jobs promised': run.jobs,
+    'answers lost on the way': run.lostAnswers,
+    'cancellations promised': run.cancellations,
+    ...Object.fromEntries(ends.map(([end, count]) => [`ended: ${end}`, count])),
+    'programs that began, by the witness': run.ran,
+    'events in chains that verify': run.events,
+    'envelopes that verify': run.attested,
+    'promises broken': run.problems.length,
+    'left on the host': run.leftovers.length,
+  };
+}
+
+async function kill(kills: number, seed: number): Promise<string[]> {
+  if (kills === 0) return [];
+  const begun = performance.now();
+  const onKill = (count: number) => {
+    if (count % 20 === 0 || count === kills) say(`  ${count} kills after ${secondsSince(begun)} s`);
+  };
+  say(`killing the service ${kills} times, with seed ${seed}`);
+  const run = await randomKills({ kills, seed, clients: 4, jobsEach: 3, millisecondsMax: 900, onKill });
+  table(rowsOf(run));
+  say(
+    `${kills} kills, ${run.jobs} jobs, ${run.attested} attested, ${run.problems.length} promises broken, ` +
+      `${run.leftovers.length} left behind, seed ${seed}, ${secondsSince(begun)} s`,
+  );
+  return [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
+}
+
+/** Faults that are tried at the same time, each on a service of its own. */
+const sweepsAtOnce = 2;
 
 async function sweep(): Promise<string[]> {
-  const problems: string[] = [];
-  for (const fault of Object.keys(FAULTS) as Fault[]) {
-    const { inAll } = await countCalls(FAULTS[fault].call);
-    process.stdout.write(`${fault}, at each of ${inAll} calls\n`);
-    for (let n = 1; n <= inAll; n++) {
-      problems.push(...(await breakAt(fault, n)).map((problem) => `${fault} at call ${n}: ${problem}`));
+  const begun = performance.now();
+  const points = everyFaultPoint();
+  const failures: string[] = [];
+  say(`breaking the service at each of ${points.length} points`);
+  const waiting = points.values();
+  const breakOne = async () => {
+    for (const point of waiting) {
+      const problems = await breakAt(point);
+      say(`  ${problems.length === 0 ? 'kept  ' : 'BROKEN'}  ${point.step.padEnd(9)}  ${point.fault}`);
+      failures.push(...problems.map((problem) => `${point.step}, ${point.fault}: ${problem}`));
     }
-  }
-  return problems;
+  };
+  await Promise.all(Array.from({ length: sweepsAtOnce }, breakOne));
+  say(`${points.length} points, ${failures.length} promises broken, ${secondsSince(begun)} s`);
+  return failures;
 }
+
+function secondsSince(begun: number): number {
+  return Math.round((performance.now() - begun) / 1000);
+}
+
+const failures = await kill(Number(values.kills), Number(values.seed));
+if (values.sweep) failures.push(...(await sweep()));
+for (const failure of failures) say(`PROBLEM ${failure}`);
+say(failures.length === 0 ? 'every promise was kept' : `${failures.length} promises were broken`);
+process.exitCode = failures.length === 0 ? 0 : 1;

@@ -1,110 +1,139 @@
 /**
- * Breaks the service at one exact write after another: the kernel's answer to the n-th call of its ledger is replaced by
- * an error, or by the end of the process (strace(1), `inject`). Between the first write of a submission and the last of
- * its attestation no step is left out, and none needed a hook in the service.
+ * Breaks the service at one named step after another, starts it again whole, and audits what it promised. Nothing here
+ * depends on time: a fault is where the step is, and a step that was not reached is a problem like any other.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceFailure, TransportFailure } from '@svc/client';
 import { leftoversOf } from '../rig/leftovers.ts';
-import { auditJobs } from './audit.ts';
+import { auditJobs, runProblems } from './audit.ts';
+import { FAULT_VARIABLES, type FaultPoint, isKill } from './fault-points.ts';
 import { ServiceProcess } from './service-process.ts';
+import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
-/** What happens at the n-th call. An error goes on happening at every later call; the end of the process does not. */
-export const FAULTS = {
-  'killed before it syncs': { call: 'fsync', inject: (n: number) => `fsync:signal=KILL:when=${n}` },
-  'killed before it writes': { call: 'pwrite64', inject: (n: number) => `pwrite64:signal=KILL:when=${n}` },
-  'told that syncing failed': { call: 'fsync', inject: (n: number) => `fsync:error=EIO:when=${n}+` },
-  'told that the disk is full': { call: 'pwrite64', inject: (n: number) => `pwrite64:error=ENOSPC:when=${n}+` },
-} as const;
-export type Fault = keyof typeof FAULTS;
+const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
+/** Says that a service that must die does not, and not that the machine is busy. */
+const DEATH_MILLISECONDS_MAX = 120_000;
+/** Says that a step does not come, likewise. */
+const REACHED_MILLISECONDS_MAX = 120_000;
+/** What an operator is told, in one line, by a service that cannot start. */
+const ONE_LINE = /^svc: [^\n]+$/;
 
-/** How many such calls one thread of the service makes before it listens, and in all, for one job from end to end. */
-export interface CallCount {
-  readonly beforeListening: number;
-  readonly inAll: number;
-}
-
-/** Counts the calls of an undisturbed run. */
-export async function countCalls(call: 'fsync' | 'pwrite64'): Promise<CallCount> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
-  const log = join(dataDir, 'trace');
-  try {
-    await using service = await ServiceProcess.start({ dataDir, wrapper: strace(call, log) });
-    const beforeListening = callsOfBusiestThread(log, call);
-    const workload = new Workload(() => 0.5);
-    await workload.run(service.url, { clients: 1, jobsEach: 1 });
-    await auditJobs(service.url, workload.promises);
-    const inAll = callsOfBusiestThread(log, call);
-    await service.stop();
-    return { beforeListening, inAll };
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-/** Runs one job against a service with a fault at its n-th call, starts it again without, and names every broken promise. */
-export async function breakAt(fault: Fault, n: number): Promise<readonly string[]> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
-  try {
-    const workload = new Workload(() => 0.5);
-    await liveThrough(fault, { n, dataDir, workload });
-    await using service = await ServiceProcess.start({ dataDir });
-    await workload.settle(service.url);
-    const { problems } = await auditJobs(service.url, workload.promises, ['server_restarted', 'internal_error']);
-    const code = await service.stop();
-    const left = leftoversOf(dataDir).map((name) => `left behind: ${name}`);
-    return [...problems, ...left, ...(code === 0 ? [] : [`the service stopped with exit code ${code}`])];
-  } finally {
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-interface Life {
-  readonly n: number;
+/** What one life with a fault shares with the lives before and after it. */
+interface Ordeal {
   readonly dataDir: string;
+  readonly wrapper: readonly string[];
   readonly workload: Workload;
+  readonly reached: string;
 }
 
-/** One life of the service with its fault: it refuses, ends or goes on, but it does not hang. */
-async function liveThrough(fault: Fault, { n, dataDir, workload }: Life): Promise<void> {
-  const { call, inject } = FAULTS[fault];
-  const wrapper = strace(call, '/dev/null', inject(n));
-  let service: ServiceProcess;
+/** Runs one job against a service that breaks at this point, starts it again whole, and names every broken promise. */
+export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
+  const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
+  await using witness = new Witness();
+  const workload = new Workload(() => 0.5);
+  const ordeal = { dataDir, wrapper: witness.wrapper, workload, reached: join(aside, 'reached') };
   try {
-    service = await ServiceProcess.start({ dataDir, wrapper });
-  } catch {
-    return; // It did not get as far as listening, and said so.
+    const told = await liveThrough(point, ordeal);
+    const kept = await liveOn(ordeal, witness);
+    return [...(wasReached(ordeal.reached) ? [] : ['the step was never reached']), ...told, ...kept];
+  } finally {
+    for (const directory of [dataDir, aside]) rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** One life of the service with its fault: it refuses, ends or goes on, but it does not hang and does not lie. */
+async function liveThrough(point: FaultPoint, ordeal: Ordeal): Promise<string[]> {
+  if (point.step === 'recover') await leaveRunning(ordeal);
+  await using service = new ServiceProcess({ ...ordeal, environment: armedWith(point, ordeal.reached) });
+  const url = await service.listening.catch(() => null);
+  if (url === null) {
+    const { signal } = await service.exited;
+    return isKill(point) || signal !== null ? endProblems(point, signal) : refusalProblems(service.said);
+  }
+  await submitOne(url, ordeal.workload);
+  if (!isKill(point)) {
+    await reachedAt(ordeal.reached);
+    return await stillAnswers(url);
+  }
+  const end = await Promise.race([service.exited, delay(DEATH_MILLISECONDS_MAX, null, { ref: false })]);
+  return endProblems(point, end?.signal ?? null);
+}
+
+function wasReached(file: string): boolean {
+  return existsSync(file) && readFileSync(file, 'utf8') !== '';
+}
+
+/** Some steps come after the job has its end. */
+async function reachedAt(file: string): Promise<void> {
+  const deadline = performance.now() + REACHED_MILLISECONDS_MAX;
+  while (!wasReached(file) && performance.now() < deadline) await delay(10);
+}
+
+/** Leaves a job `running`, as a service that was killed does. */
+async function leaveRunning({ dataDir, wrapper, workload, reached }: Ordeal): Promise<void> {
+  const environment = armedWith({ step: 'release', fault: 'killed after' }, `${reached}-before`);
+  await using service = await ServiceProcess.start({ dataDir, wrapper, environment });
+  await submitOne(service.url, workload);
+  await service.exited;
+}
+
+/** The life after: everything is there, everything ends, and nothing is left. */
+async function liveOn({ dataDir, wrapper, workload }: Ordeal, witness: Witness): Promise<string[]> {
+  await using service = await ServiceProcess.start({ dataDir, wrapper, environment: { SERVICE_STORE_CHECK: 'full' } });
+  await workload.settle(service.url);
+  const { problems } = await auditJobs(service.url, workload.promises, ['server_restarted', 'internal_error']);
+  const unproven = await runProblems(service.url, workload.promises, await witness.runs());
+  const code = await service.stop();
+  const left = leftoversOf(dataDir).map((name) => `left behind: ${name}`);
+  return [...problems, ...unproven, ...left, ...(code === 0 ? [] : [`it stopped with exit code ${code}`])];
+}
+
+async function submitOne(url: string, workload: Workload): Promise<void> {
+  await ignoringFailure(() => workload.run(url, { clients: 1, jobsEach: 1 }));
+}
+
+/** A service whose ledger fails answers reads, and refuses what it cannot keep with a failure of the contract. */
+async function stillAnswers(url: string): Promise<string[]> {
+  const client = crashClient(url);
+  const problems: string[] = [];
+  await ignoringFailure(async () => {
+    for await (const { job_id } of client.listAll()) await client.result(job_id, { waitSeconds: 2 });
+  });
+  const health = await fetch(`${url}/healthz`);
+  if (health.status !== 200) problems.push(`/healthz answered ${health.status}`);
+  return problems;
+}
+
+async function ignoringFailure(work: () => Promise<unknown>): Promise<void> {
   try {
-    await workload.run(service.url, { clients: 1, jobsEach: 1 });
-    await waitForEnd(service.url, workload);
+    await work();
   } catch (error) {
     if (!(error instanceof ServiceFailure || error instanceof TransportFailure)) throw error;
   }
-  await service.kill();
 }
 
-async function waitForEnd(url: string, workload: Workload): Promise<void> {
-  const client = crashClient(url);
-  for (const { job_id } of workload.promises) {
-    if (job_id !== null) await client.result(job_id, { waitSeconds: 3 });
-  }
+function endProblems(point: FaultPoint, signal: NodeJS.Signals | null): string[] {
+  return !isKill(point) || signal === 'SIGKILL' ? [] : [`it was to be killed, and ended with ${signal}`];
 }
 
-/** `-D` leaves the service the child of whoever started it, so that a signal reaches it and not its tracer. */
-function strace(call: string, log: string, inject?: string): readonly string[] {
-  const injection = inject === undefined ? [] : ['-e', `inject=${inject}`];
-  return ['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o', log, '-e', `trace=${call}`, ...injection];
+/** Beside its log, which is JSON, a service that does not start says why in one line. */
+function refusalProblems(said: string): string[] {
+  const lines = said.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+  return lines.length === 1 && ONE_LINE.test(lines[0] ?? '')
+    ? []
+    : [`it did not say in one line why it ended: ${said}`];
 }
 
-/** strace counts calls thread by thread, and one thread of the service writes the ledger. */
-function callsOfBusiestThread(log: string, call: string): number {
-  const counts = new Map<string, number>();
-  for (const [, thread] of readFileSync(log, 'utf8').matchAll(new RegExp(`^(\\d+) +${call}\\(`, 'gm'))) {
-    counts.set(thread as string, (counts.get(thread as string) ?? 0) + 1);
-  }
-  return Math.max(0, ...counts.values());
+function armedWith({ step, fault }: FaultPoint, reached: string): Record<string, string> {
+  return {
+    NODE_OPTIONS: `--import ${PRELOAD}`,
+    [FAULT_VARIABLES.step]: step,
+    [FAULT_VARIABLES.fault]: fault,
+    [FAULT_VARIABLES.reached]: reached,
+  };
 }

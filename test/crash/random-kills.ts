@@ -1,22 +1,20 @@
 /**
- * Kills the service at random moments under load, starts it again each time, and then audits every promise it made. The
- * moments come from a seed, so that a run can be repeated.
+ * Kills the service at random moments, while it starts and recovers and under load, starts it again each time, and then
+ * audits every promise it made. The moments come from a seed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leftoversOf } from '../rig/leftovers.ts';
-import { type Audit, auditJobs } from './audit.ts';
+import { type Audit, auditJobs, runProblems } from './audit.ts';
 import { ServiceProcess } from './service-process.ts';
-import { seeded, Workload } from './workload.ts';
+import { Witness } from './witness.ts';
+import { type Load, seeded, Workload } from './workload.ts';
 
-export interface RandomKillsOptions {
+export interface RandomKillsOptions extends Load {
   readonly kills: number;
   readonly seed: number;
-  readonly clients: number;
-  /** Jobs that each client submits in one life of the service. */
-  readonly jobsEach: number;
   /** The longest that a service may work before it is killed. */
   readonly millisecondsMax: number;
   /** Told after each kill. */
@@ -25,33 +23,80 @@ export interface RandomKillsOptions {
 
 export interface RandomKills extends Audit {
   readonly kills: number;
+  /** How many of them came before the service listened. */
+  readonly killsWhileStarting: number;
   /** Answers that were lost with the service that owed them. */
   readonly lostAnswers: number;
+  readonly cancellations: number;
+  /** Programs that the witness saw begin. */
+  readonly ran: number;
   /** What was left on the host when the last service had stopped. */
   readonly leftovers: readonly string[];
 }
 
+/** The share of kills that come while the service starts, and recovers what the kill before left. */
+const whileStartingShare = 0.2;
+
 export async function randomKills(options: RandomKillsOptions): Promise<RandomKills> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-crash-'));
+  await using witness = new Witness();
   const random = seeded(options.seed);
   const workload = new Workload(random);
+  const surroundings = { dataDir, wrapper: witness.wrapper };
+  let killsWhileStarting = 0;
+  let startMilliseconds = 0;
   try {
     for (let count = 1; count <= options.kills; count++) {
-      await using service = await ServiceProcess.start({ dataDir });
-      const load = workload.run(service.url, options);
-      await delay(random() * options.millisecondsMax);
-      await service.kill();
-      await load;
+      await using service = new ServiceProcess(surroundings);
+      const spawned = performance.now();
+      const isToKillStart = count > 1 && random() < whileStartingShare;
+      if (isToKillStart) {
+        killsWhileStarting++;
+        await Promise.race([service.listening, delay(random() * startMilliseconds)]);
+        await service.kill();
+      } else {
+        const url = await service.listening;
+        startMilliseconds = performance.now() - spawned;
+        const load = workload.run(url, options);
+        await delay(random() * options.millisecondsMax);
+        await service.kill();
+        await load;
+      }
       options.onKill?.(count);
     }
     const lostAnswers = workload.promises.filter(({ job_id }) => job_id === null).length;
-    await using service = await ServiceProcess.start({ dataDir });
-    await workload.settle(service.url);
-    const audit = await auditJobs(service.url, workload.promises);
-    const code = await service.stop();
-    const problems = code === 0 ? audit.problems : [...audit.problems, `the service stopped with exit code ${code}`];
-    return { ...audit, problems, kills: options.kills, lostAnswers, leftovers: leftoversOf(dataDir) };
+    const { audit, runs, stopProblems } = await settled(surroundings, workload, witness);
+    return {
+      ...audit,
+      problems: [...audit.problems, ...stopProblems],
+      kills: options.kills,
+      killsWhileStarting,
+      lostAnswers,
+      cancellations: workload.promises.filter(({ cancellation }) => cancellation === 'promised').length,
+      ran: runs.size,
+      leftovers: leftoversOf(dataDir),
+    };
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+interface Surroundings {
+  readonly dataDir: string;
+  readonly wrapper: readonly string[];
+}
+
+/** The last life, which is not killed: everything that was promised comes to its end in it, and is looked at. */
+async function settled({ dataDir, wrapper }: Surroundings, workload: Workload, witness: Witness) {
+  await using service = await ServiceProcess.start({
+    dataDir,
+    wrapper,
+    environment: { SERVICE_STORE_CHECK: 'full' },
+  });
+  await workload.settle(service.url);
+  const audit = await auditJobs(service.url, workload.promises);
+  const runs = await witness.runs();
+  const unproven = await runProblems(service.url, workload.promises, runs);
+  const code = await service.stop();
+  return { audit, runs, stopProblems: code === 0 ? unproven : [...unproven, `it stopped with exit code ${code}`] };
 }

@@ -8,41 +8,77 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const SVC = fileURLToPath(new URL('../../packages/cli/bin/svc.mjs', import.meta.url));
-const READY_MILLISECONDS_MAX = 30_000;
+/** Says that a start hangs, and not that the machine is busy. */
+const READY_MILLISECONDS_MAX = 240_000;
 
 export interface ServiceProcessOptions {
   readonly dataDir: string;
-  /** Put before the service's own command: a tracer that injects faults, say. */
+  /** Put before the service's own command: what changes its surroundings, and then becomes it. */
   readonly wrapper?: readonly string[];
-  /** Settings beside those every crash test has. */
-  readonly settings?: Readonly<Record<string, string>>;
+  /** The environment beside what every crash test has, settings first of all. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** A service that printed where it listens. Disposing it kills it, if it still lives. */
-export class ServiceProcess implements AsyncDisposable {
-  readonly url: string;
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<{ code: number | null; signal: string | null }>;
+/** How a process ended: its exit code, or the signal that ended it. */
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
 
-  private constructor(url: string, child: ChildProcess, exited: ServiceProcess['exited']) {
-    this.url = url;
-    this.#child = child;
-    this.#exited = exited;
+/** A process that is the service, or soon will be. Disposing it kills it, if it still lives. */
+export class ServiceProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<ProcessEnd>;
+  readonly #listening: Promise<string>;
+  #said = '';
+  #url: string | null = null;
+
+  /** Starts the process and does not wait for anything. */
+  constructor(options: ServiceProcessOptions) {
+    const command = [...(options.wrapper ?? []), process.execPath, SVC, 'serve'];
+    this.#child = spawn(command[0] as string, command.slice(1), {
+      env: { PATH: process.env['PATH'], ...environmentOf(options) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#exited = once(this.#child, 'exit').then(([code, signal]) => ({ code, signal }) as ProcessEnd);
+    this.#listening = this.#waitForAddress();
+    this.#listening.catch(() => {}); // Told to whoever waits for it.
   }
 
   /** Starts the service and waits until it listens. Rejects with what it printed where it ends before. */
   static async start(options: ServiceProcessOptions): Promise<ServiceProcess> {
-    const command = [...(options.wrapper ?? []), process.execPath, SVC, 'serve'];
-    const child = spawn(command[0] as string, command.slice(1), {
-      env: { PATH: process.env['PATH'], ...settingsOf(options) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }) as { code: number; signal: string });
-    return new ServiceProcess(await listening(child), child, exited);
+    const service = new ServiceProcess(options);
+    try {
+      await service.listening;
+      return service;
+    } catch (error) {
+      await service.kill();
+      throw error;
+    }
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** Resolves once it listens; rejects where it ends before. */
+  get listening(): Promise<string> {
+    return this.#listening;
+  }
+
+  /** Where it listens. */
+  get url(): string {
+    if (this.#url === null) throw new Error('the service does not listen yet');
+    return this.#url;
+  }
+
+  /** The end of what it printed, on either stream. */
+  get said(): string {
+    return this.#said;
   }
 
   /** How the process ended, once it has. */
-  get exited(): Promise<{ code: number | null; signal: string | null }> {
+  get exited(): Promise<ProcessEnd> {
     return this.#exited;
   }
 
@@ -61,39 +97,41 @@ export class ServiceProcess implements AsyncDisposable {
     this.#child.kill('SIGTERM');
     return (await this.#exited).code;
   }
+
+  async #waitForAddress(): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const note = (line: string) => {
+      this.#said = `${this.#said}${line}\n`.slice(-8000);
+      const url = /^listening on (http:\S+)/.exec(line)?.[1];
+      if (url !== undefined) resolve(url);
+    };
+    const { stdout, stderr } = this.#child;
+    for (const input of [stdout, stderr]) if (input !== null) createInterface({ input }).on('line', note);
+    this.#child.once('error', reject);
+    this.#child.once('close', () => reject(new Error(`the service ended before it listened:\n${this.#said}`)));
+    const hangs = () => reject(new Error(`the service does not listen:\n${this.#said}`));
+    const deadline = setTimeout(hangs, READY_MILLISECONDS_MAX);
+    this.#url = await promise.finally(() => clearTimeout(deadline));
+    return this.#url;
+  }
 }
 
-function settingsOf({ dataDir, settings }: ServiceProcessOptions): Record<string, string> {
+function environmentOf({ dataDir, environment }: ServiceProcessOptions): Record<string, string> {
   return {
     SERVICE_DATA_DIR: dataDir,
     SERVICE_HOST: '127.0.0.1',
     SERVICE_PORT: '0',
     SERVICE_PROVIDER: 'namespace',
-    SERVICE_LEGACY_KEYS: 'crash=key-of-crash',
+    SERVICE_LEGACY_KEYS: `${CRASH_TENANT}=${CRASH_KEY}`,
     SERVICE_RATE_PER_SECOND: '100000',
     SERVICE_RATE_BURST: '100000',
     SERVICE_QUEUE_MAX: '100000',
     SERVICE_TENANT_QUEUE_MAX: '100000',
     SERVICE_FREE_SPACE_RESERVE_MB: '0',
-    ...settings,
+    ...environment,
   };
 }
 
-async function listening(child: ChildProcess): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let said = '';
-  const note = (line: string) => {
-    said = `${said}${line}\n`.slice(-4000);
-  };
-  const output = createInterface({ input: child.stdout as NonNullable<typeof child.stdout> });
-  output.on('line', (line) => {
-    note(line);
-    const url = /listening on (http:\S+)/.exec(line)?.[1];
-    if (url !== undefined) resolve(url);
-  });
-  createInterface({ input: child.stderr as NonNullable<typeof child.stderr> }).on('line', note);
-  child.once('error', reject);
-  child.once('close', () => reject(new Error(`the service ended before it listened:\n${said}`)));
-  const deadline = setTimeout(() => reject(new Error(`the service does not listen:\n${said}`)), READY_MILLISECONDS_MAX);
-  return await promise.finally(() => clearTimeout(deadline));
-}
+/** Who submits in every crash test, and the key that says so. */
+export const CRASH_TENANT = 'crash';
+export const CRASH_KEY = 'key-of-crash';

@@ -1,29 +1,43 @@
 /**
  * Clients that keep submitting while the service is being killed, and remember every promise it made: a job that was
- * acknowledged, and a key whose answer was lost.
+ * acknowledged, a cancellation that was, and a key whose answer was lost.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure } from '@svc/client';
 import type { JobSubmission } from '@svc/protocol';
+import { CRASH_KEY } from './service-process.ts';
+import { WITNESS_PIPE } from './witness.ts';
 
 /** What was promised of one job, and what it must have written if it ran to its end. */
 export interface Promised {
+  /** What its program tells the witness. */
+  readonly number: number;
   readonly idempotencyKey: string;
   readonly submission: JobSubmission;
   readonly stdout: string;
   readonly exitCode: number;
   /** Null where the answer was lost: the job may or may not exist, but not twice. */
   job_id: string | null;
+  /** Whether the job's end was asked for, and whether the service answered that it will come. */
+  cancellation: 'none' | 'asked' | 'promised';
+}
+
+/** How much is asked of one life of the service. */
+export interface Load {
+  readonly clients: number;
+  readonly jobsEach: number;
 }
 
 /** A client that never tries again by itself, so that what is lost is seen to be lost. */
 export function crashClient(url: string): ServiceClient {
   return createServiceClient({
     baseUrl: url,
-    apiKey: 'key-of-crash',
+    apiKey: CRASH_KEY,
     retry: { attemptsMax: 1 },
-    timeoutMilliseconds: 20_000,
+    timeoutMilliseconds: 60_000,
   });
 }
+
+const cancelledShare = 0.1;
 
 export class Workload {
   readonly promises: Promised[] = [];
@@ -35,10 +49,7 @@ export class Workload {
   }
 
   /** Submits from several clients at once, a few jobs each, and stops early when the service is gone. */
-  async run(
-    url: string,
-    { clients, jobsEach }: { readonly clients: number; readonly jobsEach: number },
-  ): Promise<void> {
+  async run(url: string, { clients, jobsEach }: Load): Promise<void> {
     const client = crashClient(url);
     await Promise.all(Array.from({ length: clients }, () => this.#submitUntilGone(client, jobsEach)));
   }
@@ -55,10 +66,12 @@ export class Workload {
   async #submitUntilGone(client: ServiceClient, jobs: number): Promise<void> {
     for (let count = 0; count < jobs; count++) {
       const promised = this.#next();
+      const isToEnd = this.#random() < cancelledShare;
       this.promises.push(promised);
       try {
         const { job_id } = await client.submit(promised.submission, { idempotencyKey: promised.idempotencyKey });
         promised.job_id = job_id;
+        if (isToEnd) await cancel(client, promised);
       } catch (error) {
         if (error instanceof ServiceFailure && error.code !== 'shutting_down') throw error;
         return;
@@ -68,14 +81,21 @@ export class Workload {
 
   #next(): Promised {
     const number = this.#made++;
-    const idempotencyKey = `crash-${number}`;
     const lines = 1 + Math.floor(this.#random() * 40);
     const pause = this.#random() < 0.3 ? (this.#random() * 0.2).toFixed(3) : '0';
     const exitCode = this.#random() < 0.2 ? 3 : 0;
-    const code = `echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
+    const code = `echo ${number} > ${WITNESS_PIPE}; echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
     const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;
-    return { idempotencyKey, submission: { language: 'bash', code }, stdout, exitCode, job_id: null };
+    const submission: JobSubmission = { language: 'bash', code };
+    const idempotencyKey = `crash-${number}`;
+    return { number, idempotencyKey, submission, stdout, exitCode, job_id: null, cancellation: 'none' };
   }
+}
+
+async function cancel(client: ServiceClient, promised: Promised): Promise<void> {
+  promised.cancellation = 'asked';
+  const { already_terminal } = await client.cancel(promised.job_id as string);
+  promised.cancellation = already_terminal ? 'none' : 'promised';
 }
 
 /** Repeatable numbers in [0, 1) from a seed (mulberry32). */

@@ -64,6 +64,16 @@ const closeMillisecondsMax = 1000;
  * @throws StartError in one clear line; nothing is then left running.
  */
 export async function startService(config: Config): Promise<RunningService> {
+  try {
+    return await buildService(config);
+  } catch (error) {
+    // Whichever part asked the ledger: why it refused is for the operator, and where it was asked is not.
+    if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function buildService(config: Config): Promise<RunningService> {
   await using parts = new AsyncDisposableStack();
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
@@ -130,12 +140,7 @@ async function closeDoor(app: Door): Promise<void> {
 async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
   const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
   await openDataDirectory(dataDir);
-  try {
-    return await openStore({ dataDir, databaseUrl, check, onTrouble });
-  } catch (error) {
-    if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
+  return await openStore({ dataDir, databaseUrl, check, onTrouble });
 }
 
 /** Null where jobs are kept for ever. */

@@ -1,0 +1,48 @@
+/**
+ * The named steps of a job at which a crash test breaks the service, and the ways in which it does. No step between the
+ * submission and its attestation is left out, and none needed a hook in the service: `fault-preload.ts` puts them there.
+ */
+
+/** What the ledger commits, in the order of a job's life. `recover` is the end that a next start gives to a job that ran. */
+export const LEDGER_STEPS = ['open', 'admit', 'start', 'append', 'finish', 'attest', 'recover'] as const;
+export type LedgerStep = (typeof LEDGER_STEPS)[number];
+
+/** What the service does between those commits. */
+export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
+export type OtherStep = (typeof OTHER_STEPS)[number];
+
+/** The kernel's answers to the thread that writes the ledger, from the step on, as `inject` of strace(1) has them. */
+export const KERNEL_FAULTS = {
+  'killed before it writes': 'pwrite64:signal=KILL:when=1',
+  'killed between two writes': 'pwrite64:signal=KILL:when=2',
+  'killed before it syncs': 'fsync:signal=KILL:when=1',
+  'told that syncing failed': 'fsync:error=EIO:when=1+',
+  'told that writing failed': 'pwrite64:error=EIO:when=1+',
+  'told that the disk is full': 'pwrite64:error=ENOSPC:when=1+',
+} as const;
+export type KernelFault = keyof typeof KERNEL_FAULTS;
+
+export const OTHER_FAULTS = ['killed before', 'killed after'] as const;
+export type OtherFault = (typeof OTHER_FAULTS)[number];
+
+export interface FaultPoint {
+  readonly step: LedgerStep | OtherStep;
+  readonly fault: KernelFault | OtherFault;
+}
+
+/** Whether the process ends at the point by itself, or goes on with what it was told. */
+export function isKill({ fault }: FaultPoint): boolean {
+  return fault.startsWith('killed');
+}
+
+/** Every point: each step of the ledger in each way, and a kill before and after each other step. */
+export function everyFaultPoint(): FaultPoint[] {
+  const kernel = Object.keys(KERNEL_FAULTS) as KernelFault[];
+  return [
+    ...LEDGER_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
+    ...OTHER_STEPS.flatMap((step) => OTHER_FAULTS.map((fault) => ({ step, fault }))),
+  ];
+}
+
+/** The environment that arms a service with one fault. */
+export const FAULT_VARIABLES = { step: 'CRASH_STEP', fault: 'CRASH_FAULT', reached: 'CRASH_REACHED' } as const;

@@ -1,0 +1,170 @@
+/**
+ * Loaded into a service before its own code (`--import`): waits for one named step and breaks it. The steps are found
+ * where the service's parts meet, so that the service itself knows nothing of this. From a step of the ledger on, the
+ * kernel's answers to that thread are replaced by strace(1), which is attached to it there and then.
+ */
+import { spawn } from 'node:child_process';
+import { fdatasyncSync, openSync, readlinkSync, writeSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { basename } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import threads, { type WorkerOptions } from 'node:worker_threads';
+import { Signer } from '../../packages/server/src/job/sign/signer.ts';
+import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
+import { OciCells } from '../../packages/server/src/sandbox/oci/oci-cells.ts';
+import { GroupCommit } from '../../packages/server/src/store/sqlite/group-commit.ts';
+import type { Call } from '../../packages/server/src/store/sqlite/messages.ts';
+import { SqliteStore } from '../../packages/server/src/store/sqlite/sqlite-store.ts';
+import { FAULT_VARIABLES, KERNEL_FAULTS, type KernelFault, type OtherStep } from './fault-points.ts';
+
+const armed = {
+  step: process.env[FAULT_VARIABLES.step],
+  fault: process.env[FAULT_VARIABLES.fault],
+  /** Tells the test that the step was reached. */
+  reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
+};
+/** The step that each command of the ledger is. A process that recovers ends jobs of an earlier one. */
+const STEP_OF_COMMAND: Readonly<Record<string, string>> = {
+  admit: 'admit',
+  start: 'start',
+  append: 'append',
+  finish: armed.step === 'recover' ? 'recover' : 'finish',
+  storeAttestation: 'attest',
+};
+
+let isBroken = false;
+
+function die(): void {
+  writeSync(armed.reached, 'reached\n');
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** What comes before a step and what comes after it, where it is the one that is to break. */
+function before(step: string): void {
+  if (step !== armed.step || isBroken) return;
+  if (armed.fault === 'killed before') die();
+  if (Object.hasOwn(KERNEL_FAULTS, armed.fault ?? '')) breakKernel(KERNEL_FAULTS[armed.fault as KernelFault]);
+}
+
+function after(step: string): void {
+  if (step === armed.step && armed.fault === 'killed after') die();
+}
+
+/** From here on this thread gets the kernel's answers of the fault. Returns once that is so. */
+function breakKernel(injection: string): void {
+  isBroken = true;
+  const thread = basename(readlinkSync('/proc/thread-self'));
+  const words = ['-qq', '-o', '/dev/null', '-p', thread, '-e', 'trace=fsync,fdatasync,pwrite64'];
+  const injections = ['-e', 'inject=fdatasync:error=EXDEV', '-e', `inject=${injection}`];
+  spawn('strace', [...words, ...injections], { stdio: 'ignore', detached: true }).unref();
+  while (!isTraced()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  writeSync(armed.reached, 'reached\n');
+}
+
+/** The ledger never calls fdatasync, so that its answer tells whether the tracer is there. */
+function isTraced(): boolean {
+  try {
+    fdatasyncSync(armed.reached);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EXDEV';
+  }
+}
+
+type Method = (this: unknown, ...input: unknown[]) => unknown;
+
+/** Puts another method in the place of one, which it is given. */
+function replace(target: object, name: PropertyKey, by: (original: Method) => Method): void {
+  const methods = target as Record<PropertyKey, Method>;
+  const original = methods[name];
+  if (original === undefined) throw new Error(`the service has no ${String(name)} to break`);
+  methods[name] = by(original);
+}
+
+/** What the service proves at its start, before there is any job, goes the same way. */
+let hasJob = false;
+
+/** Breaks what a method does, from the first job that the service is asked to take. */
+function breakMethod(prototype: object, name: PropertyKey, step: OtherStep): void {
+  replace(prototype, name, (original) => {
+    return function (this: unknown, ...input) {
+      if (!hasJob) return original.apply(this, input);
+      before(step);
+      const done = original.apply(this, input);
+      if (done instanceof Promise) return done.finally(() => after(step));
+      after(step);
+      return done;
+    };
+  });
+}
+
+function breakServiceThread(): void {
+  replace(SqliteStore.prototype, 'admit', (admit) => {
+    return function (this: unknown, ...input) {
+      hasJob = true;
+      return admit.apply(this, input);
+    };
+  });
+  breakMethod(OciCells.prototype, 'prepare', 'prepare');
+  breakMethod(OciCell.prototype, 'handOver', 'hand over');
+  breakMethod(OciCell.prototype, 'release', 'release');
+  breakMethod(OciCell.prototype, 'collect', 'collect');
+  breakMethod(OciCell.prototype, Symbol.asyncDispose, 'clean up');
+  breakMethod(Signer.prototype, 'attest', 'sign');
+  const { Worker } = threads;
+  threads.Worker = class extends Worker {
+    constructor(module: string | URL, options: WorkerOptions = {}) {
+      super(module, { ...options, execArgv: ['--import', import.meta.url] });
+    }
+  };
+  syncBuiltinESMExports();
+}
+
+function breakLedgerThread(): void {
+  const committing: string[] = [];
+  replace(GroupCommit.prototype, 'take', (take) => {
+    return function (this: unknown, waiting) {
+      committing.length = 0;
+      noteShifts(waiting as Call[], committing);
+      return take.call(this, waiting);
+    };
+  });
+  replace(DatabaseSync.prototype, 'prepare', (prepare) => {
+    return function (this: unknown, text) {
+      const statement = prepare.call(this, text);
+      if (text === 'commit') breakCommit(statement as StatementSync, committing);
+      return statement;
+    };
+  });
+  replace(DatabaseSync.prototype, 'exec', (exec) => {
+    return function (this: unknown, text) {
+      const isOpening = String(text).includes('journal_mode');
+      if (isOpening) before('open');
+      exec.call(this, text);
+      if (isOpening) after('open');
+    };
+  });
+}
+
+/** Each call that is taken from the front is of the transaction that is open. */
+function noteShifts(waiting: Call[], committing: string[]): void {
+  waiting.shift = () => {
+    const call: Call | undefined = Array.prototype.shift.call(waiting);
+    if (call !== undefined) committing.push(STEP_OF_COMMAND[call.name] ?? call.name);
+    return call;
+  };
+}
+
+function breakCommit(commit: StatementSync, committing: readonly string[]): void {
+  replace(commit, 'run', (run) => {
+    return () => {
+      for (const step of committing) before(step);
+      const done = run.call(commit);
+      for (const step of committing) after(step);
+      return done;
+    };
+  });
+}
+
+if (threads.isMainThread) breakServiceThread();
+else breakLedgerThread();
