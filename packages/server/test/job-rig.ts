@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LIMIT_CEILINGS, SCOPES } from '@svc/protocol';
+import { type CancellationAnswer, type JobDetail, LIMIT_CEILINGS, SCOPES } from '@svc/protocol';
 import type { Caller } from '../src/caller.ts';
 import { createJobs, type JobsOptions } from '../src/job/create-jobs.ts';
 import { Dispatcher, type DispatcherOptions } from '../src/job/dispatch/dispatcher.ts';
@@ -94,6 +94,16 @@ export class JobRig implements AsyncDisposable {
     const row = await this.store.job(key);
     if (row === null) throw new Error('there is no such job');
     return row;
+  }
+
+  /** The detail of a job as its owner reads it. */
+  async detail(job_id: string, caller: Caller = acme): Promise<JobDetail> {
+    return JSON.parse(await this.jobs.detail(caller, job_id)) as JobDetail;
+  }
+
+  /** Cancels a job; answers what its owner reads. */
+  async cancel(job_id: string, caller: Caller = acme): Promise<CancellationAnswer> {
+    return JSON.parse(await this.jobs.cancel(caller, job_id)) as CancellationAnswer;
   }
 
   /** Kind and data of every stored event of a job. */

@@ -12,7 +12,11 @@ import { beforeDiscarding, hasUnreadBody } from './unread-body.ts';
  * the pump goes through the pump.
  */
 export function sendJson(reply: FastifyReply, status: number, value: unknown): FastifyReply {
-  const text = JSON.stringify(value);
+  return sendJsonText(reply, status, JSON.stringify(value));
+}
+
+/** Sends JSON that is text already, in the same way. */
+export function sendJsonText(reply: FastifyReply, status: number, text: string): FastifyReply {
   const answer = { status, mediaType: 'application/json' };
   if (text.length > responsePumpBytes / bytesPerUnitMax) return sendBytes(reply, Buffer.from(text), answer);
   // Without a serializer of its own Fastify adds a charset to the media type, which JSON does not have.

@@ -2,7 +2,7 @@
  * A door for tests of the door alone: a real listener on a free port over jobs that live in memory. What the service
  * promises as a whole is tested over the real jobs, elsewhere.
  */
-import type { FoldedResult, JobDetail, JobEvent, Scope, SubmissionAnswer } from '@svc/protocol';
+import type { FoldedResult, JobEvent, Scope, SubmissionAnswer } from '@svc/protocol';
 import { pino } from 'pino';
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import { createLegacyKeys } from '../access/legacy.ts';
@@ -188,11 +188,11 @@ function memoryJobs(submissions: Submission[]): Jobs {
     list: async () => ({ items: [], next_cursor: null }),
     detail: async (caller, job_id) => {
       owned(caller, job_id);
-      return { job_id, status: 'running' } as JobDetail;
+      return JSON.stringify({ job_id, status: 'running' });
     },
     cancel: async (caller, job_id) => {
       owned(caller, job_id);
-      return { job_id, status: 'running', already_terminal: false } as Awaited<ReturnType<Jobs['cancel']>>;
+      return JSON.stringify({ job_id, status: 'running', already_terminal: false });
     },
     result: async (caller, job_id) => {
       owned(caller, job_id);

@@ -1,5 +1,5 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
-import type { CancellationAnswer, JobDetail, JobList, ReplayPage } from '@svc/protocol';
+import type { JobList, ReplayPage } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import type { JobKey, Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -11,7 +11,6 @@ import type { History } from './history.ts';
 import type { Jobs, ListQuery } from './jobs.ts';
 import { jobNotFound } from './refusals.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
-import { detailOf } from './view/detail.ts';
 import { list } from './view/list.ts';
 import { result } from './view/result.ts';
 
@@ -28,9 +27,9 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
 /** The jobs of this process's store, run by its dispatcher. What the store refuses is a refusal here. */
 export function createJobs(options: JobsOptions): Jobs {
   const { history, shutdown } = options;
-  const cancelJob = async (key: JobKey, principal: string): Promise<CancellationAnswer> => {
+  const cancelJob = async (key: JobKey, principal: string): Promise<string> => {
     const { already_terminal } = await cancel({ ...key, principal }, options);
-    return { ...(await detail(key, options)), already_terminal };
+    return `${(await detail(key, options)).slice(0, -1)},"already_terminal":${already_terminal}}`;
   };
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
@@ -60,8 +59,8 @@ async function listed(tenant: string, query: ListQuery, { store, keys }: JobsOpt
   return { ...page, items: page.items.map((item) => ({ ...item, attestation_available: false })) };
 }
 
-async function detail(key: JobKey, { store, keys }: JobsOptions): Promise<JobDetail> {
-  const row = await store.job(key);
-  if (row === null) throw jobNotFound();
-  return detailOf(keys === null ? { ...row, attestation: null } : row);
+async function detail(key: JobKey, { store, keys }: JobsOptions): Promise<string> {
+  const text = await store.jobDetail({ key, signing: keys === null ? 'off' : 'on' });
+  if (text === null) throw jobNotFound();
+  return text;
 }

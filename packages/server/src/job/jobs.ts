@@ -2,17 +2,7 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type {
-  CancellationAnswer,
-  FoldedResult,
-  JobDetail,
-  JobEvent,
-  JobList,
-  JobStatus,
-  Language,
-  ReplayPage,
-  SubmissionAnswer,
-} from '@svc/protocol';
+import type { FoldedResult, JobEvent, JobList, JobStatus, Language, ReplayPage, SubmissionAnswer } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 
 export interface Submission {
@@ -39,8 +29,10 @@ export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
   list(caller: Caller, query: ListQuery): Promise<JobList>;
-  detail(caller: Caller, job_id: string): Promise<JobDetail>;
-  cancel(caller: Caller, job_id: string): Promise<CancellationAnswer>;
+  /** The JSON text of a `JobDetail`. */
+  detail(caller: Caller, job_id: string): Promise<string>;
+  /** The JSON text of a `CancellationAnswer`. */
+  cancel(caller: Caller, job_id: string): Promise<string>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
   result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<FoldedResult>;
   replay(caller: Caller, job_id: string, page: { after: number; limit: number }): Promise<ReplayPage>;

@@ -18,6 +18,7 @@ import { createCredential, credential, credentials, revokeCredential, rotateCred
 import { currentJobs } from './current-jobs.ts';
 import { append, events, resultEvents } from './events.ts';
 import { counts, probe, schemaVersion } from './health.ts';
+import { jobDetail } from './job-detail.ts';
 import { job, jobSummary, runningJobs, start } from './jobs.ts';
 import { list } from './listing.ts';
 import { artifacts, finish } from './outcomes.ts';
@@ -63,6 +64,7 @@ export const READS = {
   queuedJobs,
   runningJobs,
   job,
+  jobDetail,
   jobSummary,
   list,
   events,

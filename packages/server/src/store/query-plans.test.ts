@@ -81,6 +81,7 @@ function everyCommand(): [string, unknown][] {
       }),
     ],
     ['job', key],
+    ['jobDetail', { key, signing: 'on' }],
     ['jobSummary', key],
     ['list', list],
     ['list', { ...list, statuses: ['failed'] }],

@@ -70,6 +70,12 @@ export interface JobRow extends JobKey {
   readonly attestation: AttestationRow | null;
 }
 
+/** Whose detail is asked for. With signing off nothing is said to be attested. */
+export interface JobDetailInput {
+  readonly key: JobKey;
+  readonly signing: 'on' | 'off';
+}
+
 /** What detail says of a stored attestation; the bytes are read on their own. */
 export interface AttestationRow {
   readonly tenant: string;
@@ -299,6 +305,8 @@ export interface Store extends AsyncDisposable {
   runningJobs(): Promise<readonly RunningJob[]>;
 
   job(key: JobKey): Promise<JobRow | null>;
+  /** The JSON text of the contract's `JobDetail`, as its owner reads it. */
+  jobDetail(input: JobDetailInput): Promise<string | null>;
   jobSummary(key: JobKey): Promise<JobSummary | null>;
   list(input: ListInput): Promise<readonly JobSummary[]>;
   events(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage | null>;

@@ -14,7 +14,7 @@ import { idempotencyKeyOf } from '../idempotency-key.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
 import { oneOf, opaqueText, readQuery, someOf, wholeNumber } from '../query.ts';
-import { sendJson } from '../respond.ts';
+import { sendJson, sendJsonText } from '../respond.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 import { resultHandler } from './result.ts';
@@ -53,10 +53,11 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
     },
     getJob: async (request, reply) => {
       holdUntilAnswered(reply, context, 'response');
-      return sendJson(reply, 200, await jobs.detail(callerOf(request), jobIdOf(request)));
+      return sendJsonText(reply, 200, await jobs.detail(callerOf(request), jobIdOf(request)));
     },
     // It holds no permit: a service that is full must still be able to be relieved.
-    cancelJob: async (request, reply) => sendJson(reply, 200, await jobs.cancel(callerOf(request), jobIdOf(request))),
+    cancelJob: async (request, reply) =>
+      sendJsonText(reply, 200, await jobs.cancel(callerOf(request), jobIdOf(request))),
     getResult: resultHandler(context),
     replayEvents: async (request, reply) => {
       const page = readQuery(request.query, REPLAY_QUERY);

@@ -201,7 +201,7 @@ describe('a cancelled job', () => {
     await rig.submit();
     const blocking = await rig.provider.running(0);
     const key = await rig.submit();
-    const answer = await rig.jobs.cancel(acme, key.job_id);
+    const answer = await rig.cancel(key.job_id);
     expect(answer).toMatchObject({ status: 'cancelled', already_terminal: false, cancellation_requested: true });
     blocking.end({ kind: 'exited', exit_code: 0 });
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'cancel_requested', 'finished']);
@@ -212,7 +212,7 @@ describe('a cancelled job', () => {
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
     cell.write('stdout', { text: 'so far' });
-    const answer = await rig.jobs.cancel(acme, key.job_id);
+    const answer = await rig.cancel(key.job_id);
     expect(answer).toMatchObject({ already_terminal: false, cancellation_requested: true });
     expect(await rig.ended(key)).toMatchObject({ status: 'cancelled', terminal_reason: 'cancelled', exit_code: null });
     expect(cell.stopped).toBe('cancelled');
@@ -226,7 +226,7 @@ describe('a cancelled job', () => {
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
     rig.provider.script = () => promise;
     const key = await rig.submit();
-    await rig.jobs.cancel(acme, key.job_id);
+    await rig.cancel(key.job_id);
     resolve(readyPosture);
     expect((await rig.ended(key)).status).toBe('cancelled');
     rig.provider.script = () => readyPosture;
@@ -241,9 +241,9 @@ describe('a cancelled job', () => {
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
     await rig.ended(key);
-    const before = await rig.jobs.detail(acme, key.job_id);
-    expect(await rig.jobs.cancel(acme, key.job_id)).toEqual({ ...before, already_terminal: true });
-    expect(await rig.jobs.detail(acme, key.job_id)).toEqual(before);
+    const before = await rig.detail(key.job_id);
+    expect(await rig.cancel(key.job_id)).toEqual({ ...before, already_terminal: true });
+    expect(await rig.detail(key.job_id)).toEqual(before);
   });
 
   test('of another tenant is not found and goes on', async () => {

@@ -62,8 +62,8 @@ export class Dispatcher implements AsyncDisposable {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
-    await this.#loop;
     this.#stopFlights((flight) => !flight.hasStarted());
+    await this.#loop;
     await this.#landed(this.#options.drainSeconds * 1000);
     this.#stopFlights(() => true);
     await this.#landed(landingMilliseconds);

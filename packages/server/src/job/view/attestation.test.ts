@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { decodeEnvelope, encodeEnvelope, sha256Hex } from '@svc/evidence';
+import type { JobDetail } from '@svc/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { JobKey, Store } from '../../store/store.ts';
 import { admitJob, finishOf, runJob, TestLedger } from '../../store/test-ledger.ts';
@@ -13,7 +14,6 @@ import { Signer } from '../sign/signer.ts';
 import { audited, endedJob } from '../sign/signing.fixture.ts';
 import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../sign/signing-keys.ts';
 import { attestationBytes } from './attestation.ts';
-import { detailOf } from './detail.ts';
 
 const signer = new Signer();
 const keysDirectory = mkdtempSync(join(tmpdir(), 'svc-view-'));
@@ -187,13 +187,12 @@ describe('what was tampered with is never answered, but withdrawn and signed aga
 });
 
 describe('the detail of a job', () => {
+  const detailOf = async (key: JobKey) =>
+    JSON.parse((await store.jobDetail({ key, signing: 'on' })) ?? 'null') as JobDetail;
+
   test('says where its attestation is and what it is, once it is signed', async () => {
     const key = await endedJob(store);
-    const detail = async () => {
-      const row = await store.job(key);
-      if (row === null) throw new Error('the job is gone');
-      return detailOf(row);
-    };
+    const detail = () => detailOf(key);
     const nothing = Object.fromEntries(Object.keys((await detail()).attestation).map((name) => [name, null]));
     expect((await detail()).attestation).toEqual({ ...nothing, available: false });
     await sign();
@@ -217,7 +216,6 @@ describe('the detail of a job', () => {
   test('does not speak of an attestation that is of another receipt', async () => {
     const key = await attestedJob();
     tamper(`update attestations set receipt_sha256 = 'f'`);
-    const row = await store.job(key);
-    expect(row === null ? null : detailOf(row).attestation.available).toBe(false);
+    expect((await detailOf(key)).attestation.available).toBe(false);
   });
 });

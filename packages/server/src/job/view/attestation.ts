@@ -1,35 +1,16 @@
 /**
- * The signed evidence of a job as its owner sees it: what detail says of it, and the exact bytes. Bytes that are not what
- * was signed are withdrawn and signed again, never served. Spec § Attestation member, § GET attestation.
+ * The exact bytes of the signed evidence of a job, for its owner. Bytes that are not what was signed are withdrawn and
+ * signed again, never served. Spec § GET attestation.
  */
-import { type AttestationMember, isTerminal, RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol';
 import { ServiceError } from '../../service-error.ts';
-import type { AttestationPart, JobKey, JobRow, Store } from '../../store/store.ts';
+import type { AttestationPart, JobKey, Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ExactBytes } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
 import { jobNotFound } from '../refusals.ts';
 import { attestationProblem } from '../sign/attestation-problem.ts';
 import type { SigningKeys } from '../sign/signing-keys.ts';
-
-/** What detail says of a job's attestation. */
-export function attestationMember({ job_id, tenant, receipt_sha256, attestation }: JobRow): AttestationMember {
-  const isOfJob = attestation?.tenant === tenant && attestation.receipt_sha256 === receipt_sha256;
-  const stored = isOfJob ? attestation : null;
-  return {
-    available: stored !== null,
-    tenant: stored?.tenant ?? null,
-    key_id: stored?.key_id ?? null,
-    receipt_sha256: stored?.receipt_sha256 ?? null,
-    result_media_type: stored === null ? null : RESULT_MEDIA_TYPE,
-    result_sha256: stored?.result_sha256 ?? null,
-    result_size_bytes: stored?.result_size_bytes ?? null,
-    envelope_sha256: stored?.envelope_sha256 ?? null,
-    envelope_size_bytes: stored?.envelope_size_bytes ?? null,
-    envelope_url: stored === null ? null : `/v1/jobs/${job_id}/attestation`,
-    result_artifact_url: stored === null ? null : `/v1/jobs/${job_id}/result-artifact`,
-  };
-}
 
 export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;

@@ -25,7 +25,7 @@ describe('job detail', () => {
     await rig.submit();
     await rig.provider.running(0);
     const key = await rig.submit();
-    const detail = await rig.jobs.detail(acme, key.job_id);
+    const detail = await rig.detail(key.job_id);
     expect(detail).toMatchObject({
       ...noExecution,
       job_id: key.job_id,
@@ -54,10 +54,10 @@ describe('job detail', () => {
       seccomp: null,
       limit_enforcement: { cpu_seconds: true },
     };
-    expect(await rig.jobs.detail(acme, key.job_id)).toMatchObject({ status: 'running', ...observed });
+    expect(await rig.detail(key.job_id)).toMatchObject({ status: 'running', ...observed });
     cell.end({ kind: 'exited', exit_code: 0 });
     const row = await rig.ended(key);
-    const detail = await rig.jobs.detail(acme, key.job_id);
+    const detail = await rig.detail(key.job_id);
     expect(detail).toMatchObject({ status: 'succeeded', ...observed, receipt_sha256: row.receipt_sha256 });
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
@@ -69,7 +69,7 @@ describe('job detail', () => {
     };
     const key = await rig.submit();
     await rig.ended(key);
-    const detail = await rig.jobs.detail(acme, key.job_id);
+    const detail = await rig.detail(key.job_id);
     expect(detail).toMatchObject({
       bootstrap_ready: false,
       effective_spec: { isolation_class: null, limits: { wall_seconds: null, max_pids: null } },
@@ -253,7 +253,7 @@ test('a job left running by an earlier process ends as server_restarted, claimin
   await rig.provider.running(0);
   const { store, history } = rig;
   await recover({ store, history, log: createLog('silent') });
-  const detail = await rig.jobs.detail(acme, key.job_id);
+  const detail = await rig.detail(key.job_id);
   expect(detail).toMatchObject({
     status: 'error',
     terminal_reason: 'server_restarted',

@@ -11,6 +11,7 @@ import type {
   CancelInput,
   CredentialRow,
   FinishInput,
+  JobDetailInput,
   JobKey,
   ListInput,
   StartInput,
@@ -100,6 +101,10 @@ export class SqliteStore implements Store {
 
   job(key: JobKey) {
     return this.#reader.call('job', key);
+  }
+
+  jobDetail(input: JobDetailInput) {
+    return this.#reader.call('jobDetail', input);
   }
 
   jobSummary(key: JobKey) {

@@ -1,0 +1,68 @@
+/** The detail of a job is told from what is stored of it, and says nothing that is not. */
+import type { JobDetail } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { admission, at, EXECUTION, finishOf, newKey, runJob, SPEC, startOf, TestLedger } from './test-ledger.ts';
+
+async function detailOf(ledger: TestLedger, key: ReturnType<typeof newKey>): Promise<JobDetail | null> {
+  const text = await ledger.store.jobDetail({ key, signing: 'on' });
+  return text === null ? null : (JSON.parse(text) as JobDetail);
+}
+
+test('a queued job claims nothing about its execution and has no receipt', async () => {
+  await using ledger = await TestLedger.open();
+  const key = newKey();
+  await ledger.store.admit(admission(key));
+  const detail = await detailOf(ledger, key);
+  expect(detail).toMatchObject({ ...key, status: 'queued', cancellation_requested: false, requested_spec: SPEC });
+  expect(detail).toMatchObject({ effective_spec: null, backend: null, seccomp: null, limit_enforcement: null });
+  expect(detail).not.toHaveProperty('receipt');
+  expect(detail).not.toHaveProperty('receipt_sha256');
+});
+
+test('an ended job has what was observed, and its receipt to the byte as it was sealed', async () => {
+  await using ledger = await TestLedger.open();
+  const key = await runJob(ledger.store);
+  await ledger.store.finish(finishOf(key, { execution: EXECUTION }));
+  const row = await ledger.store.job(key);
+  const text = await ledger.store.jobDetail({ key, signing: 'on' });
+  expect(text).toContain(`"receipt":${row?.receipt_json},"receipt_sha256":"${row?.receipt_sha256}"`);
+  expect(await detailOf(ledger, key)).toMatchObject({
+    status: 'succeeded',
+    terminal_reason: 'exited',
+    started_at: at(10),
+    effective_spec: { isolation_class: EXECUTION.isolation_class, limits: EXECUTION.effective_limits },
+    limit_enforcement: EXECUTION.limit_enforcement,
+    receipt_sha256: row?.receipt_sha256,
+  });
+});
+
+test('with signing off nothing is said to be attested, whatever was signed before', async () => {
+  await using ledger = await TestLedger.open();
+  const key = await runJob(ledger.store);
+  await ledger.store.finish(finishOf(key));
+  const { receipt_sha256 = '' } = (await detailOf(ledger, key)) ?? {};
+  await ledger.store.storeAttestation({
+    ...key,
+    key_id: 'k',
+    receipt_sha256,
+    result_sha256: 'a',
+    result_size_bytes: 1,
+    envelope_sha256: 'e',
+    envelope_size_bytes: 1,
+    created_at: at(20),
+    result_artifact: new Uint8Array(1),
+    envelope: new Uint8Array(1),
+  });
+  expect((await detailOf(ledger, key))?.attestation).toMatchObject({ available: true, key_id: 'k' });
+  const off = JSON.parse((await ledger.store.jobDetail({ key, signing: 'off' })) ?? '') as JobDetail;
+  expect(off.attestation).toMatchObject({ available: false, key_id: null, envelope_url: null });
+});
+
+test('a foreign and an unknown job are the same null', async () => {
+  await using ledger = await TestLedger.open();
+  const key = newKey();
+  await ledger.store.admit(admission(key));
+  await ledger.store.start(startOf(key));
+  expect(await detailOf(ledger, { ...key, tenant: 'umbrella' })).toBeNull();
+  expect(await detailOf(ledger, newKey())).toBeNull();
+});
