@@ -28,7 +28,7 @@ sub offer_pipes {
 
 # A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows: then half of it, and so on.
 sub widen {
-    my ($pipe, $capacity) = @_;
+    my ($pipe, $capacity) = ($_[0], 0 + $_[1]);    # To fcntl() a string, even of digits, is the address of a buffer.
     until (fcntl($pipe, $SET_CAPACITY, $capacity)) {
         return if $capacity <= 65536;
         $capacity /= 2;
