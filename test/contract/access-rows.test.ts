@@ -160,6 +160,40 @@ describe('AUTH-04 a token that says where its key is', () => {
   });
 });
 
+describe('AUTH-07 a foreign job takes as long to be refused as one that there is not:', () => {
+  const roundsMin = 50;
+  const roundsMax = 1000;
+  const apartMillisecondsMax = 1;
+  const middleOf = (samples: readonly number[]) => samples.toSorted((a, b) => a - b)[samples.length >> 1] ?? 0;
+  const ofJobs = OPERATION_IDS.map((id) => [id, operationOf(id)] as const).filter(([, { path }]) =>
+    path.includes('{id}'),
+  );
+  let foreign: string;
+  let unknown: string;
+  beforeAll(async () => {
+    foreign = (await rig().run({ language: 'bash', code: 'true' })).job_id;
+    unknown = `${foreign.slice(0, -1)}${foreign.endsWith('0') ? '1' : '0'}`;
+  });
+
+  // What the machine does beside blurs both alike, and the more the fewer samples there are: as many are taken as it
+  // needs to see the two together. One that really took longer would stay apart however many are taken.
+  test.each(ofJobs)('%s', async (_id, { method, path }) => {
+    const samples: Record<string, number[]> = { [foreign]: [], [unknown]: [] };
+    let apart = Number.POSITIVE_INFINITY;
+    for (let round = 1; round <= roundsMax && (round < roundsMin || apart >= apartMillisecondsMax); round++) {
+      for (const [job_id, times] of Object.entries(samples)) {
+        const began = performance.now();
+        const answer = await rig().request(path.replace('{id}', job_id), { method, key: rig().beta.key });
+        times.push(performance.now() - began);
+        expect([400, 404]).toContain(answer.status);
+      }
+      const [one = [], other = []] = Object.values(samples);
+      apart = Math.abs(middleOf(one) - middleOf(other));
+    }
+    expect(apart).toBeLessThan(apartMillisecondsMax);
+  });
+});
+
 describe('AUTH-08 a cursor', () => {
   test('that was changed, cut or made by another tenant is refused, and shows nobody else’s jobs', async () => {
     const mine: string[] = [];
