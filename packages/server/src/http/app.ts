@@ -28,7 +28,7 @@ import { isStreamHandshake } from './handshake.ts';
 import { createDoorServer } from './listener.ts';
 import { answerUnrouted } from './methods.ts';
 import type { Metrics } from './metrics.ts';
-import { observeAnswer, observeRequests } from './observe.ts';
+import { createAnswerWatch, observeRequests } from './observe.ts';
 import type { OperationHandlers } from './operation.ts';
 import { serviceErrorOf } from './refusal.ts';
 import { newRequestId } from './request-id.ts';
@@ -74,6 +74,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const connections = new Connections(bounds);
   const upgrades = new EventEmitter();
   const authority = new AuthorityWatch({ access, log, checkMilliseconds: authorityCheckMilliseconds });
+  const watchAnswer = createAnswerWatch(log, observer);
   log.info({ bounds }, 'transport bounds');
   const app = fastify({
     loggerInstance: log,
@@ -86,7 +87,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     serverFactory: (handler) => createDoorServer(handler, { bounds, connections, upgrades, log, observer }),
     // The router refused before any hook could run.
     frameworkErrors: (error, request, reply) => {
-      observeAnswer(request, reply, observer);
+      watchAnswer(request, reply);
       void refuse(error, request, reply);
     },
     // The listener has an answer to parser errors; Fastify's own would be written behind it.
@@ -96,7 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   // Bodies are read by the handlers that take one, after everything else was settled.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  observeRequests(app, observer);
+  observeRequests(app, watchAnswer, observer);
   app.addHook('onRequest', entryHook({ access, tickets, rate: capacity.rate, metricsToken, stopping }));
   app.addHook('onResponse', (request, reply, done) => {
     // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.

@@ -2,32 +2,41 @@
  * Sees every request to its end: the last byte of its answer out, or the connection gone. One line in the log, and a word
  * to the operator's instruments.
  */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { knownMembersLog } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { onAnswerEnd } from './answer-end.ts';
 
-/** Watches the requests of an app; must be the first of its hooks. */
-export function observeRequests(app: FastifyInstance, observer: Observer): void {
+/** Watches one answer to its end. */
+export type AnswerWatch = (request: FastifyRequest, reply: FastifyReply) => void;
+
+export function createAnswerWatch(log: FastifyBaseLogger, observer: Observer): AnswerWatch {
+  const lines = knownMembersLog(log);
+  return (request, reply) => onAnswerEnd(reply.raw, () => tellAnswer(request, reply, { lines, observer }));
+}
+
+/** Watches the requests of an app; must be the first of its hooks. Requests that no hook is called for are not among them. */
+export function observeRequests(app: FastifyInstance, watch: AnswerWatch, observer: Observer): void {
   const isObserved = observer !== NO_OBSERVER;
   app.addHook('onRequest', (request, reply, done) => {
-    observeAnswer(request, reply, observer);
+    watch(request, reply);
     if (isObserved) observer.requestBegan({ ...identityOf(request), traceparent: traceparentOf(request) }, done);
     else done();
   });
 }
 
-/** Watches one answer to its end: for requests that no hook is called for. */
-export function observeAnswer(request: FastifyRequest, reply: FastifyReply, observer: Observer): void {
-  onAnswerEnd(reply.raw, () => tellAnswer(request, reply, observer));
+interface Told {
+  readonly lines: Pick<FastifyBaseLogger, 'info'>;
+  readonly observer: Observer;
 }
 
 /** One line per request. It names the route, never the target: a target may hold a ticket. */
-function tellAnswer(request: FastifyRequest, reply: FastifyReply, observer: Observer): void {
+function tellAnswer(request: FastifyRequest, reply: FastifyReply, { lines, observer }: Told): void {
   const { id, method, route } = identityOf(request);
   const { statusCode, writableFinished } = reply.raw;
   const status = writableFinished || statusCode === 101 ? statusCode : null;
   const milliseconds = reply.elapsedTime;
-  request.log.info(
+  lines.info(
     {
       request_id: id,
       method,

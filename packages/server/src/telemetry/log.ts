@@ -3,6 +3,7 @@
  * name, and what looks like a credential is cut out of every finished line, wherever it came from.
  */
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
+import { type LineBatch, lineBatch } from './line-batch.ts';
 import { standardError } from './standard-error.ts';
 
 export type Log = Logger;
@@ -33,7 +34,7 @@ const CREDENTIALS: readonly [pattern: RegExp, replacement: string][] = [
 ];
 
 /** A log to standard error, or to `destination`. Standard output stays free for what a person asked for. */
-export function createLog(level: LogLevel, destination: DestinationStream = standardError()): Log {
+export function createLog(level: LogLevel, destination: DestinationStream = processLog()): Log {
   return pino(
     {
       level,
@@ -49,6 +50,29 @@ export function createLog(level: LogLevel, destination: DestinationStream = stan
     },
     destination,
   );
+}
+
+/**
+ * The same log for lines whose members are known and hold no secret: nothing is looked for by name in them. What looks like
+ * a credential is cut out all the same.
+ */
+export function knownMembersLog<Kind extends Parent<Kind>>(log: Kind): Kind {
+  return log.child({}, { redact: [] });
+}
+
+interface Parent<Kind> {
+  child(bindings: object, options: { redact: string[] }): Kind;
+}
+
+let ofProcess: LineBatch | null = null;
+
+/** The one log of this process on standard error. */
+function processLog(): LineBatch {
+  if (ofProcess !== null) return ofProcess;
+  const batch = lineBatch(standardError());
+  process.on('exit', () => batch.flushSync());
+  ofProcess = batch;
+  return batch;
 }
 
 function withoutCredentials(line: string): string {

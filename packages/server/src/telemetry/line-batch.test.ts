@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { lineBatch } from './line-batch.ts';
+
+function batchOf() {
+  const pieces: string[] = [];
+  const turns: (() => void)[] = [];
+  const batch = lineBatch({ write: (piece) => pieces.push(piece) }, (flush) => turns.push(flush));
+  return { pieces, batch, endTurn: () => turns.splice(0).map((flush) => flush()) };
+}
+
+test('the lines of one turn go out in one piece, in order, and those of the next in another', () => {
+  const { pieces, batch, endTurn } = batchOf();
+  batch.write('one\n');
+  batch.write('two\n');
+  expect(pieces).toEqual([]);
+  endTurn();
+  batch.write('three\n');
+  endTurn();
+  endTurn();
+  expect(pieces).toEqual(['one\ntwo\n', 'three\n']);
+});
+
+test('what is asked for at once is not written again at the end of the turn', () => {
+  const { pieces, batch, endTurn } = batchOf();
+  batch.write('one\n');
+  batch.flushSync();
+  endTurn();
+  expect(pieces).toEqual(['one\n']);
+});
+
+test.each([
+  ['is told to', 'process.exit(7);'],
+  ['fails', "throw new Error('unexpected');"],
+])('a process that ends in the turn because it %s has logged everything before', (_why, end) => {
+  const module = new URL('./log.ts', import.meta.url).href;
+  const program = `import { createLog } from '${module}'; createLog('info').info('last words'); ${end}`;
+  const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });
+  expect(stderr).toContain('"msg":"last words"');
+});
