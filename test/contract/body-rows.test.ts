@@ -1,0 +1,317 @@
+/**
+ * Spec § Job submission, § Limits: bodies as a hostile client makes them. What two parsers could read differently is
+ * refused, what is taken is kept to the byte, and what is repeated to the client is short and harmless. Rows BODY-01 to
+ * BODY-13.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Answer, useRig } from '../rig/rig.ts';
+import { loadSize, loadTimeout } from './load-size.ts';
+
+const rig = useRig({
+  provider: 'subprocess',
+  concurrency: '1',
+  'queue-max': '100000',
+  'tenant-queue-max': '100000',
+  'drain-seconds': '0',
+});
+const MIB = 1024 * 1024;
+const BODY = '{"language":"bash","code":"true"}';
+
+function codeOf({ status, json }: Answer): string {
+  return status === 201 ? 'created' : `${status} ${json.error.code as string}`;
+}
+
+const suite = new URL('../../../shared/vectors/jsontestsuite/test_parsing/', import.meta.url);
+const files = existsSync(suite) ? readdirSync(suite).filter((name) => name.endsWith('.json')) : [];
+
+describe.skipIf(files.length === 0)(
+  'BODY-01 JSONTestSuite as bodies (skipped where its files are not beside the project)',
+  () => {
+    const outcomes = async (prefix: string) => {
+      const names = files.filter((name) => name.startsWith(prefix));
+      const codes = new Map<string, string>();
+      for (const name of names) {
+        codes.set(
+          name,
+          codeOf(await rig().post(new Uint8Array(readFileSync(new URL(encodeURIComponent(name), suite))))),
+        );
+      }
+      return codes;
+    };
+    const with_ = (codes: ReadonlyMap<string, string>, wanted: string) =>
+      [...codes].filter(([, code]) => code === wanted).map(([name]) => name);
+
+    test('what is JSON is read, and refused for what it means; only a name that is given twice is no JSON here', async () => {
+      const codes = await outcomes('y_');
+      expect(codes.size).toBe(95);
+      expect(with_(codes, '400 invalid_json')).toEqual([
+        'y_object_duplicated_key.json',
+        'y_object_duplicated_key_and_value.json',
+      ]);
+      expect(with_(codes, '400 invalid_request')).toHaveLength(93);
+    });
+
+    test('what is no JSON is refused as that', async () => {
+      const codes = await outcomes('n_');
+      expect(codes.size).toBe(188);
+      expect(with_(codes, '400 invalid_json')).toHaveLength(188);
+    });
+
+    test('where the suite leaves it open, the answer is fixed', async () => {
+      const codes = await outcomes('i_');
+      expect(codes.size).toBe(35);
+      expect(with_(codes, '400 invalid_request')).toEqual([
+        'i_number_double_huge_neg_exp.json',
+        'i_number_real_underflow.json',
+        'i_number_too_big_pos_int.json',
+      ]);
+      expect(with_(codes, '400 invalid_json')).toHaveLength(32);
+    });
+  },
+);
+
+test.each([
+  ['a member', '{"language":"bash","code":"true","language":"bash"}', '/language'],
+  ['a member that differs', '{"language":"bash","code":"true","language":"python"}', '/language'],
+  ['a limit', '{"language":"bash","code":"true","limits":{"mem_mb":1,"mem_mb":2}}', '/limits/mem_mb'],
+  [
+    'a member of a file',
+    '{"language":"bash","code":"true","files":[{"path":"input/a","path":"input/b","content_base64":""}]}',
+    '/files/0/path',
+  ],
+  ['a member spelled with an escape', '{"language":"bash","code":"true","c\\u006fde":"false"}', '/code'],
+])('BODY-02 %s that is named twice is refused with its pointer', async (_name, body, pointer) => {
+  const answer = await rig().post(body);
+  expect(codeOf(answer)).toBe('400 invalid_json');
+  expect(answer.json.error.message).toContain(`"${pointer}"`);
+});
+
+describe('BODY-03 names of properties that every object has', () => {
+  const places = {
+    '': (member: string) => `{"language":"bash","code":"true",${member}}`,
+    '/limits': (member: string) => `{"language":"bash","code":"true","limits":{${member}}}`,
+    '/requirements': (member: string) => `{"language":"bash","code":"true","requirements":{${member}}}`,
+    '/files/0': (member: string) =>
+      `{"language":"bash","code":"true","files":[{"path":"input/a","content_base64":"",${member}}]}`,
+  };
+  const members = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '__defineGetter__'];
+
+  test.each(Object.entries(places))('are unknown members at "%s", and change nothing', async (pointer, bodyWith) => {
+    for (const name of members) {
+      for (const value of ['{"polluted":1}', '{"prototype":{"polluted":1}}', '1', 'null']) {
+        const answer = await rig().post(bodyWith(`"${name}":${value}`));
+        expect([name, value, codeOf(answer)]).toEqual([name, value, '400 invalid_request']);
+        expect(answer.json.error.message).toContain(`${pointer}/${name}`);
+      }
+    }
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+    expect(codeOf(await rig().post(BODY))).toBe('created');
+  });
+
+  test('are values like any other where a value may be anything', async () => {
+    for (const text of members) {
+      expect(codeOf(await rig().post({ language: text, code: 'true' }))).toBe('400 unsupported_language');
+      expect(codeOf(await rig().post({ language: 'bash', code: 'true', runtime: text }))).toBe(
+        '422 runtime_unavailable',
+      );
+      const files_ = [{ path: `input/${text}`, content_base64: 'YQ==' }];
+      expect(
+        codeOf(await rig().post({ language: 'bash', code: 'true', files: files_, outputs: [`output/${text}`] })),
+      ).toBe('created');
+    }
+  });
+});
+
+describe('BODY-05 text that is not plain UTF-8', () => {
+  test.each([
+    ['code', '{"language":"bash","code":"TEXT"}'],
+    ['stdin', '{"language":"bash","code":"true","stdin":"TEXT"}'],
+    ['an input path', '{"language":"bash","code":"true","files":[{"path":"input/TEXT","content_base64":""}]}'],
+    ['an output path', '{"language":"bash","code":"true","outputs":["output/TEXT"]}'],
+    ['a name', '{"language":"bash","code":"true","TEXT":1}'],
+  ])('is refused in %s, and never changed silently', async (_name, body) => {
+    const [before = '', after = ''] = body.split('TEXT');
+    const bytes = (middle: number[]) => Buffer.concat([Buffer.from(before), Buffer.from(middle), Buffer.from(after)]);
+    const bad = [
+      bytes([0xff]),
+      bytes([0xc0, 0xaf]),
+      bytes([0xe2, 0x82]),
+      bytes([0xed, 0xa0, 0x80]),
+      bytes([0xf4, 0x90, 0x80, 0x80]),
+      ...['\\ud800', '\\udc00', '\\ud800\\ud800', '\\udc00\\ud800', '\\ud83d x'].map((text) =>
+        Buffer.from(before + text + after),
+      ),
+    ];
+    for (const each of bad)
+      expect([each.toString('hex'), codeOf(await rig().post(new Uint8Array(each)))]).toEqual([
+        each.toString('hex'),
+        '400 invalid_json',
+      ]);
+  });
+
+  test.each([
+    ['a byte order mark', Buffer.from(`\ufeff${BODY}`)],
+    ['UTF-16', Buffer.from(BODY, 'utf16le')],
+    ['UTF-16 with its mark', Buffer.from(`\ufeff${BODY}`, 'utf16le')],
+    ['UTF-32', Buffer.from([...Buffer.from(BODY)].flatMap((byte) => [byte, 0, 0, 0]))],
+  ])('as a whole is refused: %s', async (_name, bytes) => {
+    expect(codeOf(await rig().post(new Uint8Array(bytes)))).toBe('400 invalid_json');
+  });
+});
+
+describe('BODY-06 a number', () => {
+  const withLimit = (name: string, number: string) =>
+    `{"language":"bash","code":"true","limits":{"${name}":${number}}}`;
+
+  test.each([
+    ['wall_seconds', '1e400', '400 invalid_json'],
+    ['mem_mb', '-1e400', '400 invalid_json'],
+    ['mem_mb', '9007199254740993', '400 invalid_json'],
+    ['max_pids', '1'.repeat(400), '400 invalid_json'],
+    ['mem_mb', 'NaN', '400 invalid_json'],
+    ['mem_mb', 'Infinity', '400 invalid_json'],
+    ['mem_mb', '+1', '400 invalid_json'],
+    ['mem_mb', '01', '400 invalid_json'],
+    ['mem_mb', '.5', '400 invalid_json'],
+    ['mem_mb', '1.', '400 invalid_json'],
+    ['mem_mb', '0x10', '400 invalid_json'],
+    ['mem_mb', '-0', '400 invalid_request'],
+    ['wall_seconds', '-0.0', '400 invalid_request'],
+    ['wall_seconds', '1e-400', '400 invalid_request'],
+    ['mem_mb', '64.00001', '400 invalid_request'],
+  ])('of %s that is %.20s is refused with %s', async (name, number, code) => {
+    expect(codeOf(await rig().post(withLimit(name, number)))).toBe(code);
+  });
+
+  test.each([
+    ['mem_mb', '64.0', 64],
+    ['mem_mb', '6.4e1', 64],
+    ['mem_mb', '9007199254740991', 1024],
+    ['wall_seconds', '0.1', 0.1],
+    ['wall_seconds', '1e308', 300],
+    ['wall_seconds', '0.30000000000000004', 0.30000000000000004],
+    ['max_pids', '1E1', 10],
+  ])('of %s that is written %s is kept as what it is', async (name, number, kept) => {
+    const { json } = await rig().post(withLimit(name, number));
+    const { requested_spec } = await rig().alpha.client.detail(json.job_id);
+    expect((requested_spec.limits as Record<string, number>)[name]).toBe(kept);
+  });
+});
+
+describe('BODY-07 the bound of source and stdin is of their bytes, not of how they are spelled:', () => {
+  /** A text of so many ASCII letters, each spelled with six bytes. */
+  const escaped = (letters: number) => '\\u0061'.repeat(letters);
+
+  test.each([
+    ['code', (text: string) => `{"language":"bash","code":"${text}"}`],
+    ['stdin', (text: string) => `{"language":"bash","code":"true","stdin":"${text}"}`],
+  ])('%s in six-byte escapes', async (_name, bodyWith) => {
+    expect(codeOf(await rig().post(bodyWith(escaped(MIB - 1))))).toBe('created');
+    expect(codeOf(await rig().post(bodyWith(escaped(MIB))))).toBe('created');
+    expect(codeOf(await rig().post(bodyWith(escaped(MIB + 1))))).toBe('413 payload_too_large');
+  });
+
+  test('characters count as the bytes of UTF-8 that they are, paired surrogates as four', async () => {
+    const pairs = (count: number) => `{"language":"bash","code":"${'\\ud83d\\ude00'.repeat(count)}"}`;
+    expect(codeOf(await rig().post(pairs(MIB / 4)))).toBe('created');
+    expect(codeOf(await rig().post(pairs(MIB / 4 + 1)))).toBe('413 payload_too_large');
+  });
+});
+
+describe('BODY-10 NUL', () => {
+  test('is kept in stdin and in files, to the byte', async () => {
+    const code = 'import sys\nprint(sys.stdin.buffer.read().hex(), open("input/a", "rb").read().hex())';
+    const content_base64 = Buffer.from('\0f\0').toString('base64');
+    const { result, detail } = await rig().run({
+      language: 'python',
+      code,
+      stdin: 'a\0b\0',
+      files: [{ path: 'input/a', content_base64 }],
+    });
+    expect(result.stdout).toBe('61006200 006600\n');
+    expect(detail.requested_spec.stdin).toBe('a\0b\0');
+  });
+
+  test('is kept in code, which is what the language makes of it', async () => {
+    const { result, detail } = await rig().run({ language: 'node', code: 'console.log("a\0b".length)' });
+    expect([result.stdout, detail.requested_spec.code]).toEqual(['3\n', 'console.log("a\0b".length)']);
+  });
+
+  test.each([
+    ['an input path', { files: [{ path: 'input/a\0', content_base64: '' }] }],
+    ['an output path', { outputs: ['output/a\0b'] }],
+    ['a class', { requirements: { minimum_isolation: 'none\0' } }],
+    ['a member’s name', { 'stdin\0': '' }],
+  ])('is refused in %s', async (_name, members) => {
+    expect(codeOf(await rig().post({ language: 'bash', code: 'true', ...members }))).toBe('400 invalid_request');
+  });
+
+  test('is refused in a language and in a pack’s name', async () => {
+    expect(codeOf(await rig().post({ language: 'bash\0', code: 'true' }))).toBe('400 unsupported_language');
+    expect(codeOf(await rig().post({ language: 'bash', code: 'true', runtime: 'system\0' }))).toBe(
+      '422 runtime_unavailable',
+    );
+  });
+});
+
+describe('BODY-11 what a refusal repeats of the request', () => {
+  const nasty = `\u001b[2J\r\nSet-Cookie: a=b\r\n\u202e\u2028<script>alert(1)</script>${'x'.repeat(5000)}`;
+
+  test.each<[string, unknown]>([
+    ['a language', { language: nasty, code: 'true' }],
+    ['a member', { language: 'bash', code: 'true', [nasty]: 1 }],
+    ['a limit', { language: 'bash', code: 'true', limits: { [nasty]: 1 } }],
+    ['a pack', { language: 'bash', code: 'true', runtime: nasty.slice(0, 128) }],
+    ['a path', { language: 'bash', code: 'true', outputs: [`output/${nasty}`] }],
+    ['a name that is given twice', `{${JSON.stringify(nasty)}:1,${JSON.stringify(nasty)}:2}`],
+  ])('of %s is short, on one line and nothing that anything interprets', async (_name, body) => {
+    const { status, json, headers } = await rig().post(body);
+    expect([400, 422]).toContain(status);
+    expect(json.error.message).toMatch(/^[\x20-\x7e…]{1,200}$/);
+    expect(headers.get('content-type')).toBe('application/json');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('set-cookie')).toBeNull();
+  });
+});
+
+describe('BODY-13 bodies with bytes changed at will', () => {
+  const whole = {
+    language: 'bash',
+    code: 'true # é😀',
+    stdin: 'a\nb',
+    files: [{ path: 'input/a', content_base64: 'YWJj' }],
+    outputs: ['output/a'],
+    requirements: { minimum_isolation: 'none' },
+    limits: { wall_seconds: 2.5, mem_mb: 64 },
+  };
+  const origin = Buffer.from(JSON.stringify(whole));
+  const change = fc.tuple(fc.nat(origin.length - 1), fc.constantFrom('set', 'drop', 'insert', 'repeat'), fc.nat(255));
+  const mutated = fc.array(change, { minLength: 1, maxLength: 4 }).map((changes) => {
+    let bytes = Buffer.from(origin);
+    for (const [at, how, byte] of changes) {
+      const from = at % Math.max(1, bytes.length);
+      const [head, tail] = [bytes.subarray(0, from), bytes.subarray(from)];
+      if (how === 'set') bytes = Buffer.concat([head, Buffer.from([byte]), tail.subarray(1)]);
+      else if (how === 'drop') bytes = Buffer.concat([head, tail.subarray(1 + (byte % 8))]);
+      else if (how === 'insert') bytes = Buffer.concat([head, Buffer.from([byte]), tail]);
+      else bytes = Buffer.concat([head, tail.subarray(0, byte), tail]);
+    }
+    return new Uint8Array(bytes);
+  });
+
+  test('are taken or refused, and never answered 500', loadTimeout, async () => {
+    const seen = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(mutated, async (bytes) => {
+        const answer = await rig().post(bytes);
+        seen.add(codeOf(answer));
+        expect(answer.status).toBeLessThan(500);
+      }),
+      { numRuns: loadSize({ small: 500, full: 1_000_000 }), seed: 20_260_103 },
+    );
+    expect([...seen]).toEqual(expect.arrayContaining(['created', '400 invalid_json', '400 invalid_request']));
+    expect(codeOf(await rig().post(BODY))).toBe('created');
+  });
+});
