@@ -39,12 +39,12 @@ export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8
 
 /** The envelope's bytes as they are stored and served: RFC 8785, standard base64. */
 export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): Uint8Array<ArrayBuffer> {
-  const text = canonicalJson({
-    payload: encodeBase64(payload),
+  const others = canonicalJson({
     payloadType,
     signatures: signatures.map(({ keyid, sig }) => ({ keyid, sig: encodeBase64(sig) })),
   });
-  return new TextEncoder().encode(text);
+  // The payload is long, stands first, and base64 has nothing to escape.
+  return new TextEncoder().encode(`{"payload":"${encodeBase64(payload)}",${others.slice(1)}`);
 }
 
 /** Reads an envelope. Members it does not know are ignored, as DSSE asks; what it knows must be exactly right. */

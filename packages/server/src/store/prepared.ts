@@ -1,9 +1,10 @@
 /**
- * Queries that are built and compiled once for a database and then run with fresh parameters. Building one costs more
- * than running it on SQLite, so whatever every job or every event passes through is prepared.
+ * Queries that are built and compiled once for a database and then run with fresh parameters, on its connection itself.
+ * Building one, or finding a connection for it, costs more than running it on SQLite, so whatever every job or every event
+ * passes through is prepared.
  */
 import assert from 'node:assert';
-import type { CompiledQuery, QueryResult } from 'kysely';
+import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';
 import type { LedgerDatabase } from './schema.ts';
 
 /** A query of this floor with named parameters. Its methods run it; none of them commits. */
@@ -13,6 +14,11 @@ export interface PreparedQuery<Parameters, Row> {
   first(db: LedgerDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs it for its effect and says how many rows it changed. */
   run(db: LedgerDatabase, parameters: Parameters): Promise<number>;
+}
+
+/** A dialect whose one connection runs a query at once. A query that fails throws. */
+export interface DirectAdapter extends DialectAdapter {
+  executeNow<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row>;
 }
 
 interface Compilable<Row> {
@@ -35,33 +41,40 @@ export function prepared<Parameters extends object, Row>(
   build: (db: LedgerDatabase, parameters: Parameters) => Compilable<Row>,
 ): PreparedQuery<Parameters, Row> {
   const compiledByAdapter = new WeakMap<object, CompiledQuery<Row>>();
-  const compiled = (db: LedgerDatabase): CompiledQuery<Row> => {
-    const { adapter } = db.getExecutor();
+  const compiled = (db: LedgerDatabase, adapter: DirectAdapter): CompiledQuery<Row> => {
     const known = compiledByAdapter.get(adapter);
     if (known !== undefined) return known;
     const query = build(db, placeholders<Parameters>()).compile();
     compiledByAdapter.set(adapter, query);
     return query;
   };
-  const execute = (db: LedgerDatabase, parameters: Parameters): Promise<QueryResult<Row>> =>
-    db.executeQuery(bound(compiled(db), parameters as Readonly<Record<string, unknown>>));
-  return {
-    all: async (db, parameters) => (await execute(db, parameters)).rows,
-    first: async (db, parameters) => (await execute(db, parameters)).rows[0] ?? null,
-    run: async (db, parameters) => Number((await execute(db, parameters)).numAffectedRows ?? 0),
+  const execute = (db: LedgerDatabase, parameters: Parameters): QueryResult<Row> => {
+    const adapter = directAdapter(db);
+    const { sql, parameters: places } = compiled(db, adapter);
+    return adapter.executeNow({ sql, parameters: bound(places, parameters as Readonly<Record<string, unknown>>) });
   };
+  return {
+    all: async (db, parameters) => execute(db, parameters).rows,
+    first: async (db, parameters) => execute(db, parameters).rows[0] ?? null,
+    run: async (db, parameters) => Number(execute(db, parameters).numAffectedRows ?? 0),
+  };
+}
+
+function directAdapter(db: LedgerDatabase): DirectAdapter {
+  const { adapter } = db.getExecutor();
+  assert('executeNow' in adapter, 'the dialect of the ledger runs its queries at once');
+  return adapter as DirectAdapter;
 }
 
 function placeholders<Parameters extends object>(): Parameters {
   return new Proxy({}, { get: (_, name) => new Placeholder(String(name)) }) as Parameters;
 }
 
-function bound<Row>(query: CompiledQuery<Row>, values: Readonly<Record<string, unknown>>): CompiledQuery<Row> {
-  const parameters = query.parameters.map((parameter) => {
-    if (!(parameter instanceof Placeholder)) return parameter;
-    const value = values[parameter.parameter];
-    assert(value !== undefined, `the query's parameter ${parameter.parameter} is missing`);
+function bound(places: readonly unknown[], values: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return places.map((place) => {
+    if (!(place instanceof Placeholder)) return place;
+    const value = values[place.parameter];
+    assert(value !== undefined, `the query's parameter ${place.parameter} is missing`);
     return value;
   });
-  return { ...query, parameters };
 }

@@ -18,12 +18,30 @@ port.on('message', ({ id, key, records }: SigningRequest) => {
     key_id: key.key_id,
     sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
-  const results = records.map((record) => resultOf(record, signer));
-  const bytes = results.flatMap((result) =>
-    result.kind === 'attested' ? [result.attestation.result.buffer, result.attestation.envelope.buffer] : [],
-  );
-  port.postMessage({ id, results } satisfies SigningAnswer, bytes);
+  const { results, bytes } = packed(records.map((record) => resultOf(record, signer)));
+  port.postMessage({ id, results } satisfies SigningAnswer, [bytes]);
 });
+
+/** The same results with all their bytes in one buffer: handing over many small ones costs more than copying them. */
+function packed(results: readonly SigningResult[]): { results: SigningResult[]; bytes: ArrayBuffer } {
+  const lengths = results.map((result) =>
+    result.kind === 'attested' ? result.attestation.result.length + result.attestation.envelope.length : 0,
+  );
+  const bytes = new ArrayBuffer(lengths.reduce((sum, length) => sum + length, 0));
+  let end = 0;
+  const moved = (part: Uint8Array): Uint8Array<ArrayBuffer> => {
+    const place = new Uint8Array(bytes, end, part.length);
+    place.set(part);
+    end += part.length;
+    return place;
+  };
+  const inPlace = results.map((result): SigningResult => {
+    if (result.kind !== 'attested') return result;
+    const { result: artifact, envelope, ...rest } = result.attestation;
+    return { kind: 'attested', attestation: { ...rest, result: moved(artifact), envelope: moved(envelope) } };
+  });
+  return { results: inPlace, bytes };
+}
 
 function resultOf(record: TerminalRecord, signer: EnvelopeSigner): SigningResult {
   try {

@@ -13,6 +13,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import type { DirectAdapter } from '../prepared.ts';
 
 /** Bounds the memory of the cache: the ledger has fewer shapes of query than this. */
 const statementsMax = 256;
@@ -55,12 +56,16 @@ class SqliteConnection implements DatabaseConnection {
     this.#statements = new StatementCache(database);
   }
 
-  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+  executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
     const { statement, returnsRows } = this.#statements.get(query.sql);
     const parameters = query.parameters as readonly SQLInputValue[];
     if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes } = statement.run(...parameters);
     return { numAffectedRows: BigInt(changes), rows: [] };
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return this.executeNow(query);
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
@@ -71,8 +76,8 @@ class SqliteConnection implements DatabaseConnection {
 class SqliteDriver implements Driver {
   readonly #connection: SqliteConnection;
 
-  constructor(database: DatabaseSync) {
-    this.#connection = new SqliteConnection(database);
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
   }
 
   async init(): Promise<void> {}
@@ -100,7 +105,18 @@ class SqliteDriver implements Driver {
 }
 
 /** SQLite's DDL is part of its transactions, so a migration is done whole or not at all. */
-class TransactionalSqliteAdapter extends SqliteAdapter {
+class SqliteConnectionAdapter extends SqliteAdapter implements DirectAdapter {
+  readonly #connection: SqliteConnection;
+
+  constructor(connection: SqliteConnection) {
+    super();
+    this.#connection = connection;
+  }
+
+  executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
+    return this.#connection.executeNow(query);
+  }
+
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
@@ -108,9 +124,10 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 
 /** The dialect of one open connection, which it neither opens nor closes. */
 export function sqliteDialect(database: DatabaseSync): Dialect {
+  const connection = new SqliteConnection(database);
   return {
-    createAdapter: () => new TransactionalSqliteAdapter(),
-    createDriver: () => new SqliteDriver(database),
+    createAdapter: () => new SqliteConnectionAdapter(connection),
+    createDriver: () => new SqliteDriver(connection),
     createQueryCompiler: () => new SqliteQueryCompiler(),
     createIntrospector: (db) => new SqliteIntrospector(db),
   };
