@@ -17,8 +17,8 @@ export interface RetentionOptions {
 
 /** How often it looks for jobs that have become old. */
 const recheckMilliseconds = 600_000;
-/** Jobs of one transaction: a large one has tens of thousands of rows, and nobody else can write meanwhile. */
-const stepJobsMax = 4;
+/** Jobs of one transaction, of which large ones are fewer: nobody else can write meanwhile. */
+const stepJobsMax = 16;
 const millisecondsOfDay = 86_400_000;
 
 /** Removes from `start` until it is disposed. */
@@ -64,7 +64,7 @@ export async function removeOld({ store, days, unattested }: RetentionOptions, s
     const startedAt = performance.now();
     const step = await store.deleteEnded({ before, limit: stepJobsMax, unattested });
     removed += step;
-    if (step < stepJobsMax) break;
+    if (step === 0) break;
     await pause(performance.now() - startedAt, signal);
   }
   return removed;

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { admit } from './admission.ts';
+import { append } from './events.ts';
 import { job, start } from './jobs.ts';
 import { finish } from './outcomes.ts';
 import { deleteEnded } from './retention.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
 import type { JobKey } from './store.ts';
-import { admission, at, finishOf, memoryLedger, newKey, startOf } from './test-ledger.ts';
+import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from './test-ledger.ts';
 
 async function endedJob(db: LedgerDatabase, milliseconds: number): Promise<JobKey> {
   const key = newKey();
@@ -40,6 +41,27 @@ test('jobs that ended before the moment go with everything of them, the oldest f
   expect(await job(db, older)).toBeNull();
   expect(await deleteEnded(db, { before: at(300), limit: 2, unattested: 'removed' })).toBe(0);
   expect(await job(db, kept)).not.toBeNull();
+});
+
+test('a step ends with the first large job in it, so that nobody waits for two of them', async () => {
+  using connection = await memoryLedger();
+  const db = connection.ledger;
+  const large: JobKey[] = [];
+  for (const milliseconds of [100, 200]) {
+    const key = newKey();
+    await admit(db, admission(key));
+    await start(db, startOf(key));
+    await append(db, { key, events: Array.from({ length: 2000 }, () => stdout('')) });
+    await finish(db, finishOf(key, { finished_at: at(milliseconds) }));
+    large.push(key);
+  }
+  const small = [await endedJob(db, 10), await endedJob(db, 20), await endedJob(db, 300)];
+  const step = { before: at(1000), limit: 9, unattested: 'removed' } as const;
+  expect(await deleteEnded(db, step)).toBe(3);
+  expect(await deleteEnded(db, step)).toBe(1);
+  expect(await deleteEnded(db, step)).toBe(1);
+  expect(await deleteEnded(db, step)).toBe(0);
+  for (const key of [...large, ...small]) expect(await job(db, key)).toBeNull();
 });
 
 test('a job that has not ended stays, however old', async () => {

@@ -11,7 +11,7 @@ interface Step {
 function ended(db: LedgerDatabase, { before, limit }: Step) {
   return db
     .selectFrom('jobs')
-    .select(['tenant', 'job_id'])
+    .select(['tenant', 'job_id', 'chain_seq'])
     .where('finished_at', 'is not', null)
     .where('finished_at', '<', before)
     .orderBy('finished_at')
@@ -39,12 +39,20 @@ const deleteJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('jobs').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
+/** A step ends with the job that brings it to so many events: one with all that the recording caps allow is one step. */
+const stepEventsMax = 2000;
+
 /** See `Store.deleteEnded`. Everything of a job refers to its row and goes with it. */
 export async function deleteEnded(
   db: LedgerDatabase,
   { unattested, ...step }: Step & { readonly unattested: keyof typeof selectEnded },
 ): Promise<number> {
-  const old = await selectEnded[unattested].all(db, step);
-  for (const key of old) await deleteJob.run(db, key);
-  return old.length;
+  let [jobs, events] = [0, 0];
+  for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, step)) {
+    await deleteJob.run(db, key);
+    jobs++;
+    events += chain_seq;
+    if (events >= stepEventsMax) break;
+  }
+  return jobs;
 }

@@ -371,8 +371,9 @@ export interface Store extends AsyncDisposable {
   }): Promise<Whoami | null>;
 
   /**
-   * Removes whole terminal jobs that ended before `before`, with everything of them, at most `limit` in one transaction.
-   * Answers how many; fewer than `limit` says that none is left. `unattested` says what becomes of jobs in the outbox.
+   * Removes whole terminal jobs that ended before `before`, with everything of them, at most `limit` in one transaction
+   * and fewer where they are large. Answers how many: 0 says that none is left. `unattested` says what becomes of jobs in
+   * the outbox.
    */
   deleteEnded(input: {
     readonly before: string;
