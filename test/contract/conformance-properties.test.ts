@@ -3,13 +3,17 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';
 import { type Answer, useRig } from '../rig/rig.ts';
+import { loadSize, loadTimeout } from './load-size.ts';
 
 const rig = useRig({ concurrency: '1', 'queue-max': '100000', 'tenant-queue-max': '100000', 'drain-seconds': '0' });
 
 /** The same requests in every run, so that a failure is one of the code; another seed makes others. */
 const seed = Number(process.env['FAST_CHECK_SEED'] ?? 20_260_103);
 /** Requests to each operation, and to the one that takes a body. */
-const runs = { any: 150, submitJob: 1500 };
+const runs = {
+  any: loadSize({ small: 150, full: 500 }),
+  submitJob: loadSize({ small: 1500, full: 10_000 }),
+};
 /** A wait is held for so long at most here: the contract allows minutes. */
 const waitSecondsMax = 0.02;
 
@@ -165,26 +169,30 @@ function isSafe({ operation, path }: Made): boolean {
   return operation.method !== 'DELETE' || !path.includes(job_ids.at(-1) ?? '');
 }
 
-test('every answer to a request made from the contract is one of the contract, and what is wrong is refused', async () => {
-  const seen = new Map<string, Set<number>>();
-  for (const operation of contract.operations) {
-    const statuses = new Set<number>();
-    seen.set(operation.id, statuses);
-    const property = fc.asyncProperty(requests(operation).filter(isSafe), async (made) => {
-      const { path, headers, body, isWrong } = made;
-      const answer = await rig().request(path, { method: operation.method, headers, body });
-      statuses.add(answer.status);
-      expect(contract.problemWith(operation, answer)).toBeNull();
-      const mustBeRefused = isWrong && isOfCaller(operation);
-      expect(refusalOf(answer)).toMatch(mustBeRefused ? /^4/ : /./);
-    });
-    const numRuns = operation.id === 'submitJob' ? runs.submitJob : runs.any;
-    await fc.assert(property, { numRuns, seed });
-  }
-  // It was worth something: both sides of those that take much.
-  expect([...(seen.get('submitJob') ?? [])]).toEqual(expect.arrayContaining([201, 400, 422]));
-  expect([...(seen.get('replayEvents') ?? [])]).toEqual(expect.arrayContaining([200, 400, 404]));
-});
+test(
+  'every answer to a request made from the contract is one of the contract, and what is wrong is refused (BODY-12)',
+  loadTimeout,
+  async () => {
+    const seen = new Map<string, Set<number>>();
+    for (const operation of contract.operations) {
+      const statuses = new Set<number>();
+      seen.set(operation.id, statuses);
+      const property = fc.asyncProperty(requests(operation).filter(isSafe), async (made) => {
+        const { path, headers, body, isWrong } = made;
+        const answer = await rig().request(path, { method: operation.method, headers, body });
+        statuses.add(answer.status);
+        expect(contract.problemWith(operation, answer)).toBeNull();
+        const mustBeRefused = isWrong && isOfCaller(operation);
+        expect(refusalOf(answer)).toMatch(mustBeRefused ? /^4/ : /./);
+      });
+      const numRuns = operation.id === 'submitJob' ? runs.submitJob : runs.any;
+      await fc.assert(property, { numRuns, seed });
+    }
+    // It was worth something: both sides of those that take much.
+    expect([...(seen.get('submitJob') ?? [])]).toEqual(expect.arrayContaining([201, 400, 422]));
+    expect([...(seen.get('replayEvents') ?? [])]).toEqual(expect.arrayContaining([200, 400, 404]));
+  },
+);
 
 /** What is public does not mind what it is asked beside. */
 function isOfCaller({ path }: ContractOperation): boolean {
@@ -195,24 +203,28 @@ function refusalOf({ status, text }: Answer): string {
   return status < 400 ? `accepted: ${text.slice(0, 200)}` : String(status);
 }
 
-test('bodies that are no JSON, and those of other kinds, are refused as the contract says', async () => {
-  const submit = contract.operations.find(({ id }) => id === 'submitJob') as ContractOperation;
-  const wild = fc.oneof(
-    fc.uint8Array({ maxLength: 200 }),
-    fc.string().map((text) => Buffer.from(text)),
-  );
-  const kinds = fc.constantFrom(
-    'application/json',
-    'application/json; charset=utf-8',
-    'text/plain',
-    'multipart/form-data',
-  );
-  await fc.assert(
-    fc.asyncProperty(wild, kinds, async (body, kind) => {
-      const answer = await rig().post(new Uint8Array(body), { headers: { 'content-type': kind } });
-      expect(contract.problemWith(submit, answer)).toBeNull();
-      expect(refusalOf(answer)).toMatch(/^4/);
-    }),
-    { numRuns: 500, seed },
-  );
-});
+test(
+  'bodies that are no JSON, and those of other kinds, are refused as the contract says (BODY-12)',
+  loadTimeout,
+  async () => {
+    const submit = contract.operations.find(({ id }) => id === 'submitJob') as ContractOperation;
+    const wild = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.string().map((text) => Buffer.from(text)),
+    );
+    const kinds = fc.constantFrom(
+      'application/json',
+      'application/json; charset=utf-8',
+      'text/plain',
+      'multipart/form-data',
+    );
+    await fc.assert(
+      fc.asyncProperty(wild, kinds, async (body, kind) => {
+        const answer = await rig().post(new Uint8Array(body), { headers: { 'content-type': kind } });
+        expect(contract.problemWith(submit, answer)).toBeNull();
+        expect(refusalOf(answer)).toMatch(/^4/);
+      }),
+      { numRuns: 500, seed },
+    );
+  },
+);

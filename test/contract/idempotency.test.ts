@@ -1,6 +1,7 @@
 /** Spec § POST /v1/jobs 1, 2, 7: one key, one job. */
+import { LIMIT_NAMES } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
-import { useRig } from '../rig/rig.ts';
+import { Rig, useRig } from '../rig/rig.ts';
 
 const rig = useRig();
 const spec = { language: 'bash', code: 'echo once' };
@@ -9,7 +10,7 @@ const freshKey = () => `key-${++keys}`;
 const post = (body: unknown, key: string, tenant = rig().alpha.key) =>
   rig().post(body, { key: tenant, headers: { 'idempotency-key': key } });
 
-test('the same key and specification give the first job again, and run nothing', async () => {
+test('the same key and specification give the first job again, and run nothing (IDEM-09)', async () => {
   const key = freshKey();
   const first = await post(spec, key);
   expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
@@ -36,18 +37,19 @@ test('many at once with one key are one job, and only one of them made it', asyn
   expect(await rig().jobCount()).toBe(before + 1);
 });
 
-describe('the same specification', () => {
+describe('the same specification (IDEM-03)', () => {
   test.each([
     ['in another order and with white space', '{ "code" : "echo once",\n"language":"bash" }'],
     ['with escapes', '{"language":"\\u0062ash","code":"echo\\u0020once"}'],
     [
       'with its defaults written out',
-      '{"language":"bash","code":"echo once","files":[],"outputs":[],"limits":{"wall_seconds":10}}',
+      '{"language":"bash","code":"echo once","files":[],"outputs":[],"limits":{"wall_seconds":10,"cpu_seconds":5,"mem_mb":256,"max_pids":64,"max_file_mb":16,"allow_network":false},"requirements":{"minimum_isolation":"none"}}',
     ],
     [
       'with numbers spelled otherwise',
       '{"language":"bash","code":"echo once","limits":{"wall_seconds":1.0e1,"mem_mb":256.0}}',
     ],
+    ['with empty members', '{"language":"bash","code":"echo once","limits":{},"requirements":{}}'],
   ])('%s is the same', async (_name, body) => {
     const key = freshKey();
     const first = await post(spec, key);
@@ -57,7 +59,7 @@ describe('the same specification', () => {
   });
 });
 
-describe('another specification under the same key is refused and makes no job', () => {
+describe('another specification under the same key is refused and makes no job (IDEM-02)', () => {
   const full = {
     language: 'bash',
     code: 'true',
@@ -66,22 +68,32 @@ describe('another specification under the same key is refused and makes no job',
       { path: 'input/a', content_base64: 'YQ==' },
       { path: 'input/b', content_base64: 'Yg==' },
     ],
-    outputs: ['output/a'],
+    outputs: ['output/a', 'output/b'],
     runtime: 'system',
     requirements: { minimum_isolation: 'none' },
-    limits: { wall_seconds: 5 },
+    limits: { wall_seconds: 5, cpu_seconds: 4, mem_mb: 100, max_pids: 10, max_file_mb: 2 },
   };
 
   test.each<[string, object]>([
     ['language', { language: 'python' }],
     ['code', { code: 'true ' }],
     ['stdin', { stdin: '' }],
+    ['stdin left out', { stdin: undefined }],
     ['an input’s bytes', { files: [full.files[0], { path: 'input/b', content_base64: 'Yw==' }] }],
     ['an input’s path', { files: [full.files[0], { path: 'input/c', content_base64: 'Yg==' }] }],
-    ['outputs', { outputs: ['output/b'] }],
+    ['the order of inputs', { files: full.files.toReversed() }],
+    ['inputs left out', { files: undefined }],
+    ['outputs', { outputs: ['output/a', 'output/c'] }],
+    ['the order of outputs', { outputs: full.outputs.toReversed() }],
+    ['outputs left out', { outputs: undefined }],
     ['runtime', { runtime: undefined }],
     ['requirements', { requirements: { minimum_isolation: 'linux-shared-kernel' } }],
-    ['a limit', { limits: { wall_seconds: 6 } }],
+    ...LIMIT_NAMES.map((name): [string, object] => [
+      name,
+      { limits: { ...full.limits, [name]: full.limits[name] + 1 } },
+    ]),
+    ['a limit by less than it is clamped', { limits: { ...full.limits, wall_seconds: 5.000001 } }],
+    ['limits left out', { limits: undefined }],
   ])('%s', async (_name, change) => {
     const key = freshKey();
     expect((await post(full, key)).status).toBe(201);
@@ -92,7 +104,7 @@ describe('another specification under the same key is refused and makes no job',
   });
 });
 
-test('a key belongs to its tenant', async () => {
+test('a key belongs to its tenant (IDEM-05)', async () => {
   const key = freshKey();
   const alpha = await post(spec, key);
   const beta = await post({ ...spec, code: 'echo other' }, key, rig().beta.key);
@@ -100,7 +112,7 @@ test('a key belongs to its tenant', async () => {
   expect(beta.json.job_id).not.toBe(alpha.json.job_id);
 });
 
-test('a refused submission does not use its key up', async () => {
+test('a refused submission does not use its key up (IDEM-07)', async () => {
   const key = freshKey();
   expect((await post({ ...spec, language: 'cobol' }, key)).status).toBe(400);
   expect((await post({ ...spec, requirements: { minimum_isolation: 'hardware-vm' } }, key)).status).toBe(422);
@@ -108,14 +120,26 @@ test('a refused submission does not use its key up', async () => {
   expect([status, headers.get('idempotency-replayed')]).toEqual([201, 'false']);
 });
 
-describe('a key', () => {
-  test.each(['!', '~', 'x'.repeat(128), "';DROP/**/TABLE/**/jobs;--", '../../etc/passwd', '%00', '__proto__'])(
-    'of visible ASCII is taken as it is: %s',
-    async (key) => {
-      expect((await post(spec, key)).status).toBe(201);
-      expect((await post(spec, key)).headers.get('idempotency-replayed')).toBe('true');
-    },
-  );
+describe('a key (IDEM-04, IDEM-10)', () => {
+  test.each([
+    '!',
+    '~',
+    'x'.repeat(128),
+    "';DROP/**/TABLE/**/jobs;--",
+    "'||(select/**/job_id/**/from/**/jobs)||'",
+    '../../etc/passwd',
+    '%00',
+    '%0d%0aX-Injected:1',
+    '{"msg":"forged"}',
+    '__proto__',
+    'constructor',
+  ])('of visible ASCII is taken as it is: %s', async (key) => {
+    const first = await post(spec, key);
+    expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
+    const second = await post(spec, key);
+    expect([second.json.job_id, second.headers.get('idempotency-replayed')]).toEqual([first.json.job_id, 'true']);
+    expect([...second.headers.keys()]).not.toContain('x-injected');
+  });
 
   test.each([
     ['empty', ''],
@@ -124,6 +148,8 @@ describe('a key', () => {
     ['with a tab', 'a\tb'],
     ['that is not ASCII', 'é'],
     ['with DEL', 'a\x7fb'],
+    ['of two that were joined', 'a, b'],
+    ['of one space', ' '],
   ])('%s is refused', async (_name, key) => {
     const lines = `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close`;
     const body = JSON.stringify(spec);
@@ -144,4 +170,27 @@ describe('a key', () => {
     );
     expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
   });
+});
+
+test('a key answers its first job although ceilings, provider and bounds changed since (IDEM-08)', async () => {
+  const keyed = { headers: { 'idempotency-key': 'kept' } };
+  const wide = { language: 'bash', code: 'true', limits: { wall_seconds: 250, mem_mb: 900 } };
+  const demanding = { ...wide, requirements: { minimum_isolation: 'linux-shared-kernel' }, runtime: 'system' };
+  const first = await Rig.start();
+  const made = await first.post(demanding, keyed);
+  expect(made.status).toBe(201);
+  const { detail } = await first.ended(made.json.job_id);
+  expect(await first.stop('kept')).toEqual([]);
+
+  const narrow = { 'ceiling-wall-seconds': '1', 'ceiling-mem-mb': '64', 'free-space-reserve-mb': '1000000000' };
+  const second = await Rig.start({ ...narrow, provider: 'subprocess' }, first.dataDir);
+  const again = await second.post(demanding, keyed);
+  expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+  expect(again.json).toEqual({ ...made.json, status: 'succeeded' });
+  expect((await second.alpha.client.detail(made.json.job_id)).requested_spec).toEqual(detail.requested_spec);
+  // What it was clamped to is not what was asked for: that is another specification.
+  const clamped = await second.post({ ...demanding, limits: { wall_seconds: 1, mem_mb: 64 } }, keyed);
+  expect([clamped.status, clamped.json.error.code]).toEqual([422, 'idempotency_key_reused']);
+  expect(await second.jobCount()).toBe(1);
+  expect(await second.stop()).toEqual([]);
 });
