@@ -1,0 +1,184 @@
+/**
+ * Spec § Errors: every code of the one table comes about over HTTP, under its status, as retryable as the table says, with
+ * `Retry-After` where coming back makes sense. A code that nothing provokes does not compile here.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { bodyBytesMax, ERROR_CODES, ERRORS, type ErrorCode } from '@svc/protocol';
+import { openCredentials } from '@svc/server';
+import { beforeAll, expect, test } from 'vitest';
+import { KEY_OF_ACME, openDoor } from '../../packages/server/src/http/test-door.ts';
+import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { Rig, useRig } from '../rig/rig.ts';
+
+const bash = { language: 'bash', code: 'true' } as const;
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
+
+/** Signs, and has room. */
+const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'drain-seconds': '0' });
+/** Signs nothing, and has room for one of each. */
+const tight = useRig({
+  provider: 'subprocess',
+  concurrency: '1',
+  'queue-max': '2',
+  'tenant-queue-max': '1',
+  'waits-max': '1',
+  'tenant-waits-max': '1',
+  'drain-seconds': '0',
+});
+const full = useRig({ provider: 'subprocess', 'free-space-reserve-mb': '1000000000' });
+const spent = useRig({ provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '1' });
+
+/** What a refusal says. */
+interface Refusal {
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+}
+
+type Answered = Awaited<ReturnType<Rig['request']>>;
+const told = ({ status, headers, text }: Answered): Refusal => ({
+  status,
+  retryAfter: headers.get('retry-after'),
+  text,
+});
+
+/** Bytes to a port, and the first answer. */
+async function raw(port: number, ...bytes: string[]): Promise<Refusal> {
+  using socket = await RawSocket.open(port);
+  const { status, headers, body } = await socket.send(...bytes).answer();
+  return { status, retryAfter: headers['retry-after'] ?? null, text: body };
+}
+
+const head = (line: string, more = '', key = 'key-of-alpha') =>
+  `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
+const JSON_TYPE = 'Content-Type: application/json\r\n';
+
+let running: string;
+beforeAll(async () => {
+  const { client } = rig().alpha;
+  running = (await client.submit(sleeper)).job_id;
+  for await (const { kind } of client.follow(running)) if (kind === 'stdout') break;
+});
+
+/** Takes the one slot and as many places of the queue as there are, and lets go of them afterwards. */
+async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>): Promise<Refusal> {
+  const { alpha, beta } = tight();
+  const { job_id } = await alpha.client.submit(sleeper);
+  for await (const { kind } of alpha.client.follow(job_id)) if (kind === 'stdout') break;
+  const queued = [await alpha.client.submit(bash), await beta.client.submit(bash)];
+  await using operator = await openCredentials({ dataDir: tight().dataDir });
+  const { key } = await operator.create({ tenant: 'gamma', principal: null, scopes: null, expires_at: null });
+  const refusal = told(await ask(key));
+  await alpha.client.cancel(queued[0]?.job_id ?? '');
+  await beta.client.cancel(queued[1]?.job_id ?? '');
+  await alpha.client.cancel(job_id);
+  await tight().ended(job_id);
+  return refusal;
+}
+
+/** One wait too many, of the one tenant that holds one or of another. */
+async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
+  const { alpha } = tight();
+  const ids = { alpha: '', beta: '' };
+  for (const tenant of ['alpha', 'beta'] as const) ids[tenant] = (await tight()[tenant].client.submit(sleeper)).job_id;
+  const wait = (tenant: 'alpha' | 'beta') =>
+    tight().request(`/v1/jobs/${ids[tenant]}/result?wait_seconds=300`, { key: tight()[tenant].key });
+  const waits = [wait('alpha'), wait(asker)];
+  // Whichever of the two came first is held, and the other is answered at once.
+  const refused = await Promise.race(waits);
+  for (const tenant of ['beta', 'alpha'] as const) await tight()[tenant].client.cancel(ids[tenant]);
+  await Promise.all(waits);
+  await tight().ended(ids.alpha, alpha);
+  return told(refused);
+}
+
+async function whileStopping(): Promise<Refusal> {
+  const stopping = await Rig.start({ provider: 'subprocess', 'drain-seconds': '60' });
+  const { client } = stopping.alpha;
+  const { job_id } = await client.submit(sleeper);
+  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+  const stopped = stopping.stop();
+  const refusal = told(await stopping.post(bash));
+  await client.cancel(job_id);
+  expect(await stopped).toEqual([]);
+  return refusal;
+}
+
+async function withoutSigningKey(): Promise<Refusal> {
+  const own = await Rig.start({ provider: 'subprocess', 'attestation-mode': 'on' });
+  rmSync(join(own.dataDir, 'attestation-keys', 'signing-key.pem'));
+  const { job_id } = await own.run(bash);
+  const refusal = told(await own.request(`/v1/jobs/${job_id}/attestation`));
+  expect(await own.stop()).toEqual([]);
+  return refusal;
+}
+
+const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
+  invalid_request: async () => told(await rig().post({ ...bash, surplus: 1 })),
+  invalid_json: async () => told(await rig().post('{')),
+  unsupported_language: async () => told(await rig().post({ ...bash, language: 'cobol' })),
+  network_not_allowed: async () => told(await rig().post({ ...bash, limits: { allow_network: true } })),
+  unauthorized: async () => told(await rig().request('/v1/jobs', { key: 'nobody' })),
+  async insufficient_scope() {
+    await using operator = await openCredentials({ dataDir: rig().dataDir });
+    const issued = await operator.create({ tenant: 'alpha', principal: null, scopes: ['jobs:read'], expires_at: null });
+    return told(await rig().post(bash, { key: issued.key }));
+  },
+  job_not_found: async () => told(await rig().request(`/v1/jobs/${running}`, { key: rig().beta.key })),
+  route_not_found: async () => told(await rig().request('/v1/nothing')),
+  attestation_unavailable: withoutSigningKey,
+  attestation_disabled: async () => told(await tight().request('/v1/attestation/public-key')),
+  method_not_allowed: async () => told(await rig().request('/v1/jobs', { method: 'PUT' })),
+  // The deadline is compiled in and long: the same door with a shorter one.
+  async body_timeout() {
+    await using door = await openDoor({ bounds: { bodyMilliseconds: 50 } });
+    return await raw(door.port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 9\r\n`, KEY_OF_ACME), '{');
+  },
+  job_not_terminal: async () => told(await rig().request(`/v1/jobs/${running}/attestation`)),
+  payload_too_large: () =>
+    raw(rig().port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: ${bodyBytesMax + 1}\r\n`)),
+  unsupported_media_type: async () => told(await rig().post('x', { headers: { 'content-type': 'text/plain' } })),
+  expectation_failed: () => raw(rig().port, head('GET /healthz', 'Expect: miracles\r\n')),
+  runtime_unavailable: async () => told(await rig().post({ ...bash, runtime: 'nowhere' })),
+  minimum_isolation_unsatisfied: async () =>
+    told(await rig().post({ ...bash, requirements: { minimum_isolation: 'hardware-vm' } })),
+  async idempotency_key_reused() {
+    const headers = { 'idempotency-key': 'once' };
+    expect((await rig().post(bash, { headers })).status).toBe(201);
+    return told(await rig().post({ ...bash, stdin: '' }, { headers }));
+  },
+  async rate_limited() {
+    expect((await spent().request('/v1/whoami')).status).toBe(200);
+    return told(await spent().request('/v1/whoami'));
+  },
+  tenant_capacity_exhausted: () => whileAWaitIsHeld('alpha'),
+  head_too_large: () => raw(rig().port, head('GET /healthz', `X: ${'x'.repeat(20_000)}\r\n`)),
+  // Nothing that a client can send is known to provoke it: a floor below the door breaks.
+  async internal() {
+    await using door = await openDoor({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
+    return await raw(door.port, head('GET /v1/jobs', '', KEY_OF_ACME));
+  },
+  queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
+  capacity_exhausted: () => whileAWaitIsHeld('beta'),
+  shutting_down: whileStopping,
+  insufficient_storage: async () => told(await full().post(bash)),
+};
+
+test.each(ERROR_CODES)('%s', async (code) => {
+  const { status, retryAfter, text } = await provoke[code]();
+  const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
+  const { status: tabled, retryable } = ERRORS[code];
+  expect([status, error.code, error.retryable]).toEqual([tabled, code, retryable]);
+  // Where time mends it the answer says how much; a body that was slow, or a bug, is no matter of time.
+  const says = /^[1-9]\d*$/.test(retryAfter ?? '');
+  expect(says).toBe(retryable && code !== 'body_timeout' && code !== 'internal');
+});
+
+test('a tenant whose share of the queue is taken is told so with 429, where the service has room for others', async () => {
+  const refusal = await whileQueueIsFull(() => tight().post(bash));
+  expect([refusal.status, (JSON.parse(refusal.text) as { error: { code: string } }).error.code]).toEqual([
+    429,
+    'tenant_capacity_exhausted',
+  ]);
+});
