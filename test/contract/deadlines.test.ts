@@ -1,0 +1,87 @@
+/**
+ * Spec § Limits, rows on request heads and bodies: a deadline is of the whole head and the whole body, and bytes that drip
+ * in do not move it. With `CONTRACT_LOAD=full` under the times that are compiled in. Rows E-13 and E-14.
+ */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Door, KEY_OF_ACME, KEY_OF_OTHER, openDoor } from '../../packages/server/src/http/test-door.ts';
+import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { TRANSPORT_BOUNDS } from '../../packages/server/src/http/transport.ts';
+import { loadSize, loadTimeout } from './load-size.ts';
+
+const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilliseconds });
+const bodyMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.bodyMilliseconds });
+/** Between two bytes: several fit into each deadline. */
+const dripMilliseconds = loadSize({ small: 50, full: 5000 });
+/** A timer may be early by its resolution, and the deadline began before the client could see so. */
+const earlyMilliseconds = 100;
+
+let door: Door;
+beforeAll(async () => {
+  const checkMilliseconds = loadSize({ small: 20, full: TRANSPORT_BOUNDS.checkMilliseconds });
+  door = await openDoor({
+    bounds: { headMilliseconds, bodyMilliseconds, checkMilliseconds },
+    permits: { body: { total: 2, perTenant: 1 } },
+  });
+});
+afterAll(() => door[Symbol.asyncDispose]());
+
+const head = (key: string) =>
+  `POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+
+/** Sends what is to be sent first, then a byte now and then until the connection is closed; and how long that took. */
+async function dripped(first: string, rest: string) {
+  const began = performance.now();
+  using raw = await RawSocket.open(door.port);
+  if (first !== '') raw.send(first);
+  let sent = 0;
+  const drip = setInterval(() => {
+    if (!raw.isClosed && sent < rest.length) raw.send(rest.charAt(sent++));
+  }, dripMilliseconds);
+  const answers = await raw.untilClosed();
+  clearInterval(drip);
+  return { answers, sent, took: performance.now() - began };
+}
+
+test.each([
+  ['says nothing at all (E-13)', '', ''],
+  ['sends its head a byte at a time (E-13)', 'G', 'ET /healthz HTTP/1.1\r\nHost: a\r\nX: '.padEnd(10_000, 'x')],
+  ['sends header lines without end (E-13)', head(KEY_OF_ACME), 'a: b\r\n'.repeat(1000)],
+])('a client that %s is closed at the end of its time, without an answer', loadTimeout, async (_name, first, rest) => {
+  const { answers, sent, took } = await dripped(first, rest);
+  expect(answers).toEqual([]);
+  expect(took).toBeGreaterThan(headMilliseconds - earlyMilliseconds);
+  expect(sent).toBeLessThanOrEqual(rest.length);
+});
+
+test.each([
+  ['stalls (E-14)', ''],
+  ['comes a byte at a time (E-14)', ' '.repeat(1000)],
+])(
+  'a body that %s is answered 408 at the end of its time, and its place is free again',
+  loadTimeout,
+  async (_name, rest) => {
+    const slow = dripped(`${head(KEY_OF_ACME)}Content-Length: 2000\r\n\r\n{`, rest);
+    let isOver = false;
+    void slow.then(() => {
+      isOver = true;
+    });
+    await expect.poll(() => isOver || door.permits.held('body') === 1, loadTimeout).toBe(true);
+    // Meanwhile the tenant has no other place, and another tenant has its own.
+    const ask = async (key: string) => {
+      using raw = await RawSocket.open(door.port);
+      return await raw.send(`${head(key)}Content-Length: 2\r\n\r\n{}`).answer();
+    };
+    const [refused, other] = [await ask(KEY_OF_ACME), await ask(KEY_OF_OTHER)];
+    const { answers, took } = await slow;
+    const [answer] = answers;
+    expect([answers.length, answer?.status, answer?.headers['connection']]).toEqual([1, 408, 'close']);
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'body_timeout', retryable: true } });
+    expect(took).toBeGreaterThan(bodyMilliseconds - earlyMilliseconds);
+    // Where the machine took longer than the deadline to ask, the place was free by then.
+    expect([201, 429]).toContain(refused.status);
+    expect(other.status).toBe(201);
+    await expect.poll(() => door.permits.held('body'), loadTimeout).toBe(0);
+    expect((await ask(KEY_OF_ACME)).status).toBe(201);
+  },
+);
