@@ -1,6 +1,13 @@
 /** Spec § GET result, § Errors: what a service that is stopping still answers, and what it leaves. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import { Rig } from '../rig/rig.ts';
+import { WebSocket } from 'ws';
+import { rawAnswers } from '../rig/raw-http.ts';
+import { type Answer, Rig } from '../rig/rig.ts';
+import { loadSize, loadTimeout } from './load-size.ts';
 
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 
@@ -14,39 +21,158 @@ test('a wait that the stop interrupts is 503 shutting_down, retryable, and has n
   // A wait is held once a read of the same tenant that came after it was answered.
   await rig.request('/v1/whoami');
   const stopped = rig.stop();
-  for (const { status, json, headers } of await Promise.all(waits)) {
-    expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
-    expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-    expect(json).not.toHaveProperty('stdout');
+  for (const answer of await Promise.all(waits)) {
+    expectShuttingDown(answer);
+    expect(answer.json).not.toHaveProperty('stdout');
   }
   expect(await stopped).toEqual([]);
 });
 
-test('stopping twice is stopping once, and nothing is left of a job that was running', async () => {
-  const rig = await Rig.start({ 'drain-seconds': '0', concurrency: '2' });
-  const { client } = rig.alpha;
-  const running = await client.submit(sleeper);
-  await client.submit(sleeper);
-  await client.submit(sleeper);
-  for await (const { kind } of client.follow(running.job_id)) if (kind === 'stdout') break;
-  const first = rig.service.stop();
-  await rig.service.stop();
-  await first;
-  expect(await rig.stop()).toEqual([]);
-});
+function expectShuttingDown({ status, json, headers }: Answer): void {
+  expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
+  expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  // The client comes back on another connection, to whatever then answers here.
+  expect(headers.get('connection')).toBe('close');
+}
 
-test('what was queued when the service stopped runs when it starts again', async () => {
-  const first = await Rig.start({ 'drain-seconds': '0', concurrency: '1' });
-  const blocker = await first.alpha.client.submit(sleeper);
-  for await (const { kind } of first.alpha.client.follow(blocker.job_id)) if (kind === 'stdout') break;
-  const { job_id } = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
-  expect(await first.stop('kept')).toEqual([]);
+/** A stream that has told of the start of its job: what came over it, and how it was closed. */
+async function openStream(rig: Rig, job_id: string) {
+  const { url } = rig.service;
+  const headers = { authorization: `Bearer ${rig.alpha.key}` };
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/jobs/${job_id}/stream`, { headers });
+  const kinds: string[] = [];
+  socket.on('message', (data: Buffer) => kinds.push((JSON.parse(data.toString()) as { kind: string }).kind));
+  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  await once(socket, 'message');
+  return { kinds, closed };
+}
 
-  const second = await Rig.start({}, first.dataDir);
-  expect((await second.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
-  const { detail } = await second.ended(blocker.job_id);
-  expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown' });
-  // It was observed while it ran, and that is kept.
-  expect(detail.effective_spec?.isolation_class).toBe('linux-shared-kernel');
+/** A submission whose body is not all there yet. */
+async function halfSubmitted(rig: Rig): Promise<{ socket: Socket; rest: string }> {
+  const body = JSON.stringify({ language: 'bash', code: 'true' });
+  const socket = connect(rig.port, '127.0.0.1');
+  socket.write(
+    `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig.alpha.key}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
+  );
+  // The service has begun to read the body once it says that it may come.
+  await once(socket, 'data');
+  return { socket, rest: body };
+}
+
+const LOAD = {
+  running: loadSize({ small: 3, full: 20 }),
+  queued: loadSize({ small: 5, full: 50 }),
+  waits: loadSize({ small: 6, full: 30 }),
+  streams: loadSize({ small: 6, full: 20 }),
+};
+
+async function submitted({ alpha }: Rig, count: number): Promise<string[]> {
+  const submission = { ...sleeper, limits: { ...sleeper.limits, mem_mb: 16 } };
+  return await Promise.all(Array.from({ length: count }, async () => (await alpha.client.submit(submission)).job_id));
+}
+
+/** So many jobs that all run. */
+async function begun(rig: Rig, count: number): Promise<string[]> {
+  const jobs = await submitted(rig, count);
+  for (const job_id of jobs) {
+    for await (const { kind } of rig.alpha.client.follow(job_id)) if (kind === 'stdout') break;
+  }
+  return jobs;
+}
+
+test(
+  'RST-01: a stop under load refuses, answers, closes and ends everything, and the next start finds all of it',
+  loadTimeout,
+  async () => {
+    const settings = {
+      'drain-seconds': '600',
+      'waits-max': '40',
+      'tenant-waits-max': '40',
+      'tenant-streams-max': '40',
+    };
+    const rig = await Rig.start({ ...settings, concurrency: String(LOAD.running) });
+    const { client } = rig.alpha;
+    const running = await begun(rig, LOAD.running);
+    const queued = await submitted(rig, LOAD.queued);
+    const [job_id = ''] = running;
+    const all = [...running, ...queued];
+    const streams = await Promise.all(
+      Array.from({ length: LOAD.streams }, (_, index) => openStream(rig, all[index % all.length] ?? '')),
+    );
+    const wait = (id: string) => rig.request(`/v1/jobs/${id}/result?wait_seconds=60`);
+    const waits = Array.from({ length: LOAD.waits }, (_, index) => wait(all[index % all.length] ?? ''));
+    const half = await halfSubmitted(rig);
+    await rig.request('/v1/whoami');
+
+    const stopped = rig.stop('kept');
+    half.socket.write(half.rest);
+    const [, answer] = rawAnswers(Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${await text(half.socket)}`));
+    expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([503, 'shutting_down']);
+    for (const refused of [
+      await rig.post(sleeper),
+      await rig.request(`/v1/jobs/${job_id}/stream-ticket`, { method: 'POST' }),
+      await wait(job_id),
+      ...(await Promise.all(waits)),
+    ]) {
+      expectShuttingDown(refused);
+      expect(refused.json).not.toHaveProperty('stdout');
+    }
+    for (const { kinds, closed } of streams) {
+      expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
+      expect(kinds).not.toContain('finished');
+    }
+    // Under way are now only the programs, which the stop would wait for.
+    for (const id of running) await client.cancel(id);
+    expect(await stopped).toEqual([]);
+
+    const next = await Rig.start({ provider: 'subprocess', concurrency: '1' }, rig.dataDir);
+    expect(await next.jobCount()).toBe(all.length);
+    for (const id of queued) await next.alpha.client.cancel(id);
+    for (const id of all) expect((await next.ended(id)).detail.status).toBe('cancelled');
+    expect(await next.stop()).toEqual([]);
+  },
+);
+
+test(
+  'jobs that outlast the time they are given are recorded as ended by the stop, and what was queued runs later',
+  loadTimeout,
+  async () => {
+    const first = await Rig.start({ 'drain-seconds': '0.2', concurrency: String(LOAD.running) });
+    const running = await begun(first, LOAD.running);
+    const { job_id } = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
+    // Stopping twice is stopping once.
+    const stopped = first.service.stop();
+    expect(await first.stop('kept')).toEqual([]);
+    await stopped;
+
+    const second = await Rig.start({ provider: 'subprocess' }, first.dataDir);
+    for (const id of running) {
+      const { detail, events } = await second.ended(id);
+      expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', exit_code: null });
+      // It was observed while it ran, and that is kept.
+      expect(detail.effective_spec?.isolation_class).toBe('linux-shared-kernel');
+      expect(detail.receipt?.event_chain).toMatchObject({ complete: true, count: events.length });
+      expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);
+    }
+    expect((await second.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
+    expect(await second.stop()).toEqual([]);
+  },
+);
+
+test('a job that ends within the time it is given is recorded as it ended', async () => {
+  const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '60' });
+  const { client } = first.alpha;
+  const code = 'echo started; sleep 1; echo done; exit 3';
+  const { job_id } = await client.submit({ language: 'bash', code });
+  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
+  const stopped = first.stop('kept');
+  // What there is can be read as long as the service has not stopped.
+  expect((await client.detail(job_id)).status).toBe('running');
+  expect(await stopped).toEqual([]);
+  const second = await Rig.start({ provider: 'subprocess' }, first.dataDir);
+  const { result, detail } = await second.ended(job_id);
+  expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'started\ndone\n' });
+  expect(detail.terminal_reason).toBe('exited');
   expect(await second.stop()).toEqual([]);
 });

@@ -104,6 +104,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
     done();
   });
+  // Those that come later are told by the entry.
+  stopping.addEventListener('abort', () => connections.closeAfterAnswers(), { once: true });
   app.addHook('onClose', async () => {
     authority[Symbol.dispose]();
     connections[Symbol.dispose]();

@@ -108,6 +108,13 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.closesAt ??= Number.POSITIVE_INFINITY;
   }
 
+  /** Makes every answer that is under way the last of its connection, where its head is not out yet. */
+  closeAfterAnswers(): void {
+    for (const { answers } of this.#open.values()) {
+      for (const answer of answers.filter(isUnderWay)) answer.shouldKeepAlive = false;
+    }
+  }
+
   /** Has `callback` called when the connection must end, a moment before the socket is destroyed. */
   onEnding(socket: Socket, callback: (why: Ending) => void): void {
     const connection = this.#open.get(socket);
