@@ -57,6 +57,7 @@ describe('from a service', () => {
       'manifest.json',
       'output',
       'output/b',
+      'policy.json',
       'public-key.pem',
       'receipt.json',
       'result.json',

@@ -95,9 +95,14 @@ describe('the evidence that the service serves', () => {
   test('is recomputed by a foreign auditor, chain, receipt, result, statement and signature', async () => {
     const jobs = Array.from(evidence.values());
     const { service, alpha } = rig();
-    const words = ['--url', service.url, '--token', alpha.key, '--public-key', keyFile, '--tenant', alpha.name];
-    const { stdout, stderr } = await run('python3', [auditor, ...words, ...jobs.map(({ job_id }) => job_id)]);
-    const verdicts = jobs.map(({ job_id, events }) => `${job_id} good ${events.length}\n`);
+    const saved = join(scratch.path, 'fetched');
+    const ids = jobs.map(({ job_id }) => job_id);
+    const fetcher = [join(import.meta.dirname, 'fetch_job.py'), '--url', service.url, '--token', alpha.key];
+    expect(await run('python3', [...fetcher, saved, ...ids])).toMatchObject({ exitCode: 0, stderr: '' });
+    const directories = ids.map((job_id) => join(saved, job_id));
+    const words = ['--public-key', keyFile, '--tenant', alpha.name, ...directories];
+    const { stdout, stderr } = await run('python3', [auditor, ...words]);
+    const verdicts = jobs.map(({ job_id, events }) => `${join(saved, job_id)} good ${events.length}\n`);
     expect({ stdout, stderr }).toEqual({ stdout: verdicts.join(''), stderr: '' });
   });
 

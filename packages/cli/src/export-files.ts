@@ -6,6 +6,8 @@ import {
   EXPORT_OPTIONAL_FILES,
   exportedFileBytesMax,
   exportManifest,
+  policyText,
+  sha256Hex,
 } from '@svc/evidence';
 import type { JobEvent, Receipt, StoredSpec } from '@svc/protocol';
 
@@ -58,6 +60,8 @@ function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource)
   const optional: [string, Uint8Array][] = [];
   if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
   if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
+  const policy = policyText(requested_spec);
+  if (receipt.policy_sha256 === sha256Hex(policy)) optional.push([EXPORT_OPTIONAL_FILES.policy, utf8(policy)]);
   const inputs = files.map(({ path, content_base64 }): [string, Uint8Array] => [
     path,
     Buffer.from(content_base64, 'base64'),

@@ -44,7 +44,7 @@ describe('the digest of an event', () => {
     expect(eventHash({ ...second, ...change })).not.toBe(secondHash);
   });
 
-  test('tells apart data that imitates the members around it', () => {
+  test('tells apart data that imitates the members around it (CHAIN-03)', () => {
     const inside = { ...second, data: { text: 'a","job_id":"job_02' } };
     expect(eventHash(inside)).not.toBe(eventHash({ ...second, data: { text: 'a' }, job_id: 'job_02' }));
     expect(eventHash({ ...second, job_id: 'job_1', seq: 23 })).not.toBe(

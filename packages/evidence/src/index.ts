@@ -6,6 +6,7 @@ export * from './chain.ts';
 export * from './dsse.ts';
 export * from './job-export.ts';
 export * from './output.ts';
+export * from './policy-text.ts';
 export * from './predicate.ts';
 export * from './public-key.ts';
 export * from './receipt.ts';

@@ -36,16 +36,23 @@ export const EXPORT_FILES = {
 } as const;
 
 /** What an export may have besides: the submission's own bytes. Input and output files keep their paths. */
-export const EXPORT_OPTIONAL_FILES = { code: 'code', stdin: 'stdin' } as const;
+export const EXPORT_OPTIONAL_FILES = {
+  code: 'code',
+  stdin: 'stdin',
+  /** The text that the receipt's `policy_sha256` is the digest of. */
+  policy: 'policy.json',
+} as const;
 
 /** Far above what the recording caps leave room for. */
 export const historyBytesMax = 64 * 1024 * 1024;
 const manifestBytesMax = 256 * 1024;
 const receiptBytesMax = envelopeBytesMax;
 const publicKeyBytesMax = 4096;
+/** The longest paths of as many outputs as there may be, every character escaped. */
+const policyBytesMax = 256 * 1024;
 
 /** The manifest itself, the files by name, and as many input and output files as a job may have. */
-export const exportFilesMax = 1 + 5 + 2 + 2 * filesMax;
+export const exportFilesMax = 1 + 5 + 3 + 2 * filesMax;
 
 export interface ExportedFile {
   readonly path: string;
@@ -110,6 +117,7 @@ const FIXED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
   [EXPORT_FILES.publicKey, publicKeyBytesMax],
   [EXPORT_OPTIONAL_FILES.code, codeBytesMax],
   [EXPORT_OPTIONAL_FILES.stdin, stdinBytesMax],
+  [EXPORT_OPTIONAL_FILES.policy, policyBytesMax],
 ]);
 
 function isExportedFile(value: unknown): value is ExportedFile {

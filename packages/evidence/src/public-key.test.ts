@@ -68,7 +68,7 @@ describe.skipIf(!hasPublishedVectors('wycheproof'))('the Wycheproof Ed25519 vect
     tests: { tcId: number; comment: string; msg: string; sig: string; result: string }[];
   }
 
-  test('all 151 come out as they should', async () => {
+  test('all 151 come out as they should (ATT-02)', async () => {
     const text = new TextDecoder().decode(publishedBytes('wycheproof/ed25519_test.json'));
     const { testGroups } = JSON.parse(text) as { testGroups: Group[] };
     const wrong: string[] = [];

@@ -21,7 +21,7 @@ const unsealed: UnsealedReceipt = {
 describe('sealing (Spec § Receipt, receipt_sha256)', () => {
   const sealed = sealReceipt(unsealed);
 
-  test('digests the canonical JSON with receipt_sha256 removed', () => {
+  test('digests the canonical JSON with receipt_sha256 removed (CHAIN-09)', () => {
     const text = sealed.json.replace(`"receipt_sha256":"${sealed.receipt_sha256}",`, '');
     expect(text).not.toContain('receipt_sha256');
     expect(createHash('sha256').update(text).digest('hex')).toBe(sealed.receipt_sha256);

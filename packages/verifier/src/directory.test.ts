@@ -54,7 +54,16 @@ describe('service-verify directory', () => {
     expect({ exitCode, facts }).toMatchObject({ exitCode: 0, facts: { job_id: job.job_id, status: 'succeeded' } });
     expect(checks.slice(12).map(({ check }) => check)).toEqual([
       ...['manifest', 'public_key_file', 'receipt_file', 'receipt', 'chain', 'chain_summary', 'finished', 'output'],
-      ...['artifacts', 'result_content', 'code', 'input/a.csv', 'output/b', 'output/deep/er/plot.svg', 'stdin'],
+      ...[
+        'artifacts',
+        'result_content',
+        'code',
+        'input/a.csv',
+        'output/b',
+        'output/deep/er/plot.svg',
+        'policy.json',
+        'stdin',
+      ],
     ]);
   });
 
@@ -143,6 +152,7 @@ describe('an exported directory that was forged, with a manifest to match', () =
     ['another public key', { [EXPORT_FILES.publicKey]: stranger }, ['public_key_file']],
     ['other code', { code: 'print("evil")' }, ['code']],
     ['other stdin', { stdin: 'IN' }, ['stdin']],
+    ['another policy', { 'policy.json': '{}' }, ['policy.json']],
     ['another input', { 'input/a.csv': '3,4\n' }, ['input/a.csv']],
     ['another output', { 'output/b': 'x' }, ['output/b']],
     ['an output that the job did not have', { 'output/c': 'x' }, ['output/c']],

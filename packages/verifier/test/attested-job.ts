@@ -13,15 +13,17 @@ import {
   chainEvents,
   EXPORT_FILES,
   EXPORT_MANIFEST,
+  EXPORT_OPTIONAL_FILES,
   exportManifest,
   GENESIS_HASH,
   keyIdOf,
   outputEvidence,
+  policyText,
   sealReceipt,
   sha256Hex,
   type UnsealedReceipt,
 } from '@svc/evidence';
-import type { ArtifactRecord, EventBody, JobEvent, Receipt } from '@svc/protocol';
+import type { ArtifactRecord, EventBody, JobEvent, Receipt, StoredSpec } from '@svc/protocol';
 
 /** A key pair as the service has one. */
 export interface SigningKey {
@@ -152,14 +154,19 @@ function recordsOf(files: Readonly<Record<string, string>> = {}): ArtifactRecord
   }));
 }
 
-function receiptOf({ code = 'print("hello")', stdin, inputs }: JobOptions, events: readonly JobEvent[]) {
+/** What a policy is made of; the rest of a submission has no part in it. */
+function policyOf(outputs: Readonly<Record<string, string>> = {}): StoredSpec {
+  return { requirements, limits: LIMITS, outputs: Object.keys(outputs), runtime: null };
+}
+
+function receiptOf({ code = 'print("hello")', stdin, inputs, outputs }: JobOptions, events: readonly JobEvent[]) {
   return {
     schema_version: 4,
     language: 'python',
     runtime: null,
     code_sha256: sha256Hex(code),
     stdin_sha256: stdin === undefined ? null : sha256Hex(stdin),
-    policy_sha256: sha256Hex('policy'),
+    policy_sha256: sha256Hex(policyText(policyOf(outputs))),
     requested_limits: LIMITS,
     truncated: false,
     output: outputEvidence(events),
@@ -198,6 +205,7 @@ function exportedFiles(
     [EXPORT_FILES.events, eventLines(events)],
     [EXPORT_FILES.publicKey, key.publicKeyPem],
     ['code', code],
+    [EXPORT_OPTIONAL_FILES.policy, policyText(policyOf(outputs))],
     ...(stdin === undefined ? [] : [['stdin', stdin] as [string, string]]),
     ...Object.entries(inputs),
     ...Object.entries(outputs),

@@ -92,7 +92,7 @@ test('the receipt says what was observed, under the names of the contract', asyn
   });
 });
 
-test('a recovery receipt holds the outcome alone (Spec § Receipt)', async () => {
+test('a recovery receipt holds the outcome, the times and the chain, beside what names it, and nothing else (CHAIN-11)', async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await store.append(key, [stdout('a')]);

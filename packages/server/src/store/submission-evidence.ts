@@ -3,7 +3,7 @@
  * the digests of what was accepted, and need not read the submission again.
  */
 import { Buffer } from 'node:buffer';
-import { canonicalJson, sha256Hex } from '@svc/evidence';
+import { policyText, sha256Hex } from '@svc/evidence';
 import type { ArtifactRecord, InputFile, Receipt, RequestedSpec } from '@svc/protocol';
 
 /** The members of a receipt that follow from the submission alone. Spec § Receipt. */
@@ -22,11 +22,6 @@ export function submissionEvidence(spec: RequestedSpec): SubmissionEvidence {
     requested_limits: spec.limits,
     input_artifacts: spec.files.map(inputArtifact),
   };
-}
-
-/** The exact text of the policy a job asked to be held to: RFC 8785, with the network refusal spelled out. */
-function policyText({ requirements, limits, outputs, runtime }: RequestedSpec): string {
-  return canonicalJson({ requirements, limits, outputs, runtime, allow_network: false });
 }
 
 function inputArtifact({ path, content_base64 }: InputFile): ArtifactRecord {

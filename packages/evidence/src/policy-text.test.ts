@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { policyText } from './policy-text.ts';
+
+const limits = { wall_seconds: 10, cpu_seconds: 2.5, mem_mb: 256, max_pids: 64, max_file_mb: 16 };
+const policy = {
+  requirements: { minimum_isolation: 'none' },
+  limits,
+  outputs: ['output/b', 'output/a'],
+  runtime: null,
+} as const;
+
+test('a policy is the canonical JSON of what was required, in the order that it was asked for', () => {
+  expect(policyText({ ...policy, outputs: [...policy.outputs] })).toBe(
+    '{"allow_network":false,"limits":{"cpu_seconds":2.5,"max_file_mb":16,"max_pids":64,"mem_mb":256,"wall_seconds":10},' +
+      '"outputs":["output/b","output/a"],"requirements":{"minimum_isolation":"none"},"runtime":null}',
+  );
+});
+
+test('program, input and language have no part in it', () => {
+  const program = {
+    language: 'python',
+    code: 'x',
+    stdin: 'y',
+    files: [{ path: 'input/a', content_base64: '' }],
+  } as const;
+  const spec = { ...policy, outputs: [...policy.outputs] };
+  expect(policyText({ ...spec, ...program, files: [...program.files] })).toBe(policyText(spec));
+});
