@@ -72,9 +72,10 @@ export class RawSocket implements Disposable {
     return answer as RawAnswer;
   }
 
-  /** Everything that came before the server closed the connection. */
+  /** Everything that came before the server closed the connection, also where it reset it. */
   async untilClosed(): Promise<RawAnswer[]> {
-    if (!this.#isClosed) await once(this.socket, 'close');
+    const { socket } = this;
+    if (!this.#isClosed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));
     return parseAnswers(this.text);
   }
 
