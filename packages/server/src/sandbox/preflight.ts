@@ -2,6 +2,7 @@
  * Chooses a provider by trying: every language is run for real under every candidate, and only what came back exact is
  * offered. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
  */
+import { availableParallelism } from 'node:os';
 import { LANGUAGES, type RuntimePack } from '@svc/protocol';
 import { type CanaryResult, runCanary } from './canary.ts';
 import { openHostCells } from './host-cells.ts';
@@ -10,6 +11,7 @@ import type { PackLeftOut } from './packs/load-packs.ts';
 import { SYSTEM_PACK } from './packs/pack.ts';
 import { provePacks } from './packs/prove-packs.ts';
 import type { Provider, Sandbox } from './sandbox.ts';
+import { Turns } from './turns.ts';
 
 export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
 
@@ -55,6 +57,9 @@ export interface Opened {
   readonly packsLeftOut: readonly PackLeftOut[];
 }
 
+/** Bootstraps are the processors' work: more of them at once are no quicker, and all late. */
+const PREPARED_AT_ONCE = 2 * availableParallelism();
+
 type Opener = (options: PreflightOptions) => Promise<Cells>;
 
 const CANDIDATES: Readonly<Record<Exclude<ProviderChoice, 'auto'>, Opener>> = {
@@ -93,12 +98,13 @@ async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
   const system = cells.runtime_packs.filter(isSystem);
   const others = cells.runtime_packs.filter((pack) => !isSystem(pack));
   const proven = await provePacks(others, cells);
+  const turns = new Turns(PREPARED_AT_ONCE);
   const provider: Provider = {
     backend: cells.backend,
     isolation_class: isolation,
     languages,
     runtime_packs: [...system.map((pack) => ({ ...pack, languages })), ...proven.packs],
-    prepare: (request): Promise<Sandbox> => cells.prepare(request),
+    prepare: (request): Promise<Sandbox> => turns.take(() => cells.prepare(request), request.signal),
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
   return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut] };

@@ -108,12 +108,16 @@ export interface Sandbox extends AsyncDisposable {
   collect(): Promise<Collection>;
 }
 
-/** What kind of cell is wanted. `readyMilliseconds` shortens how long its bootstrap may take, 10,000 by default. */
+/**
+ * What kind of cell is wanted. `readyMilliseconds` shortens how long its bootstrap may take, 10,000 by default. Where
+ * `signal` aborts before that has begun, it does not begin.
+ */
 export interface CellRequest {
   readonly language: Language;
   /** A runtime pack's name; null is the default pack. */
   readonly runtime: string | null;
   readonly readyMilliseconds?: number;
+  readonly signal?: AbortSignal;
 }
 
 /** What a provider proved about itself by running every language for real. */
@@ -123,7 +127,10 @@ export interface Provider extends AsyncDisposable {
   /** Languages of the default pack that ran correctly at start. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
-  /** Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. */
+  /**
+   * Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. A few are
+   * prepared at a time, in the order in which they were asked for.
+   */
   prepare(request: CellRequest): Promise<Sandbox>;
 }
 

@@ -51,16 +51,18 @@ interface Control {
   cause: StopCause | null;
   started: boolean;
   running: Sandbox | null;
+  readonly unwanted: AbortController;
 }
 
 /** Takes a queued job into a slot. */
 export function launch(job: QueuedJob, dependencies: FlightDependencies): Flight {
-  const control: Control = { cause: null, started: false, running: null };
+  const control: Control = { cause: null, started: false, running: null, unwanted: new AbortController() };
   return {
     job,
     hasStarted: () => control.started,
     stop(cause) {
       control.cause ??= cause;
+      control.unwanted.abort();
       control.running?.stop(control.cause);
     },
     landed: fly(job, control, dependencies).catch((error: unknown) => {
@@ -99,7 +101,8 @@ async function fly(job: QueuedJob, control: Control, dependencies: FlightDepende
 async function runInSandbox(context: Context): Promise<void> {
   const { provider, row, control } = context;
   const spec = wholeSpec(row);
-  await using sandbox = await provider.prepare({ language: spec.language, runtime: spec.runtime });
+  const { language, runtime } = spec;
+  await using sandbox = await provider.prepare({ language, runtime, signal: control.unwanted.signal });
   if (control.cause !== null) return;
   if (!satisfiesIsolation(sandbox.posture.isolation_class ?? 'none', spec.requirements.minimum_isolation)) {
     throw new IsolationUnsatisfied(sandbox.posture);
@@ -183,10 +186,13 @@ class TooLarge extends Error {
   }
 }
 
-/** Ends a job whose program cannot be run. A service that is stopping leaves it queued instead: the next start runs it. */
+/**
+ * Ends a job whose program cannot be run. One that was asked to stop before it started stays as its row says: cancelled,
+ * or queued for the next start of a service that is stopping.
+ */
 async function endWithoutRun(context: Context, error: unknown): Promise<void> {
   const { log, key, control, giveUp } = context;
-  if (control.cause === 'server_shutdown' && !control.started) return;
+  if (control.cause !== null && !control.started) return;
   if (giveUp.aborted) throw error;
   const { outcome, posture, violations } = failureBeforeRun(error);
   const step = error instanceof BootstrapError ? error.step : null;
