@@ -1,7 +1,7 @@
 /** What was acknowledged is there, however the process ended; what was refused is not. Real processes, real kills. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
@@ -68,6 +68,11 @@ function expectChain(events: readonly JobEvent[]): void {
   }
 }
 
+function keyOf(job: string): JobKey {
+  const [tenant = '', job_id = ''] = job.split(' ');
+  return { tenant, job_id };
+}
+
 async function expectFacts(store: Store, key: JobKey, facts: ReadonlyMap<Fact, number>): Promise<void> {
   const job = await store.job(key);
   const events = (await store.events(key, { after: 0, limit: 1000 }))?.events ?? [];
@@ -90,10 +95,7 @@ test('every acknowledged fact survives kill -9, and nothing is half done', { tim
   }
   const store = await ledger.reopen();
   expect(facts.size).toBeGreaterThan(100);
-  for (const [job, ofJob] of facts) {
-    const [tenant = '', job_id = ''] = job.split(' ');
-    await expectFacts(store, { tenant, job_id }, ofJob);
-  }
+  for (const [job, ofJob] of facts) await expectFacts(store, keyOf(job), ofJob);
   const running = await store.runningJobs();
   const { running: counted, outbox } = await store.counts();
   expect(counted).toBe(running.length);
@@ -108,6 +110,60 @@ test('a ledger that lost its log is refused, and accepted when its owner says so
   await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
   rmSync(`${ledger.path}-lock`);
   await (await ledger.reopen()).probe();
+});
+
+/** Says that something hangs, and not that the machine is busy. */
+const patient = { timeout: 300_000 };
+
+/** What may become of the log of a ledger whose service was killed, of whose frames so many were acknowledged at least. */
+const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
+  ['cut behind its first commits', (log) => log.subarray(0, 32 + 12 * FRAME)],
+  ['cut in the middle of a frame', (log) => log.subarray(0, Math.floor(log.length / 2 / FRAME) * FRAME + 100)],
+  ['cut by one frame', (log, marked) => log.subarray(0, 32 + (marked - 1) * FRAME)],
+  ['of which one bit has turned', (log) => withTurnedBit(log, Math.floor(log.length / 2))],
+];
+/** A page of 4 KiB and its header. */
+const FRAME = 4096 + 24;
+
+function withTurnedBit(log: Buffer, at: number): Buffer {
+  const turned = Buffer.from(log);
+  turned[at] = (turned[at] ?? 0) ^ 1;
+  return turned;
+}
+
+test(
+  'a log that lost what was acknowledged is refused, and holds whole transactions when its owner accepts it (STORE-03)',
+  patient,
+  async () => {
+    await using ledger = new TestLedger();
+    const facts = await acknowledgedBeforeKill(ledger.directory, 400);
+    const log = readFileSync(`${ledger.path}-wal`);
+    const beside = ['', '-lock', '-mark'].map((end) => [ledger.path + end, readFileSync(ledger.path + end)] as const);
+    const marked = readFileSync(`${ledger.path}-mark`).readUInt32LE(8);
+    const kept = new Set<number>();
+    const acknowledged = [...facts.keys()].filter((job) => job.startsWith('tenant-1 '));
+    for (const [damage, damaged] of LOST) {
+      for (const [path, content] of beside) writeFileSync(path, content);
+      writeFileSync(`${ledger.path}-wal`, damaged(log, marked));
+      const refused = await ledger.reopen().catch((error: unknown) => error);
+      expect({ damage, refused }).toMatchObject({ damage, refused: { code: 'corrupt' } });
+      rmSync(`${ledger.path}-lock`);
+      const store = await ledger.reopen();
+      const jobs = await store.list({ tenant: 'tenant-1', limit: 200, before: null, statuses: null, language: null });
+      for (const { tenant, job_id } of jobs) await expectFacts(store, { tenant, job_id }, new Map());
+      kept.add(jobs.length);
+      await ledger.close();
+    }
+    expect(Math.min(...kept)).toBeLessThan(acknowledged.length);
+  },
+);
+
+test('what a write that was under way left behind the last commit loses nothing (STORE-03)', patient, async () => {
+  await using ledger = new TestLedger();
+  const facts = await acknowledgedBeforeKill(ledger.directory, 200);
+  appendFileSync(`${ledger.path}-wal`, readFileSync(`${ledger.path}-wal`).subarray(32, 32 + FRAME + 100));
+  const store = await ledger.reopen();
+  for (const [job, ofJob] of facts) await expectFacts(store, keyOf(job), ofJob);
 });
 
 test('an older copy in the place of a ledger is refused', async () => {

@@ -11,6 +11,12 @@ const pagesBeforeRestart = 8000;
 /** How long it waits for them. A backup reads for longer: it is asked again after so many more pages. */
 const readersMillisecondsMax = 100;
 
+/** Pages in the log, each in a frame of it, and how many of them the database has already. */
+export interface LogLength {
+  readonly log: number;
+  readonly moved: number;
+}
+
 export class Checkpoints {
   readonly #database: DatabaseSync;
   readonly #state: StatementSync;
@@ -21,9 +27,14 @@ export class Checkpoints {
     this.#state = database.prepare('pragma wal_checkpoint(noop)');
   }
 
+  /** How long the log is. Outside a transaction. */
+  length(): LogLength {
+    const row = this.#state.get();
+    return { log: Math.max(0, Number(row?.['log'])), moved: Math.max(0, Number(row?.['checkpointed'])) };
+  }
+
   /** Moves the log if it is long enough to be worth it, and says whether it did. Outside a transaction. */
-  moveIfLong(): boolean {
-    const { log, moved } = this.#pages();
+  moveIfLong({ log, moved } = this.length()): boolean {
     if (log >= this.#restartAt) this.#restart(log);
     else if (log - moved >= pagesBeforePassive) this.#database.exec('pragma wal_checkpoint(passive)');
     else return false;
@@ -44,11 +55,5 @@ export class Checkpoints {
     } finally {
       this.#database.exec(`pragma busy_timeout = ${Number(waits?.['timeout'])}`);
     }
-  }
-
-  /** Pages in the log, and how many of them the database has already. */
-  #pages(): { log: number; moved: number } {
-    const row = this.#state.get();
-    return { log: Number(row?.['log'] ?? 0), moved: Number(row?.['checkpointed'] ?? 0) };
   }
 }

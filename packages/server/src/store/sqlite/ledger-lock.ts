@@ -9,6 +9,8 @@ import { storeErrorOf } from './sqlite-error.ts';
 
 /** A held lock; disposing lets go of it. */
 export class LedgerLock implements Disposable {
+  /** Whether nothing was remembered: the ledger is new, or its owner removed the lock to accept it as it is. */
+  readonly isNew: boolean;
   readonly #database: DatabaseSync;
 
   /** @throws StoreError `locked` where another service, or this one a second time, holds the ledger at `path`. */
@@ -17,7 +19,9 @@ export class LedgerLock implements Disposable {
     try {
       this.#database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin exclusive');
       this.#database.exec('create table if not exists ledger (progress integer not null) strict');
-      this.#database.exec('insert into ledger select 0 where not exists (select * from ledger); commit');
+      const remember = this.#database.prepare('insert into ledger select 0 where not exists (select * from ledger)');
+      this.isNew = Number(remember.run().changes) > 0;
+      this.#database.exec('commit');
     } catch (thrown) {
       this.#database.close();
       const error = storeErrorOf(thrown);
@@ -29,10 +33,7 @@ export class LedgerLock implements Disposable {
   expect(progress: number): void {
     const row = this.#database.prepare('select progress from ledger').get();
     if (progress >= Number(row?.['progress'])) return;
-    throw new StoreError(
-      'corrupt',
-      'it lacks what was last written to it: its -wal file is gone, or it is an older copy; restore it, or remove the -lock file to accept it as it is',
-    );
+    throw lacksLastWrites();
   }
 
   /** Remembers how far the ledger has come. Only after that is on disk. */
@@ -43,4 +44,12 @@ export class LedgerLock implements Disposable {
   [Symbol.dispose](): void {
     this.#database.close();
   }
+}
+
+/** What was acknowledged is not there any more: nobody but the owner may decide to go on without it. */
+export function lacksLastWrites(): StoreError {
+  return new StoreError(
+    'corrupt',
+    'it lacks what was last written to it: its -wal file is gone or damaged, or it is an older copy; restore it, or remove the -lock file to accept it as it is',
+  );
 }

@@ -10,12 +10,13 @@ import { probe, probes } from '../health.ts';
 import { migrate, SCHEMA_NAME } from '../migrations/migrate.ts';
 import type { LedgerDatabase } from '../schema.ts';
 import { checkFile } from './check-file.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { Checkpoints, type LogLength } from './checkpoints.ts';
 import { openForWriting, prepareFile } from './connection.ts';
 import { keepOlderLedger } from './copy-ledger.ts';
 import { GroupCommit } from './group-commit.ts';
 import { LedgerLock } from './ledger-lock.ts';
 import { type LedgerThread, type SendReport, serveLedger } from './ledger-thread.ts';
+import { LogMark } from './log-mark.ts';
 import { portable, type ThreadData } from './messages.ts';
 
 async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<LedgerThread> {
@@ -23,6 +24,9 @@ async function openWriter({ path, check }: ThreadData, report: SendReport): Prom
   prepareFile(path);
   const lock = opening.use(new LedgerLock(path));
   const { database, ledger } = opening.use(openForWriting(path));
+  const checkpoints = new Checkpoints(database);
+  const mark = opening.use(new LogMark(path, { forget: lock.isNew }));
+  mark.expect(checkpoints.length().log);
   checkFile(database, check);
   const older = `${path}.before-${SCHEMA_NAME}`;
   await migrate(ledger, { beforeUpgrade: () => keepOlderLedger(database, older) });
@@ -30,13 +34,15 @@ async function openWriter({ path, check }: ThreadData, report: SendReport): Prom
   if (check === 'full') await auditLedger(ledger);
   await advance(ledger, lock);
   const group = new GroupCommit(database, (call) => runCommand(WRITES, call, ledger));
-  const checkpoints = new Checkpoints(database);
   const resources = opening.move();
   return {
     async work(waiting) {
-      report({ kind: 'answers', answers: await group.take(waiting) });
+      const answers = await group.take(waiting);
+      // Before anyone is answered: what was acknowledged is missed if it is ever lost.
+      const length = await reportTrouble(report, async () => markLength(checkpoints, mark));
+      report({ kind: 'answers', answers });
       await reportTrouble(report, async () => {
-        if (checkpoints.moveIfLong()) await advance(ledger, lock);
+        if (checkpoints.moveIfLong(length)) await advance(ledger, lock);
       });
     },
     async [Symbol.asyncDispose]() {
@@ -56,12 +62,19 @@ async function advance(ledger: LedgerDatabase, lock: LedgerLock): Promise<void> 
 }
 
 /** A checkpoint that fails loses nothing: the log keeps what it holds. Operators should know of it. */
-async function reportTrouble(report: SendReport, upkeep: () => Promise<void>): Promise<void> {
+async function reportTrouble<Found>(report: SendReport, upkeep: () => Promise<Found>): Promise<Found | undefined> {
   try {
-    await upkeep();
+    return await upkeep();
   } catch (thrown) {
     report({ kind: 'trouble', error: portable(thrown) });
+    return undefined;
   }
+}
+
+function markLength(checkpoints: Checkpoints, mark: LogMark): LogLength {
+  const length = checkpoints.length();
+  mark.remember(length.log);
+  return length;
 }
 
 const port = parentPort;
