@@ -1,6 +1,5 @@
 /** HTTP as bytes on a socket, for what no client library would send. */
 import { connect } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 
 /** One answer as it came. Names of headers are in lower case. */
 export interface RawAnswer {
@@ -9,13 +8,20 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends the bytes, ends the sending side, and reads until the service closes. */
+/**
+ * Sends the bytes, ends the sending side, and reads until the connection is closed. The service may close it before it has
+ * read everything that was sent: what came until then is the answer, also where the connection was reset after it.
+ */
 export async function rawExchange(port: number, bytes: string | Uint8Array): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1' });
-  // The service may close before it has read everything that was sent.
+  const pieces: Buffer[] = [];
+  socket.on('data', (piece: Buffer) => pieces.push(piece));
   socket.on('error', () => {});
   socket.end(bytes);
-  return buffer(socket);
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+  });
+  return Buffer.concat(pieces);
 }
 
 /** The answers in what a connection brought, in order. Bodies are told by their declared length. */
