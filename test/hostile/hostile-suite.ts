@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
 import { appliesTo, expectHeld, type HostileClass } from './hostile-case.ts';
+import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
-
-const CASE_MILLISECONDS_MAX = 90_000;
 
 /** A missing runtime fails every test of the class: nothing is skipped. */
 export function describeHostile(hostileClass: HostileClass): void {

@@ -4,11 +4,12 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import type { Holdings } from './holdings.ts';
 import type { HostileCase } from './hostile-case.ts';
 import { doSeparately } from './separate-service.ts';
+import { CASE_MILLISECONDS_MAX, sizeFor } from './size.ts';
 import { Target } from './target.ts';
 
 const MIB = 1024 * 1024;
-/** How many jobs of the mixture are run. `HOSTILE_LOAD` asks for more. */
-const JOBS = { namespace: 90, gvisor: 15 } as const;
+/** How many jobs of the mixture are run. */
+const JOBS = { namespace: 90, gvisor: 15, full: 1000 } as const;
 
 export const leakCases: readonly HostileCase[] = [
   {
@@ -33,10 +34,10 @@ export const leakCases: readonly HostileCase[] = [
     holds: 'a cell’s end takes everything of it, and is waited for',
     alone: true,
     async scenario({ hostileClass }) {
-      const jobs = Number(process.env['HOSTILE_LOAD'] ?? JOBS[hostileClass]);
+      const jobs = sizeFor(hostileClass, JOBS);
       const { before, after, outcomes } = (await doSeparately(
         { kind: 'load', hostileClass, jobs },
-        { millisecondsMax: 600_000 },
+        { millisecondsMax: Math.max(600_000, CASE_MILLISECONDS_MAX) },
       )) as {
         before: Holdings;
         after: Holdings;

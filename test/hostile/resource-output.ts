@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import type { HostileCase } from './hostile-case.ts';
 import { assertExited } from './seen.ts';
+import { sizeFor } from './size.ts';
 
 const MIB = 1024 * 1024;
 
@@ -53,7 +54,7 @@ export const outputCases: readonly HostileCase[] = [
     alone: true,
     async scenario(target) {
       const expected = { stdout: `${'o'.repeat(61_439)}\n`, stderr: `${'e'.repeat(61_439)}\n` };
-      let left = BURSTS[target.hostileClass];
+      let left = sizeFor(target.hostileClass, BURSTS);
       const burst = async () => {
         while (left-- > 0) {
           const { stdout, stderr } = await target.attack({ program: 'burst.py' });
@@ -82,7 +83,7 @@ export const outputCases: readonly HostileCase[] = [
 ];
 
 /** How often the end of a program races its output. */
-const BURSTS = { namespace: 150, gvisor: 50 } as const;
+const BURSTS = { namespace: 150, gvisor: 50, full: 1000 } as const;
 
 function hashOfLetters(count: number): string {
   const hash = createHash('sha256');

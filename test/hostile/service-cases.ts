@@ -7,6 +7,7 @@ import { instanceOf } from '../rig/leftovers.ts';
 import { type Ran, Rig, type RigSettings } from '../rig/rig.ts';
 import { groupMembers, groupNames, statusOf } from './host-groups.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';
+import { sizeFor } from './size.ts';
 import { programOf } from './target.ts';
 
 const MIB = 1024 * 1024;
@@ -158,7 +159,7 @@ export const serviceCases: readonly HostileCase[] = [
     holds: 'a cancellation kills a group; none waits for another',
     alone: true,
     scenario: ({ hostileClass }) =>
-      withService(stormSettings(hostileClass), (rig) => cancelStorm(rig, STORM[hostileClass])),
+      withService(stormSettings(hostileClass), (rig) => cancelStorm(rig, sizeFor(hostileClass, STORM))),
   },
   {
     id: 'RES-26',
@@ -176,11 +177,12 @@ export const serviceCases: readonly HostileCase[] = [
 ];
 
 /** How many jobs run when all are cancelled. */
-const STORM = { namespace: 48, gvisor: 8 } as const;
+const STORM = { namespace: 48, gvisor: 8, full: 200 } as const;
 
 function stormSettings(provider: HostileClass): RigSettings {
-  const concurrency = String(STORM[provider]);
-  return { provider, concurrency, 'concurrent-mem-mb-max': '100000', 'tenant-waits-max': '64', 'waits-max': '64' };
+  const concurrency = String(sizeFor(provider, STORM));
+  const many = { 'tenant-waits-max': '256', 'waits-max': '256' };
+  return { provider, concurrency, 'concurrent-mem-mb-max': '100000', ...many };
 }
 
 /** The root of all cells is moved away while one job is made, as if the host had lost it. */
