@@ -165,7 +165,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   insufficient_storage: async () => told(await full().post(bash)),
 };
 
-test.each(ERROR_CODES)('%s', async (code) => {
+test.each(ERROR_CODES)('%s comes about under its status, with Retry-After where time mends it', async (code) => {
   const { status, retryAfter, text } = await provoke[code]();
   const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
   const { status: tabled, retryable } = ERRORS[code];
