@@ -82,10 +82,16 @@ sub read_line {
     my $line = '';
     while (length $line < 64) {
         my $count = sysread(STDIN, $line, 64 - length $line, length $line);
-        POSIX::_exit(0) if !$count;    # the host closed the cell before any job came
+        leave() if !$count;    # the host is gone, or closed the cell before any job was released
     }
     my @words = $line =~ $form or fail('malformed line from the host');
     return @words;
+}
+
+# Descriptors close before the kernel kills what process 1 leaves behind: the interpreter would see its go end.
+sub leave {
+    kill 'KILL', $interpreter;
+    POSIX::_exit(0);
 }
 
 sub set_limits {

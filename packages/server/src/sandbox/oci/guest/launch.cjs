@@ -18,6 +18,8 @@ function waitForHandOver() {
   const line = Buffer.alloc(64);
   const length = readSync(3, line);
   closeSync(3);
+  // An end without a word is no release: whoever held the program is gone.
+  if (length === 0) process.exit(125);
   return Number(line.toString('latin1', 0, length));
 }
 
