@@ -35,6 +35,14 @@ test('a queued job is terminal at once, with its receipt and outbox row', async 
   expect(await store.start(startOf(key))).toBe(false);
 });
 
+test('a job that came before the clock was set back does not end before it came', async () => {
+  const { store } = ledger;
+  const key = await admitJob(store);
+  const { created_at } = (await store.job(key)) ?? {};
+  await store.requestCancel({ ...cancelOf(key), at: at(-86_400_000) });
+  expect(await store.job(key)).toMatchObject({ status: 'cancelled', created_at, finished_at: created_at });
+});
+
 test('a running job keeps running, and the request is recorded once', async () => {
   const { store } = ledger;
   const key = await runJob(store);

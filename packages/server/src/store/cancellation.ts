@@ -14,6 +14,15 @@ const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
     .where('job_id', '=', job_id),
 );
 
+const selectLastTime = prepared((db, { tenant, job_id, chain_seq }: JobKey & { chain_seq: number }) =>
+  db
+    .selectFrom('events')
+    .select('timestamp')
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('seq', '=', chain_seq),
+);
+
 const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
   db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
@@ -23,12 +32,15 @@ export async function requestCancel(db: LedgerDatabase, input: CancelInput): Pro
   const job = await selectForCancel.first(db, input);
   if (job === null) return { kind: 'not_found' };
   if (isTerminal(job.status)) return { kind: 'already_terminal' };
+  // The clock may have been set back since: no job is ended before what happened to it last.
+  const last = (await selectLastTime.first(db, job))?.timestamp ?? '';
+  const at = [last, input.at].toSorted().at(-1) ?? input.at;
   const requested: EventBody[] =
     job.cancellation_requested === 1
       ? []
-      : [{ kind: 'cancel_requested', timestamp: input.at, data: { principal: input.principal } }];
+      : [{ kind: 'cancel_requested', timestamp: at, data: { principal: input.principal } }];
   await markRequested.run(db, input);
-  if (job.status === 'queued') return cancelQueued(db, input, requested);
+  if (job.status === 'queued') return cancelQueued(db, { ...input, at }, requested);
   await extendChain(db, job, requested);
   return { kind: 'running' };
 }

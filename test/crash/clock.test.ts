@@ -1,0 +1,89 @@
+/** A host's clock that is set forward or back while jobs wait, run and end (CHAIN-08, RST-10). */
+import { verifyChain, verifyReceipt } from '@svc/evidence';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type Ran, Rig } from '../rig/rig.ts';
+
+const day = 86_400_000;
+/** Says that something hangs, and not that the machine is busy. */
+const patient = { timeout: 240_000 };
+const settings = { 'attestation-mode': 'on', concurrency: '1', 'drain-seconds': '0' };
+const endless = { language: 'bash', code: 'echo on; sleep 600' } as const;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Sets the clock of this process, the service in it included; nothing that measures time goes by it. */
+function setClock(milliseconds: number): void {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
+}
+
+async function wroteSomething({ alpha: { client } }: Rig, job_id: string): Promise<void> {
+  await expect.poll(async () => (await client.result(job_id)).stdout, patient).toBe('on\n');
+}
+
+function expectTruthful({ detail, events }: Ran): void {
+  const { created_at, started_at, finished_at, duration_ms, receipt } = detail;
+  const times = [created_at, ...(started_at === null ? [] : [started_at]), String(finished_at)];
+  expect(times).toEqual(times.toSorted());
+  expect(duration_ms ?? 0).toBeGreaterThanOrEqual(0);
+  expect(duration_ms ?? 0).toBeLessThan(day / 2);
+  expect(verifyChain(events, { count: receipt?.event_chain.count ?? 0 })).toMatchObject({ kind: 'intact' });
+  expect(receipt && verifyReceipt(receipt)).toMatchObject({ kind: 'intact' });
+}
+
+describe.each([
+  ['forward', day],
+  ['back', -day],
+])('when the clock is set %s by a day', (_, jump) => {
+  test(
+    'a running job is held to its wall limit, measured truly, and attested without a day’s wait',
+    patient,
+    async () => {
+      const rig = await Rig.start(settings);
+      const { client } = rig.alpha;
+      const { job_id } = await client.submit({ ...endless, limits: { wall_seconds: 1 } });
+      await wroteSomething(rig, job_id);
+      setClock(jump);
+      const ran = await rig.ended(job_id);
+      expect(ran.detail).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
+      expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(1000);
+      expectTruthful(ran);
+      const isAttested = async () => (await client.detail(job_id)).attestation.available;
+      await expect.poll(isAttested, patient).toBe(true);
+      expect(await rig.stop()).toEqual([]);
+    },
+  );
+
+  test('jobs that wait or run can be ended, and none ends before it came', patient, async () => {
+    const rig = await Rig.start(settings);
+    const { client } = rig.alpha;
+    const running = await client.submit(endless);
+    await wroteSomething(rig, running.job_id);
+    const waiting = await client.submit(endless);
+    setClock(jump);
+    await client.cancel(waiting.job_id);
+    await client.cancel(running.job_id);
+    for (const { job_id } of [waiting, running]) {
+      const ran = await rig.ended(job_id);
+      expect(ran.detail.status).toBe('cancelled');
+      expectTruthful(ran);
+    }
+    expect(await rig.stop()).toEqual([]);
+  });
+
+  test('what waited while the service was away runs, after what it found', patient, async () => {
+    const first = await Rig.start(settings);
+    const running = await first.alpha.client.submit(endless);
+    await wroteSomething(first, running.job_id);
+    const waiting = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
+    expect(await first.stop('kept')).toEqual([]);
+    setClock(jump);
+    const second = await Rig.start(settings, first.dataDir);
+    const later = await second.ended(waiting.job_id);
+    expect(later.result).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
+    expectTruthful(later);
+    expectTruthful(await second.ended(running.job_id));
+    expect(await second.stop()).toEqual([]);
+  });
+});
