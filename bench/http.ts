@@ -133,6 +133,8 @@ async function slowReaders(): Promise<Measurement[]> {
     if (artifacts.length !== 2) throw new Error('the largest result is not complete');
     requests.push(get(`/v1/jobs/${job_id}/result`, tenant), get(`/v1/jobs/${job_id}/replay?limit=1000`, tenant));
   }
+  // A heap that has served these answers before grows by what is held, and not by being used for the first time.
+  for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
   // One connection is left for whoever asks for the health of the service.
   const readers = connectionsMax - 1;
@@ -252,8 +254,9 @@ function post(path: string, body: string): string {
 /** How many bytes the body of the answer to a request has. */
 async function sizeOf({ port }: Served, text: string): Promise<number> {
   const [, method = '', path = ''] = /^(\S+) (\S+)/.exec(text) ?? [];
+  const [, authorization = ''] = /\r\nauthorization: (.*)\r\n/.exec(text) ?? [];
   const body = text.slice(text.indexOf('\r\n\r\n') + 4);
-  const headers = { authorization: 'Bearer key-of-alpha', 'content-type': 'application/json' };
+  const headers = { authorization, 'content-type': 'application/json' };
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(body !== '' && { body }) });
   if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}`);
   return (await answer.arrayBuffer()).byteLength;

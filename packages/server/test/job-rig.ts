@@ -2,13 +2,22 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CancellationAnswer, type JobDetail, LIMIT_CEILINGS, SCOPES } from '@svc/protocol';
+import {
+  type CancellationAnswer,
+  type FoldedResult,
+  type JobDetail,
+  LIMIT_CEILINGS,
+  type ReplayPage,
+  SCOPES,
+} from '@svc/protocol';
 import type { Caller } from '../src/caller.ts';
+import type { Body } from '../src/job/body.ts';
 import { createJobs, type JobsOptions } from '../src/job/create-jobs.ts';
 import { Dispatcher, type DispatcherOptions } from '../src/job/dispatch/dispatcher.ts';
 import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
+import type { ResultWait } from '../src/job/view/result.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { JobKey, JobRow, Store } from '../src/store/store.ts';
 import { createLog } from '../src/telemetry/log.ts';
@@ -101,6 +110,17 @@ export class JobRig implements AsyncDisposable {
     return JSON.parse(await this.jobs.detail(caller, job_id)) as JobDetail;
   }
 
+  /** The folded result of a job as its owner reads it. */
+  async result(job_id: string, wait: ResultWait, caller: Caller = acme): Promise<FoldedResult> {
+    const { body } = await this.jobs.result(caller, job_id, wait);
+    return (await textOf(body)) as FoldedResult;
+  }
+
+  /** A page of a job's past as its owner reads it. */
+  async replay(job_id: string, page: { after: number; limit: number }): Promise<ReplayPage> {
+    return (await textOf(await this.jobs.replay(acme, job_id, page))) as ReplayPage;
+  }
+
   /** Cancels a job; answers what its owner reads. */
   async cancel(job_id: string, caller: Caller = acme): Promise<CancellationAnswer> {
     return JSON.parse(await this.jobs.cancel(caller, job_id)) as CancellationAnswer;
@@ -108,8 +128,9 @@ export class JobRig implements AsyncDisposable {
 
   /** Kind and data of every stored event of a job. */
   async past(key: JobKey): Promise<[kind: string, data: unknown][]> {
-    const { events } = await this.history.page(key, { after: 0, limit: 1000 });
-    return events.map(({ kind, data }) => [kind, data]);
+    const page = await this.store.events(key, { after: 0, limit: 1000 });
+    if (page === null) throw new Error('there is no such job');
+    return page.events.map(({ kind, data }) => [kind, data]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -117,6 +138,13 @@ export class JobRig implements AsyncDisposable {
     await this.store[Symbol.asyncDispose]();
     await rm(this.#directory, { recursive: true });
   }
+}
+
+/** What a body says, after a look at whether it is as long as it says. */
+async function textOf(body: Body): Promise<unknown> {
+  const text = (await Array.fromAsync(body.pieces())).join('');
+  if (Buffer.byteLength(text) !== body.bytes) throw new Error('a body is not as long as it says');
+  return JSON.parse(text);
 }
 
 /** A real store in a directory that the caller removes. */

@@ -7,7 +7,7 @@ import type { Caller } from '../caller.ts';
 import type { PermitKind } from '../capacity/permits.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { AuthorityWatch } from './authority.ts';
-import { bearer, credentialWith, JOB, KEY_OF_OTHER, openDoor, RESULT } from './test-door.ts';
+import { bearer, credentialWith, JOB, KEY_OF_OTHER, openDoor, RESULT, resultOf } from './test-door.ts';
 import { RawSocket } from './test-socket.ts';
 
 const HEAD = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
@@ -19,7 +19,7 @@ const BODY = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\
 const HOLDING: Partial<Jobs> = {
   result: async (_caller, _id, { waitSeconds, signal }) => {
     if (waitSeconds > 0) await delay(60_000, null, { signal });
-    return { ...RESULT, stdout: 'x'.repeat(16 * 1024 * 1024) };
+    return resultOf({ ...RESULT, stdout: 'x'.repeat(16 * 1024 * 1024) });
   },
 };
 
@@ -75,7 +75,7 @@ describe.each<[PermitKind, string]>([
 
 test('a large answer arrives whole and exact, and then holds nothing', async () => {
   const stdout = Array.from({ length: 200_000 }, (_, index) => `line ${index} é\n`).join('');
-  await using door = await openDoor({ jobs: { result: async () => ({ ...RESULT, stdout }) } });
+  await using door = await openDoor({ jobs: { result: async () => resultOf({ ...RESULT, stdout }) } });
   const response = await fetch(`${door.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
   const text = await response.text();
   expect(Number(response.headers.get('content-length'))).toBe(Buffer.byteLength(text));

@@ -1,20 +1,31 @@
 /**
  * Sends a large body piece by piece: one piece of at most 64 KiB is in flight at a time, and the next is cut only when
- * the socket has taken it, so that a slow reader holds the one body it was admitted for and no copies of it.
- * Spec § Response transfer rules.
+ * the socket has taken it, so that a slow reader holds no more of a body than that. Spec § Response transfer rules.
  */
 import { Readable } from 'node:stream';
 import { responsePumpBytes } from '@svc/protocol';
 
-/** A stream over `body`. The pieces are views into it. */
-export function pumpOf(body: Buffer): Readable {
-  let offset = 0;
-  return new Readable({
-    highWaterMark: responsePumpBytes,
-    read() {
-      const piece = body.subarray(offset, offset + responsePumpBytes);
-      offset += piece.length;
-      this.push(piece.length === 0 ? null : piece);
-    },
-  });
+/** What a body comes in: text, or bytes. */
+type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
+
+/**
+ * A stream over a body of this many bytes. It fails where the pieces are more or fewer: then the connection ends short of
+ * the length that was declared, and never behind it.
+ */
+export function pumpOf(pieces: Pieces, byteLength: number): Readable {
+  return Readable.from(cut(pieces, byteLength), { objectMode: false, highWaterMark: responsePumpBytes });
+}
+
+/** The pieces of the pump. They are views into what they are cut from. */
+async function* cut(pieces: Pieces, byteLength: number): AsyncGenerator<Uint8Array> {
+  let left = byteLength;
+  for await (const piece of pieces) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    left -= bytes.length;
+    if (left < 0) throw new Error('a body is longer than was declared');
+    for (let offset = 0; offset < bytes.length; offset += responsePumpBytes) {
+      yield bytes.subarray(offset, offset + responsePumpBytes);
+    }
+  }
+  if (left > 0) throw new Error('a body is shorter than was declared');
 }

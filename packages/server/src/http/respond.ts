@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { responsePumpBytes } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Body } from '../job/body.ts';
 import type { ServiceError } from '../service-error.ts';
 import { pumpOf } from './pump.ts';
 import { refusalOf } from './refusal.ts';
@@ -23,6 +24,14 @@ export function sendJsonText(reply: FastifyReply, status: number, text: string):
   return reply.code(status).header('content-type', answer.mediaType).serializer(asItIs).send(text);
 }
 
+/** Sends JSON that is read while it is sent, through the pump and with a declared length. */
+export function sendBody(reply: FastifyReply, status: number, body: Body): FastifyReply {
+  if (body.text !== null) return sendJsonText(reply, status, body.text);
+  reply.code(status).header('content-type', 'application/json').header('content-length', body.bytes);
+  // Nothing is read for whoever asks for the head alone.
+  return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(body.pieces(), body.bytes));
+}
+
 /** Of UTF-8, for one UTF-16 unit. */
 const bytesPerUnitMax = 3;
 
@@ -37,7 +46,7 @@ export function sendBytes(
   { status, mediaType }: { status: number; mediaType: string },
 ): FastifyReply {
   reply.code(status).header('content-type', mediaType).header('content-length', body.length);
-  return reply.send(body.length > responsePumpBytes ? pumpOf(body) : body);
+  return reply.send(body.length > responsePumpBytes ? pumpOf([body], body.length) : body);
 }
 
 /** Sends a refusal. A connection whose request has a body that nobody read is closed afterwards. */

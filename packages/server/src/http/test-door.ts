@@ -10,7 +10,9 @@ import { createTickets, type TicketsOptions } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
 import { createPermits, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { createRateBudget, type RateBound } from '../capacity/rate.ts';
+import { bodyOf } from '../job/body.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
+import type { ResultAnswer } from '../job/view/result.ts';
 import { ServiceError } from '../service-error.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import { createApp, type ServiceFacts } from './app.ts';
@@ -196,11 +198,11 @@ function memoryJobs(submissions: Submission[]): Jobs {
     },
     result: async (caller, job_id) => {
       owned(caller, job_id);
-      return RESULT;
+      return resultOf(RESULT);
     },
     replay: async (caller, job_id) => {
       owned(caller, job_id);
-      return { events: [event], next_cursor: 1 };
+      return bodyOf([JSON.stringify({ events: [event], next_cursor: 1 })]);
     },
     attestation: async (caller, job_id) => {
       owned(caller, job_id);
@@ -221,6 +223,11 @@ const ANSWER: SubmissionAnswer = {
   history_url: `/v1/jobs/${JOB}/replay`,
   result_url: `/v1/jobs/${JOB}/result`,
 };
+
+/** What `Jobs.result` answers with. */
+export function resultOf(result: FoldedResult): ResultAnswer {
+  return { status: result.status, body: bodyOf([JSON.stringify(result)]) };
+}
 
 export const RESULT: FoldedResult = {
   job_id: JOB,

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bodyBytesMax } from '@svc/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bodyOf } from '../job/body.ts';
 import { headerLinesMax } from './head.ts';
-import { type Door, JOB, KEY_OF_ACME, openDoor, RESULT } from './test-door.ts';
+import { type Door, JOB, KEY_OF_ACME, openDoor, RESULT, resultOf } from './test-door.ts';
 import { type RawAnswer, RawSocket } from './test-socket.ts';
 
 const HOST = 'Host: svc.example\r\n';
@@ -248,7 +249,7 @@ describe('deadlines', () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);
     await using slow = await openDoor({
       bounds: { ...SHORT, writeProgressMilliseconds: 200 },
-      jobs: { result: async () => ({ ...RESULT, stdout }) },
+      jobs: { result: async () => resultOf({ ...RESULT, stdout }) },
     });
     using raw = await RawSocket.open(slow.port);
     raw.socket.pause();
@@ -264,7 +265,7 @@ describe('deadlines', () => {
   test('a connection ends with its lifetime, whatever it is doing', async () => {
     await using old = await openDoor({
       bounds: { ...SHORT, connectionMilliseconds: 150 },
-      jobs: { result: (_caller, _id, { signal }) => delay(60_000, RESULT, { signal }) },
+      jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
     using waiting = await RawSocket.open(old.port);
     using idle = await RawSocket.open(old.port);
@@ -336,7 +337,7 @@ describe('connections', () => {
 
   test('garbage behind an unanswered request closes the connection and is not answered in its place', async () => {
     await using waiting = await openDoor({
-      jobs: { result: (_caller, _id, { signal }) => delay(60_000, RESULT, { signal }) },
+      jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
     using raw = await RawSocket.open(waiting.port);
     raw.send(get(`/v1/jobs/${JOB}/result?wait_seconds=60`, HOST + KEY));
@@ -366,8 +367,8 @@ describe('connections', () => {
     const page = { events: [], next_cursor: null, padding: 'x'.repeat(8 * 1024 * 1024) };
     await using reset = await openDoor({
       jobs: {
-        result: (_caller, _id, { signal }) => delay(60_000, RESULT, { signal }),
-        replay: async () => page,
+        result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }),
+        replay: async () => bodyOf([JSON.stringify(page)]),
       },
     });
     const sockets = await Promise.all(Array.from({ length: 16 }, () => RawSocket.open(reset.port)));
@@ -386,7 +387,7 @@ describe('connections', () => {
 describe('when the service stops', () => {
   test('a wait ends with 503 shutting_down and no part of a result', async () => {
     await using stopping = await openDoor({
-      jobs: { result: (_caller, _id, { signal }) => delay(60_000, RESULT, { signal }) },
+      jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
     using raw = await RawSocket.open(stopping.port);
     raw.send(get(`/v1/jobs/${JOB}/result?wait_seconds=60`, HOST + KEY));

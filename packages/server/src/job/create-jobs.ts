@@ -1,5 +1,5 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
-import type { JobList, ReplayPage } from '@svc/protocol';
+import type { JobList } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import type { JobKey, Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -12,6 +12,7 @@ import type { Jobs, ListQuery } from './jobs.ts';
 import { jobNotFound } from './refusals.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
 import { list } from './view/list.ts';
+import { replay } from './view/replay.ts';
 import { result } from './view/result.ts';
 
 export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
@@ -37,16 +38,11 @@ export function createJobs(options: JobsOptions): Jobs {
     detail: (caller, job_id) => answered(detail(keyOf(caller, job_id), options)),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
-    replay: (caller, job_id, page) => answered(replay(history, keyOf(caller, job_id), page)),
+    replay: (caller, job_id, page) => answered(replay(options.store, keyOf(caller, job_id), page)),
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
     tail: (caller, job_id, { after, signal }) =>
       history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),
   };
-}
-
-async function replay(history: History, key: JobKey, page: { after: number; limit: number }): Promise<ReplayPage> {
-  const { events, complete } = await history.page(key, page);
-  return { events: [...events], next_cursor: complete ? null : (events.at(-1)?.seq ?? page.after) };
 }
 
 function keyOf(caller: Caller, job_id: string): JobKey {

@@ -73,7 +73,7 @@ describe('replay', () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
-    const replay = (after: number, limit: number) => rig.jobs.replay(acme, key.job_id, { after, limit });
+    const replay = (after: number, limit: number) => rig.replay(key.job_id, { after, limit });
     expect(await replay(2, 10)).toEqual({ events: [], next_cursor: 2 });
     cell.write('stdout', { text: 'a' }, { text: 'b' });
     cell.end({ kind: 'exited', exit_code: 0 });

@@ -1,5 +1,5 @@
 /**
- * The one way to add to a job's past, to page it, or to follow it. Every addition is durable before anyone is nudged, and
+ * The one way to add to a job's past, or to follow it. Every addition is durable before anyone is nudged, and
  * every follower reads the store: history first, then live, with nothing lost, repeated or reordered between the two.
  */
 import { isTerminal, type JobEvent } from '@svc/protocol';
@@ -10,14 +10,10 @@ import { jobNotFound } from './refusals.ts';
 /** The store's writes to a job's past, each followed by the nudges it owes. They commit and answer as the store's do. */
 export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'requestCancel'> {
   /**
-   * One page of stored events after a cursor.
-   *
-   * @throws ServiceError `job_not_found` for an unknown or a foreign job.
-   */
-  page(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage>;
-  /**
    * Pages of stored events after a cursor, then of new ones as they come. Ends after the terminal event, or when `signal`
    * aborts. A slow consumer holds up only itself.
+   *
+   * @throws ServiceError `job_not_found` for an unknown or a foreign job.
    */
   tail(
     key: JobKey,
@@ -62,7 +58,6 @@ export function createHistory(store: Store, nudges: Nudges): History {
       if (result.kind === 'running') changed(input);
       return result;
     },
-    page: (key, page) => readPage(store, key, page),
     tail: (key, from) => tail({ store, nudges, key, ...from }),
     ended: (key, signal) => waitForEnd({ store, nudges, key, signal }),
   };

@@ -2,8 +2,10 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type { FoldedResult, JobEvent, JobList, JobStatus, Language, ReplayPage, SubmissionAnswer } from '@svc/protocol';
+import type { JobEvent, JobList, JobStatus, Language, SubmissionAnswer } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
+import type { Body } from './body.ts';
+import type { ResultAnswer } from './view/result.ts';
 
 export interface Submission {
   /** The parsed JSON body, not yet validated. */
@@ -34,8 +36,9 @@ export interface Jobs {
   /** The JSON text of a `CancellationAnswer`. */
   cancel(caller: Caller, job_id: string): Promise<string>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
-  result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<FoldedResult>;
-  replay(caller: Caller, job_id: string, page: { after: number; limit: number }): Promise<ReplayPage>;
+  result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;
+  /** The JSON text of a `ReplayPage`. */
+  replay(caller: Caller, job_id: string, page: { after: number; limit: number }): Promise<Body>;
   /**
    * The exact bytes of what was signed or of what that is about. Refused as `attestation_disabled`, `job_not_terminal` or,
    * for a moment after the end, `attestation_unavailable`.

@@ -16,11 +16,12 @@ import {
 import { requestCancel } from './cancellation.ts';
 import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
 import { currentJobs } from './current-jobs.ts';
-import { append, events, resultEvents } from './events.ts';
+import { append, events } from './events.ts';
 import { counts, probe, schemaVersion } from './health.ts';
 import { jobDetail } from './job-detail.ts';
 import { job, jobSummary, runningJobs, start } from './jobs.ts';
 import { list } from './listing.ts';
+import { artifactPiece, artifactRecords, textExtent, textPiece } from './long-texts.ts';
 import { artifacts, finish } from './outcomes.ts';
 import { queuedJobs } from './queue.ts';
 import { deleteEnded } from './retention.ts';
@@ -68,7 +69,10 @@ export const READS = {
   jobSummary,
   list,
   events,
-  resultEvents,
+  textExtent,
+  textPiece,
+  artifactRecords,
+  artifactPiece,
   artifacts,
   counts,
   currentJobs,

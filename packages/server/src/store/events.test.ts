@@ -106,39 +106,3 @@ test('an event without a canonical form is refused whole, and the chain goes on 
   expect(events.map((event) => event.data)).toMatchObject([{}, {}, { text: 'next' }]);
   expectChain(events);
 });
-
-test('what a result is folded from is output and violations alone', async () => {
-  const { store } = ledger;
-  const key = await runJob(store);
-  const violation: EventBody = { kind: 'violation', timestamp: at(25), data: { type: 'memory', message: 'm' } };
-  await store.append(key, [stdout('a'), violation, stdout('b')]);
-  await store.finish(finishOf(key));
-  expect((await store.resultEvents(key))?.map((event) => event.kind)).toEqual(['stdout', 'violation', 'stdout']);
-  expect(await store.resultEvents({ ...key, tenant: 'other' })).toBeNull();
-});
-
-test('a truncation marks the job at once', async () => {
-  const { store } = ledger;
-  const key = await runJob(store);
-  expect((await store.jobSummary(key))?.truncated).toBe(false);
-  const data = {
-    stream: 'stdout',
-    bytes_seen: 9,
-    bytes_stored: 4,
-    records_stored: 1,
-    limit_bytes: 4,
-    limit_records: 9,
-  };
-  await store.append(key, [{ kind: 'truncated', timestamp: at(25), data } as EventBody]);
-  expect((await store.jobSummary(key))?.truncated).toBe(true);
-});
-
-test('a write that was answered is seen by every later read', async () => {
-  const { store } = ledger;
-  const key = await runJob(store);
-  for (let line = 1; line <= 200; line++) {
-    await store.append(key, [stdout(`line ${line}`)]);
-    const page = await store.events(key, { after: line + 1, limit: 10 });
-    expect(page?.events.map((event) => event.data)).toEqual([{ text: `line ${line}` }]);
-  }
-});

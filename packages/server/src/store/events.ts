@@ -57,16 +57,6 @@ const selectPage = prepared((db, page: JobKey & { after: number; limit: number }
     .limit(page.limit),
 );
 
-const selectContents = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('events')
-    .select(['kind', 'data'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('kind', 'in', ['stdout', 'stderr', 'violation'])
-    .orderBy('seq'),
-);
-
 /** Stores events behind the tail of a job's chain and moves the tail. It answers where the chain ends now. */
 export async function extendChain(
   db: LedgerDatabase,
@@ -109,16 +99,6 @@ export async function events(
   const rows = await selectPage.all(db, { ...key, after, limit });
   const last = rows.at(-1)?.seq ?? after;
   return { events: rows.map(eventOf), complete: isTerminal(job.status) && last >= job.chain_seq };
-}
-
-/** See `Store.resultEvents`. */
-export async function resultEvents(
-  db: LedgerDatabase,
-  key: JobKey,
-): Promise<readonly Pick<JobEvent, 'kind' | 'data'>[] | null> {
-  if ((await chainOf.first(db, key)) === null) return null;
-  const rows = await selectContents.all(db, key);
-  return rows.map(({ kind, data }) => ({ kind, data: JSON.parse(data) as unknown }));
 }
 
 function eventOf(row: Omit<EventTable, 'tenant'>): JobEvent {

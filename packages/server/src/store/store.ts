@@ -186,6 +186,53 @@ export interface EventPage {
   readonly complete: boolean;
 }
 
+/**
+ * A long text about a job: events, or the data of violations, as the members of a JSON array; or what was written to a
+ * stream, as the inside of a JSON string.
+ */
+export type LongTextKind = 'events' | 'violations' | 'stdout' | 'stderr';
+
+/** The text of at most `limit` events after a cursor. */
+export interface TextExtentInput {
+  readonly key: JobKey;
+  readonly kind: LongTextKind;
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** How long a text is and which events it is made of. */
+export interface TextExtent {
+  /** Of UTF-8. */
+  readonly bytes: number;
+  /** All of it where it is short. */
+  readonly text: string | null;
+  /** The cursor before its first event, and its last event; the same where it is empty. */
+  readonly from: number;
+  readonly until: number;
+  /** Whether the job is terminal with nothing after this text. */
+  readonly complete: boolean;
+}
+
+/** The text of an extent from the event after `after`. */
+export interface TextPieceInput extends Pick<TextExtent, 'from' | 'until'> {
+  readonly key: JobKey;
+  readonly kind: LongTextKind;
+  readonly after: number;
+}
+
+/** A piece, and the last event in it. */
+export interface TextPiece {
+  readonly text: string;
+  readonly last: number;
+}
+
+export interface ArtifactPieceInput {
+  readonly key: JobKey;
+  readonly path: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 export interface StoredArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
 }
@@ -310,8 +357,14 @@ export interface Store extends AsyncDisposable {
   jobSummary(key: JobKey): Promise<JobSummary | null>;
   list(input: ListInput): Promise<readonly JobSummary[]>;
   events(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage | null>;
-  /** Every `stdout`, `stderr`, `violation` event's data in order: what a folded result is folded from. */
-  resultEvents(key: JobKey): Promise<readonly Pick<JobEvent, 'kind' | 'data'>[] | null>;
+  /** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
+  textExtent(input: TextExtentInput): Promise<TextExtent | null>;
+  /** The next piece of a text whose extent is known; null where its events are gone. */
+  textPiece(input: TextPieceInput): Promise<TextPiece | null>;
+  /** The artifacts of the job without their content, in order. */
+  artifactRecords(key: JobKey): Promise<readonly ArtifactRecord[]>;
+  /** Some bytes of one artifact; null where it is gone. */
+  artifactPiece(input: ArtifactPieceInput): Promise<Uint8Array | null>;
   artifacts(key: JobKey): Promise<readonly StoredArtifact[] | null>;
 
   counts(): Promise<StoreCounts>;

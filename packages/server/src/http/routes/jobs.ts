@@ -14,7 +14,7 @@ import { idempotencyKeyOf } from '../idempotency-key.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
 import { oneOf, opaqueText, readQuery, someOf, wholeNumber } from '../query.ts';
-import { sendJson, sendJsonText } from '../respond.ts';
+import { sendBody, sendJson, sendJsonText } from '../respond.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 import { resultHandler } from './result.ts';
@@ -62,7 +62,7 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
     replayEvents: async (request, reply) => {
       const page = readQuery(request.query, REPLAY_QUERY);
       holdUntilAnswered(reply, context, 'response');
-      return sendJson(reply, 200, await jobs.replay(callerOf(request), jobIdOf(request), page));
+      return sendBody(reply, 200, await jobs.replay(callerOf(request), jobIdOf(request), page));
     },
     mintStreamTicket: ticketHandler(context),
     streamEvents: refusePlainStream,

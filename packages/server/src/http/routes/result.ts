@@ -3,8 +3,9 @@
  * whoever waited is never turned away at the end of it; without a wait the answer holds a response permit. A wait that
  * shutdown interrupts never answers with a part. Spec § GET result.
  */
-import { type FoldedResult, isTerminal, waitSecondsMax } from '@svc/protocol';
+import { isTerminal, waitSecondsMax } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { ServiceError } from '../../service-error.ts';
@@ -13,7 +14,7 @@ import { ClientGone } from '../body.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
 import { decimalNumber, readQuery } from '../query.ts';
-import { sendJson } from '../respond.ts';
+import { sendBody } from '../respond.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 
@@ -25,7 +26,7 @@ export function resultHandler(context: RouteContext): OperationHandler {
     const { wait_seconds: waitSeconds } = readQuery(request.query, RESULT_QUERY);
     if (waitSeconds > 0) refuseWhenStopping(stopping);
     holdUntilAnswered(reply, context, waitSeconds > 0 ? 'wait' : 'response');
-    return sendJson(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));
+    return sendBody(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));
   };
 }
 
@@ -37,13 +38,13 @@ interface Wait {
   readonly waitSeconds: number;
 }
 
-async function waitFor({ request, reply, jobs, stopping, waitSeconds }: Wait): Promise<FoldedResult> {
+async function waitFor({ request, reply, jobs, stopping, waitSeconds }: Wait): Promise<Body> {
   using interruption = interruptionOf(reply.raw, stopping);
   const { signal } = interruption;
   try {
-    const result = await jobs.result(callerOf(request), jobIdOf(request), { waitSeconds, signal });
-    if (waitSeconds > 0 && signal.aborted && !isTerminal(result.status)) throw interrupted(stopping);
-    return result;
+    const { status, body } = await jobs.result(callerOf(request), jobIdOf(request), { waitSeconds, signal });
+    if (waitSeconds > 0 && signal.aborted && !isTerminal(status)) throw interrupted(stopping);
+    return body;
   } catch (error) {
     if (waitSeconds === 0 || !signal.aborted || error instanceof ServiceError) throw error;
     throw interrupted(stopping);

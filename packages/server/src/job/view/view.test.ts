@@ -106,7 +106,7 @@ describe('the folded result', () => {
     const violation = { type: 'output_missing' as const, message: 'it did not come', path: 'output/c' };
     const artifact = { path: 'output/b', size_bytes: 3, sha256: 'a'.repeat(64) };
     cell.end({ kind: 'exited', exit_code: 0 }, { artifacts: [{ ...artifact, content }], violations: [violation] });
-    const result = await rig.jobs.result(acme, key.job_id, at(30));
+    const result = await rig.result(key.job_id, at(30));
     expect(result).toEqual({
       job_id: key.job_id,
       status: 'succeeded',
@@ -130,7 +130,7 @@ describe('the folded result', () => {
     await following.next();
     await following.return?.();
     for (const wait of [0, 0.01]) {
-      expect(await rig.jobs.result(acme, key.job_id, at(wait))).toEqual({
+      expect(await rig.result(key.job_id, at(wait))).toEqual({
         job_id: key.job_id,
         status: 'running',
         exit_code: null,
@@ -148,7 +148,7 @@ describe('the folded result', () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
-    const waits = Array.from({ length: 24 }, () => rig.jobs.result(acme, key.job_id, at(300)));
+    const waits = Array.from({ length: 24 }, () => rig.result(key.job_id, at(300)));
     cell.end({ kind: 'signaled', signal: 'SIGSEGV' });
     for (const result of await Promise.all(waits)) expect(result).toMatchObject({ status: 'failed', exit_code: null });
   });
@@ -157,7 +157,7 @@ describe('the folded result', () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
-    const waiting = rig.jobs.result(acme, key.job_id, at(300));
+    const waiting = rig.result(key.job_id, at(300));
     rig.shutdown.abort();
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down', retryable: true });
   });
@@ -167,7 +167,7 @@ describe('the folded result', () => {
     const key = await rig.submit();
     await rig.provider.running(0);
     const gone = new AbortController();
-    const waiting = rig.jobs.result(acme, key.job_id, at(300, gone.signal));
+    const waiting = rig.result(key.job_id, at(300, gone.signal));
     gone.abort(new Error('gone'));
     await expect(waiting).rejects.toThrow('gone');
   });

@@ -6,6 +6,7 @@ import type { EventBody } from '@svc/protocol';
 import type { InputOf, Reads, Writes } from '../commands.ts';
 import type {
   AdmitInput,
+  ArtifactPieceInput,
   AttestationInput,
   AttestationPart,
   CancelInput,
@@ -17,6 +18,8 @@ import type {
   StartInput,
   Store,
   StreamTicketInput,
+  TextExtentInput,
+  TextPieceInput,
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
@@ -119,8 +122,20 @@ export class SqliteStore implements Store {
     return this.#reader.call('events', { key, after, limit });
   }
 
-  resultEvents(key: JobKey) {
-    return this.#reader.call('resultEvents', key);
+  textExtent(input: TextExtentInput) {
+    return this.#reader.call('textExtent', input);
+  }
+
+  textPiece(input: TextPieceInput) {
+    return this.#reader.call('textPiece', input);
+  }
+
+  artifactRecords(key: JobKey) {
+    return this.#reader.call('artifactRecords', key);
+  }
+
+  artifactPiece(input: ArtifactPieceInput) {
+    return this.#reader.call('artifactPiece', input);
   }
 
   artifacts(key: JobKey) {

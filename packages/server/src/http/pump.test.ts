@@ -1,0 +1,38 @@
+import { buffer } from 'node:stream/consumers';
+import { responsePumpBytes } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { pumpOf } from './pump.ts';
+
+test('a body of any pieces arrives as it is, in pieces of at most 64 KiB', async () => {
+  const pieces = ['é'.repeat(100_000), Buffer.alloc(3, 'x'), '', Buffer.alloc(responsePumpBytes + 1, 'y')];
+  const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+  const sizes: number[] = [];
+  const pump = pumpOf(pieces, body.length).on('data', (piece: Buffer) => sizes.push(piece.length));
+  expect(await buffer(pump)).toEqual(body);
+  expect(Math.max(...sizes)).toBe(responsePumpBytes);
+});
+
+test('nothing is read ahead of a reader that takes nothing', async () => {
+  let read = 0;
+  async function* endless() {
+    for (;;) {
+      read++;
+      yield Buffer.alloc(responsePumpBytes);
+    }
+  }
+  const pump = pumpOf(endless(), Number.MAX_SAFE_INTEGER);
+  await new Promise((resolve) => pump.once('readable', resolve));
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(read).toBeLessThanOrEqual(2);
+  pump.destroy();
+});
+
+test.each([
+  ['longer', 9],
+  ['shorter', 11],
+])('a body that is %s than was declared fails, and nothing of it goes beyond', async (problem, declared) => {
+  const pieces: Buffer[] = [];
+  const pump = pumpOf(['0123456789'], declared).on('data', (piece: Buffer) => pieces.push(piece));
+  await expect(buffer(pump)).rejects.toThrow(problem);
+  expect(Buffer.concat(pieces).length).toBeLessThanOrEqual(declared);
+});
