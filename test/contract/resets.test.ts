@@ -10,10 +10,10 @@ import type { JobKey } from '../../packages/server/src/store/store.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedDoor } from './scripted-door.ts';
 
-const RESETS = loadSize({ small: 20, full: 1000 });
-const AT_ONCE = 20;
+const RESETS = loadSize({ small: 10, full: 1000 });
+const AT_ONCE = 10;
 /** Of timers and descriptors: what others in this process may have made or let go meanwhile. One a reset would be more. */
-const STRAY = 8;
+const STRAY = 6;
 const patient = { timeout: 60_000 };
 
 let served: ScriptedDoor;

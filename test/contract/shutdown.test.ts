@@ -11,23 +11,6 @@ import { loadSize, loadTimeout } from './load-size.ts';
 
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 
-test('a wait that the stop interrupts is 503 shutting_down, retryable, and has no partial result', async () => {
-  const rig = await Rig.start({ 'drain-seconds': '0.2', concurrency: '1' });
-  const { client } = rig.alpha;
-  const { job_id } = await client.submit(sleeper);
-  for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
-  const queued = await client.submit(sleeper);
-  const waits = [job_id, queued.job_id].map((id) => rig.request(`/v1/jobs/${id}/result?wait_seconds=60`));
-  // A wait is held once a read of the same tenant that came after it was answered.
-  await rig.request('/v1/whoami');
-  const stopped = rig.stop();
-  for (const answer of await Promise.all(waits)) {
-    expectShuttingDown(answer);
-    expect(answer.json).not.toHaveProperty('stdout');
-  }
-  expect(await stopped).toEqual([]);
-});
-
 function expectShuttingDown({ status, json, headers }: Answer): void {
   expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
   expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);

@@ -6,7 +6,7 @@ import type { JobKey } from '../../packages/server/src/store/store.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedDoor } from './scripted-door.ts';
 
-const EVENTS = loadSize({ small: 5000, full: 1_000_000 });
+const EVENTS = loadSize({ small: 3000, full: 1_000_000 });
 const appendedAtOnce = 1000;
 
 interface Link {
@@ -97,7 +97,7 @@ describe('E-23: a reader that takes nothing', () => {
         }),
       });
       const { key, cell } = await served.start('flood');
-      const [count, pages] = [loadSize({ small: 3072, full: 16_384 }), 64];
+      const [count, pages] = [loadSize({ small: 2048, full: 16_384 }), 64];
       const slow = served.stream(key);
       await expect.poll(() => slow.frames.length).toBeGreaterThan(0);
       slow.socket.pause();
