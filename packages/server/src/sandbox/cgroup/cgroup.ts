@@ -11,7 +11,7 @@ export interface GroupLimits {
 
 /** One cell's group on either cgroup version. Every number is read from the kernel when asked for. */
 export interface Group {
-  /** Files that a process writes its own id to, in order, to be held by this group. */
+  /** Files that a process of one thread writes `0` to, in order, to be held by this group: it and all it starts. */
   readonly joinFiles: readonly string[];
   /** Sets both limits and returns what the kernel then says they are. */
   limit(limits: GroupLimits): GroupLimits;

@@ -61,7 +61,8 @@ class GroupV1 implements Group {
 
   constructor(at: V1Paths) {
     this.#at = at;
-    this.joinFiles = at.all.map((directory) => join(directory, 'cgroup.procs'));
+    // A thread that moves itself by `tasks` need not wait, as by `cgroup.procs`, until no thread of the host forks or ends.
+    this.joinFiles = at.all.map((directory) => join(directory, 'tasks'));
   }
 
   limit(limits: GroupLimits): GroupLimits {
@@ -97,7 +98,7 @@ class GroupV1 implements Group {
   }
 
   members(): readonly number[] {
-    return [...new Set(this.joinFiles.flatMap(readProcesses))];
+    return [...new Set(this.#at.all.flatMap((directory) => readProcesses(join(directory, 'cgroup.procs'))))];
   }
 
   kill(): void {

@@ -16,7 +16,7 @@ export interface Probed {
   readonly signal: string | null;
 }
 
-/** Starts a probe, in the groups whose `cgroup.procs` files are given, and waits for its end. */
+/** Starts a probe, in the groups whose files for joining are given, and waits for its end. */
 export async function probe(words: readonly string[], joinFiles: readonly string[] = []): Promise<Probed> {
   const child = startProbe(words, joinFiles);
   const ended = new Promise<[number | null, string | null]>((resolve, reject) => {

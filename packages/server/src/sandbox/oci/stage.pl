@@ -4,7 +4,7 @@
 # its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
 # the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
-# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES HIDE CGROUP_PROCS... -- TREE... -- COMMAND...
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES HIDE CGROUP_FILE... -- TREE... -- COMMAND...
 #   PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as the kernel makes them.
 #   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
 #   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime leaves root's view of
@@ -72,7 +72,7 @@ sub show {
 sub join_cgroup {
     my ($file) = @_;
     open(my $handle, '>', $file) or fail("cannot open $file: $!");
-    print {$handle} $$;
+    print {$handle} 0;    # This process, which has one thread.
     close($handle) or fail("cannot join $file: $!");
 }
 
