@@ -1,6 +1,7 @@
 /**
- * What evidence costs: attestations a second beside bare Ed25519 signing, how long the service's thread is held up by
- * them, a long chain recomputed, and how much later a service starts when its ledger is full.
+ * What evidence costs: attestations beside bare Ed25519 signing, by the clock and in CPU time, which a busy machine changes
+ * less; how long the service's thread is held up by them; a long chain recomputed; and how much later a service starts when
+ * its ledger is full.
  */
 import { sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,9 +12,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { chainEvents, eventText, GENESIS_HASH, sha256Hex, verifyChain } from '@svc/evidence';
 import type { EventBody, JobEvent } from '@svc/protocol';
 import { loadConfig, startService } from '@svc/server';
+import { createNudges } from '../packages/server/src/job/nudges.ts';
 import { drainOutbox } from '../packages/server/src/job/sign/drain.ts';
 import { Signer } from '../packages/server/src/job/sign/signer.ts';
 import { openSigningKeys } from '../packages/server/src/job/sign/signing-keys.ts';
+import { attestationBytes } from '../packages/server/src/job/view/attestation.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import type { JobKey, Store } from '../packages/server/src/store/store.ts';
 import { finishOf, runJob, stdout } from '../packages/server/src/store/test-ledger.ts';
@@ -21,7 +24,11 @@ import { createLog } from '../packages/server/src/telemetry/log.ts';
 import { type Measurement, median } from './measurement.ts';
 
 const backlogJobs = 10_000;
-const storedJobs = 100_000;
+/** Attested before anything is measured: a service has its threads, and its code compiled, after the first few. */
+const warmUpJobs = 1000;
+/** How often the ledger that comes of it is laid beside itself, before a service starts with it. */
+const ledgerCopies = 10;
+const storedJobs = ledgerCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;
 const largeOutputBytes = 2 * 1024 * 1024;
 const starts = 5;
@@ -32,18 +39,22 @@ export async function measure(): Promise<readonly Measurement[]> {
   const full = join(scratch.path, 'full');
   return [
     ...(await attestations(full)),
-    await largeResult(join(scratch.path, 'large')),
+    ...(await largeResults(join(scratch.path, 'large'))),
     chainVerification(),
     await startTime(full, join(scratch.path, 'empty')),
   ];
 }
 
-/** A backlog as a service finds it that could not sign for a while: read, checked, signed and stored, one commit each group. */
+/** A backlog of a service that could not sign for a while: read, checked, signed and stored, one commit each group. */
 async function attestations(dataDir: string): Promise<Measurement[]> {
   await using store = await openStore({ dataDir });
-  const jobs = await Promise.all(Array.from({ length: backlogJobs }, () => endedJob(store, [stdout('hello')])));
-  const baseline = bareSignatures(dataDir);
-  const { milliseconds, delay } = await drained(store, dataDir);
+  await using signer = new Signer();
+  await backlog(store, warmUpJobs);
+  await drained(store, { dataDir, signer });
+  const jobs = await backlog(store, backlogJobs);
+  const before = bareSignatures(dataDir);
+  const { milliseconds, microsecondsOfCpu, delay } = await drained(store, { dataDir, signer });
+  const after = bareSignatures(dataDir);
   const attested = await store.jobSummary(jobs.at(-1) ?? missing());
   if (attested?.attestation_available !== true) throw new Error('the backlog was not attested');
   return [
@@ -51,7 +62,13 @@ async function attestations(dataDir: string): Promise<Measurement[]> {
       what: `attestations, of a backlog of ${backlogJobs}`,
       value: backlogJobs / (milliseconds / 1000),
       unit: '/s',
-      baseline: { what: 'bare Ed25519 signing', value: baseline },
+      baseline: { what: 'bare Ed25519 signing', value: mean(before.perSecond, after.perSecond) },
+    },
+    {
+      what: 'CPU time of one, all threads together',
+      value: microsecondsOfCpu / backlogJobs,
+      unit: 'µs',
+      baseline: { what: 'bare Ed25519 signing', value: mean(before.microsecondsOfCpu, after.microsecondsOfCpu) },
     },
     {
       what: "delay of the service's thread meanwhile, at most",
@@ -62,22 +79,42 @@ async function attestations(dataDir: string): Promise<Measurement[]> {
   ];
 }
 
-/** The largest output there can be: what the signing of it keeps the service's thread from. */
-async function largeResult(dataDir: string): Promise<Measurement> {
+function backlog(store: Store, length: number): Promise<JobKey[]> {
+  return Promise.all(Array.from({ length }, () => endedJob(store, [stdout('hello')])));
+}
+
+/** The largest output there can be: what signing and serving it keeps the service's thread from. */
+async function largeResults(dataDir: string): Promise<Measurement[]> {
   await using store = await openStore({ dataDir });
   const lines = Array.from({ length: 10_000 }, (_, at) => stdout(`${at}`.padEnd(104, 'é')));
   const errors = lines.map(
     ({ data, timestamp }): EventBody => ({ kind: 'stderr', timestamp, data: data as { text: string } }),
   );
   const bytes = lines.reduce((sum, { data }) => sum + 2 * Buffer.byteLength((data as { text: string }).text), 0);
-  for (let ordinal = 0; ordinal < 10; ordinal++) await endedJob(store, [...lines, ...errors]);
-  const { delay } = await drained(store, dataDir);
-  return {
-    what: `delay by 10 results of ${(bytes / largeOutputBytes).toFixed(1)} × 2 MiB in 20,000 events, at most`,
-    value: delay.max / 1e6,
-    unit: 'ms',
-    baseline: { what: 'idle', value: await idleDelay() },
-  };
+  const what = `10 results of ${(bytes / largeOutputBytes).toFixed(1)} × 2 MiB in 20,000 events, at most`;
+  const jobs: JobKey[] = [];
+  for (let ordinal = 0; ordinal < 10; ordinal++) jobs.push(await endedJob(store, [...lines, ...errors]));
+  await using signer = new Signer();
+  const { delay } = await drained(store, { dataDir, signer });
+  const served = await servingDelay(store, { jobs, dataDir });
+  const baseline = { what: 'idle', value: await idleDelay() };
+  return [
+    { what: `delay by signing ${what}`, value: delay.max / 1e6, unit: 'ms', baseline },
+    { what: `delay by serving ${what}`, value: served, unit: 'ms', baseline },
+  ];
+}
+
+/** How late timers were, in milliseconds, while attestations were made ready to be served as the API serves them. */
+async function servingDelay(
+  store: Store,
+  { jobs, dataDir }: { readonly jobs: readonly JobKey[]; readonly dataDir: string },
+): Promise<number> {
+  const served = { store, keys: openSigningKeys(dataDir), nudges: createNudges(), log: createLog('error') };
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  for (const key of jobs) await attestationBytes(key, 'result_artifact', served);
+  delay.disable();
+  return delay.max / 1e6;
 }
 
 function chainVerification(): Measurement {
@@ -94,7 +131,7 @@ function chainVerification(): Measurement {
 }
 
 async function startTime(full: string, empty: string): Promise<Measurement> {
-  multiply(join(full, 'svc.db'), storedJobs / backlogJobs);
+  multiply(join(full, 'svc.db'), ledgerCopies);
   const [value, baseline] = [await medianStart(full), await medianStart(empty)];
   return {
     what: `start with ${storedJobs} attested jobs in the ledger`,
@@ -111,13 +148,12 @@ async function endedJob(store: Store, events: readonly EventBody[]): Promise<Job
   return key;
 }
 
-/** Drains the outbox as the attestor does, and says how long it took and how late the timers of this thread were. */
-async function drained(store: Store, dataDir: string) {
+/** Drains the outbox as the attestor does: how long it took, how much CPU time, and how late this thread's timers were. */
+async function drained(store: Store, { dataDir, signer }: { readonly dataDir: string; readonly signer: Signer }) {
   const keys = openSigningKeys(dataDir);
-  await using signer = new Signer();
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
-  const startedAt = performance.now();
+  const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
   await drainOutbox({
     store,
     signer,
@@ -126,15 +162,31 @@ async function drained(store: Store, dataDir: string) {
     signal: new AbortController().signal,
   });
   const milliseconds = performance.now() - startedAt;
+  const microsecondsOfCpu = cpuSince(cpu);
   delay.disable();
-  return { milliseconds, delay };
+  return { milliseconds, microsecondsOfCpu, delay };
 }
 
-/** Signatures a second over messages as long as an attestation's. */
-function bareSignatures(dataDir: string): number {
+/** Signing messages as long as an attestation's, with the same key, and nothing else. */
+function bareSignatures(dataDir: string): { perSecond: number; microsecondsOfCpu: number } {
   const { privateKey } = openSigningKeys(dataDir).current();
   const message = Buffer.alloc(3300, 'x');
-  return countPerSecond(() => sign(null, message, privateKey));
+  const cpu = process.cpuUsage();
+  let count = 0;
+  const perSecond = countPerSecond(() => {
+    sign(null, message, privateKey);
+    count++;
+  });
+  return { perSecond, microsecondsOfCpu: cpuSince(cpu) / count };
+}
+
+function cpuSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+function mean(one: number, other: number): number {
+  return (one + other) / 2;
 }
 
 function bareDigests(events: readonly JobEvent[]): number {
