@@ -36,7 +36,7 @@ describe('an output that was asked for', () => {
       language: 'bash',
       code: 'echo x > output/a; sleep 60',
       outputs: ['output/a'],
-      limits: { wall_seconds: 0.5 },
+      limits: { wall_seconds: 2 },
     });
     expect(ended.result).toMatchObject({ status: 'timed_out', artifacts: [{ path: 'output/a' }] });
   });

@@ -63,7 +63,7 @@ describe('a program that ends by itself', () => {
 
 describe('wall_seconds', () => {
   test('ends a program that sleeps', async () => {
-    const ran = await bash('echo started; sleep 60; echo woke', { wall_seconds: 0.5 });
+    const ran = await bash('echo started; sleep 120; echo woke', { wall_seconds: 2 });
     expect(outcomeOf(ran)).toEqual({
       status: 'timed_out',
       exit_code: null,
@@ -72,8 +72,9 @@ describe('wall_seconds', () => {
     });
     expect(ran.result.stdout).toBe('started\n');
     expect(violations(ran)).toEqual(['wall_time']);
-    expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(500);
-    expect(ran.detail.duration_ms).toBeLessThan(3000);
+    expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(2000);
+    // Not when it would have ended by itself. How soon after the limit is measured where the machine does nothing else.
+    expect(ran.detail.duration_ms).toBeLessThan(60_000);
   });
 
   test('ends a program that ignores every signal, and its children', async () => {
@@ -85,7 +86,7 @@ describe('wall_seconds', () => {
   });
 
   test('does not end one that is done before it', async () => {
-    expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 5 }))).toEqual(exited(0));
+    expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 60 }))).toEqual(exited(0));
   });
 });
 
@@ -232,9 +233,9 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 print('done')`;
-    const ran = await python(code, { wall_seconds: 20 });
+    const ran = await python(code, { wall_seconds: 120 });
+    // Had it been waited for, the wall limit would have ended it.
     expect(outcomeOf(ran)).toEqual(exited(0));
-    expect(ran.detail.duration_ms).toBeLessThan(10_000);
     expectGone('4712');
   });
 

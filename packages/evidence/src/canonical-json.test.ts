@@ -47,6 +47,7 @@ describe('whatever order the members stand in', () => {
       fc.property(anyJson, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value));
       }),
+      { seed: 20_260_103 },
     );
   });
 
@@ -56,6 +57,7 @@ describe('whatever order the members stand in', () => {
         const text = canonicalJson(value);
         expect(canonicalJson(JSON.parse(text))).toBe(text);
       }),
+      { seed: 20_260_103 },
     );
   });
 

@@ -8,15 +8,19 @@ const parse = (text: string | Buffer) => parseStrictJson(typeof text === 'string
 const refused = (says: string): unknown =>
   expect.objectContaining({ code: 'invalid_json', message: expect.stringContaining(says) as string });
 
+/** The same texts in every run, so that a failure is one of the code. */
+const seed = 20_260_103;
+
 test('what JSON.parse makes of a value is what comes out', async () => {
   await fc.assert(
     fc.asyncProperty(fc.json({ maxDepth: 5 }), async (text) => {
       expect(await parse(text)).toEqual(JSON.parse(text));
     }),
+    { seed },
   );
 });
 
-test('text that JSON.parse refuses is refused, wherever a valid text was bent', async () => {
+test('text that JSON.parse refuses is refused, wherever a valid text was bent (BODY-13)', async () => {
   const bent = fc.tuple(fc.json({ maxDepth: 3 }), fc.nat(), fc.string({ maxLength: 2 })).map(([text, at, other]) => {
     const position = at % (text.length + 1);
     return text.slice(0, position) + other + text.slice(position + 1);
@@ -29,7 +33,7 @@ test('text that JSON.parse refuses is refused, wherever a valid text was bent', 
       expect(strict === plain || strict.startsWith('invalid_json')).toBe(true);
       expect(plain === 'SyntaxError' && !strict.startsWith('invalid_json')).toBe(false);
     }),
-    { numRuns: 1000 },
+    { numRuns: 1000, seed },
   );
 });
 

@@ -70,5 +70,6 @@ test('no sequence of requests is ever allowed more than the burst and what has f
       }
       return allowed <= 3 + (elapsed / 1000) * 20 + 1e-6;
     }),
+    { seed: 20_260_103 },
   );
 });

@@ -142,7 +142,7 @@ test('whatever happens in whatever order, a job ends at most once, with one chai
       (isTerminal(row.status) ? expectEnded : expectUnended)(row, page.events);
       expect(outboxHas(key)).toBe(isTerminal(model.status));
     }),
-    { numRuns: 500 },
+    { numRuns: 500, seed: 20_260_103 },
   );
 });
 
