@@ -6,15 +6,19 @@ export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Yields each frame's event as it comes; returns the close code once the connection has ended. */
+/** How a stream ended: with a close code, or without ever having begun, for a reason that platforms do not tell. */
+export type StreamEnd = number | 'refused';
+
+/** Yields each frame's event as it comes; returns how it ended once it has. */
 export async function* openEventStream(
   url: string,
   { signal }: StreamOptions,
-): AsyncGenerator<JobEvent, number, undefined> {
+): AsyncGenerator<JobEvent, StreamEnd, undefined> {
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
   const arrived: JobEvent[] = [];
-  let closed: number | null = null;
+  let isOpen = false;
+  let closed: StreamEnd | null = null;
   let failure: unknown = null;
   let wake = Promise.withResolvers<void>();
   const rouse = () => {
@@ -27,6 +31,9 @@ export async function* openEventStream(
   };
 
   signal?.addEventListener('abort', onAbort, { once: true });
+  socket.addEventListener('open', () => {
+    isOpen = true;
+  });
   socket.addEventListener('message', ({ data }) => {
     try {
       arrived.push(decodeFrame(data));
@@ -36,7 +43,7 @@ export async function* openEventStream(
     rouse();
   });
   socket.addEventListener('close', ({ code }) => {
-    closed = code;
+    closed = isOpen ? code : 'refused';
     rouse();
   });
   try {

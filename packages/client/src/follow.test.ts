@@ -103,6 +103,27 @@ describe('following by the stream', () => {
     expect(opened).toHaveLength(10);
   });
 
+  test('that is refused goes on with a new ticket, no sooner than the service says where it has no capacity', async () => {
+    let minted = 0;
+    await using service = await scriptedService([
+      (response) => json({ stream_url: `/v1/jobs/job_1/stream?ticket=t${++minted}` }, 201)(response),
+    ]);
+    const sockets = new WebSocketServer({ noServer: true });
+    const asked: (string | undefined)[] = [];
+    service.server.on('upgrade', (request, socket, head) => {
+      asked.push(request.url);
+      if (asked.length === 1) socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n\r\n');
+      else sockets.handleUpgrade(request, socket, head, (open) => open.send(frame(1, 'finished')));
+    });
+    const pauses: number[] = [];
+    const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
+    const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep });
+    expect(await seqsOf(client.follow('job_1'))).toEqual([1]);
+    expect(asked).toEqual(['/v1/jobs/job_1/stream?ticket=t1&after=0', '/v1/jobs/job_1/stream?ticket=t2&after=0']);
+    expect(pauses).toHaveLength(1);
+    expect(pauses[0]).toBeGreaterThanOrEqual(1000);
+  });
+
   test('starts after the sequence number it is given', async () => {
     await using service = await scriptedService([ticket]);
     streams(service, [

@@ -6,7 +6,7 @@
  */
 import { type JobEvent, replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol';
 import { delayMilliseconds, isWorthRetrying, type RetryPolicy, type Sleep } from './backoff.ts';
-import { openEventStream } from './event-stream.ts';
+import { openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 import type { ServiceClient } from './service-client.ts';
 import type { Endpoint } from './transport.ts';
@@ -31,6 +31,9 @@ interface Following extends FollowOptions {
 /** Between two pages while nothing comes: from the first to the last, doubling. */
 const idleMilliseconds = { first: 50, last: 1000 };
 
+/** A WebSocket that is refused hides its `Retry-After`; for want of capacity the service says a second. */
+const refusedMilliseconds = 1000;
+
 /** Yields each event after `after` once, in order, and returns after `finished`. */
 export async function* followJob(following: Following): AsyncGenerator<JobEvent, void> {
   let last = following.after ?? 0;
@@ -46,22 +49,20 @@ export async function* followJob(following: Following): AsyncGenerator<JobEvent,
     // A connection that got old is replaced however often: it did what it was to do.
     failures = close === STREAM_CLOSE_CODES.lifetimeReached ? 0 : failures + 1;
     if (failures >= following.policy.attemptsMax)
-      throw new TransportFailure('network', `the stream closed with ${close}`);
-    await following.sleep(
-      delayMilliseconds(following.policy, Math.max(1, failures), Math.random(), null),
-      following.signal,
-    );
+      throw new TransportFailure('network', `the stream ended with ${close}`);
+    const delay = delayMilliseconds(following.policy, Math.max(1, failures), Math.random(), null);
+    await following.sleep(close === 'refused' ? delay + refusedMilliseconds : delay, following.signal);
   }
   yield* byPaging(following, last);
 }
 
 /** Drops what was taken already, and reads what was left out from what is stored: neither is an error. */
 async function* passOn(
-  source: AsyncGenerator<JobEvent, number>,
+  source: AsyncGenerator<JobEvent, StreamEnd>,
   following: Following,
   after: number,
   taken: (seq: number) => void,
-): AsyncGenerator<JobEvent, number | 'finished'> {
+): AsyncGenerator<JobEvent, StreamEnd | 'finished'> {
   let last = after;
   try {
     for (;;) {
@@ -97,7 +98,7 @@ async function* withLeftOut(
 }
 
 /** A connection to the stream, or null where this service or this platform has none. */
-async function chooseSource(following: Following, after: number): Promise<AsyncGenerator<JobEvent, number> | null> {
+async function chooseSource(following: Following, after: number): Promise<AsyncGenerator<JobEvent, StreamEnd> | null> {
   const { by = 'auto', client, job_id, signal } = following;
   if (by === 'replay' || typeof WebSocket === 'undefined') return null;
   try {
