@@ -8,6 +8,7 @@ import { createServiceClient, type ServiceClient } from '@svc/client';
 import { JobDetail, type JobEvent } from '@svc/protocol';
 import { Check, Errors } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { svc } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 const fixtures = join(import.meta.dirname, '../../packages/server/src/store/migrations/fixtures');
@@ -188,6 +189,46 @@ function verify(...words: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [verifier, ...words], { encoding: 'utf8' });
   return { code: status, stdout, stderr };
 }
+
+test('an auditor is told that events of v0.1 prove nothing, alone or beside their receipt', async () => {
+  const history = join(evidence, 'first.ndjson');
+  const receipt = join(evidence, 'first.json');
+  const events = await eventsOf('acme', 'job_09');
+  writeFileSync(history, events.map((event) => JSON.stringify(event)).join('\n'));
+  writeFileSync(receipt, JSON.stringify((await clientOf('acme').detail('job_09')).receipt));
+  const beside = verify('chain', '--receipt', receipt, history);
+  expect(`${beside.code} ${beside.stdout}`).toMatch(/^0 .*after 5 migrated events that prove nothing/s);
+  const alone = verify('chain', history);
+  expect(`${alone.code} ${alone.stdout}${alone.stderr}`).toMatch(/^6 .*there is nothing to verify/s);
+});
+
+test('a ledger of v0.1 is upgraded at once, and every job of it that ended is attested', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
+  copyFileSync(join(fixtures, 'v0.1.db'), join(dataDir, 'svc.db'));
+  const first = await Rig.start(settings, dataDir);
+  const client = createServiceClient({ baseUrl: first.service.url, apiKey: 'key-of-acme' });
+  const { receipt } = await client.detail('job_09');
+  expect(receipt).toMatchObject({ status: 'succeeded', event_chain: { complete: false, count: 0 } });
+  for (const job_id of ['job_09', 'job_01', 'job_04']) {
+    const isAttested = async () => (await client.detail(job_id)).attestation.available;
+    await expect.poll(isAttested, patient).toBe(true);
+  }
+  expect(await first.stop()).toEqual([]);
+});
+
+test('a ledger of a newer version is refused in one line, and left as it is', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
+  const file = join(dataDir, 'svc.db');
+  copyFileSync(join(fixtures, 'v4.db'), file);
+  using database = new DatabaseSync(file);
+  database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
+  const rows = () => database.prepare('select (select count(*) from schema_history) as schemas, * from jobs').all();
+  const before = rows();
+  const told = await svc(['serve', '--data-dir', dataDir, '--port', '0', '--provider', 'subprocess']);
+  expect(told).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^svc: [^\n]*newer than[^\n]*\n$/) });
+  expect(rows()).toEqual(before);
+  rmSync(dataDir, { recursive: true });
+});
 
 test('the older ledger stays beside the upgraded one', () => {
   const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-ledger'));
