@@ -1,13 +1,11 @@
 # Becomes the command in its arguments, with real pipes for stdin, stdout and stderr.
 use strict;
 use warnings;
-use File::Basename ();
-require(File::Basename::dirname(__FILE__) . '/pipes.pl');
+my ($here) = __FILE__ =~ m{^(.*)/}s;
+require "$here/pipes.pl";
 
 # A service that was killed cannot end what it started: the kernel does it (PR_SET_PDEATHSIG, SIGKILL).
-my %PRCTL = (x86_64 => 157, aarch64 => 167);
-my $prctl = $PRCTL{ (POSIX::uname())[4] };
-syscall($prctl, 1, 9, 0, 0, 0) if $prctl;
+call('prctl', 1, 9, 0, 0, 0);
 
 offer_pipes();
 take_pipes();

@@ -3,7 +3,22 @@
 # open again as /dev/stdin; a named pipe could be, but an open of it waits for the other end.
 use strict;
 use warnings;
-use POSIX ();
+use Config ();
+
+# What perl has no word of its own for is asked of the kernel by number: POSIX.pm has the words, and takes longer to load
+# than everything else here takes together.
+my %NUMBERS = (
+    x86_64  => { close => 3,  dup3 => 292, exit_group => 231, mount => 165, prctl => 157, umount2 => 166, unshare => 272 },
+    aarch64 => { close => 57, dup3 => 24,  exit_group => 94,  mount => 40,  prctl => 167, umount2 => 39,  unshare => 97 },
+);
+my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
+my $number = $NUMBERS{$machine} or die "this machine is neither x86_64 nor aarch64\n";
+
+# The result of a call, -1 where it failed. A string is given as its address and a number as itself.
+sub call {
+    my ($name, @arguments) = @_;
+    return syscall($number->{$name}, @arguments);
+}
 
 # Descriptors of the service's ends, in the order stdin, stdout, stderr. `pipes.ts` knows the same numbers.
 my @OURS   = (20, 21, 22);
@@ -20,10 +35,10 @@ sub offer_pipes {
         chmod(0666, $read)        or fail("chmod: $!");    # A program of another user opens its own ends again by path.
         widen($write, $capacity) if $capacity && $stream != 0;
         my ($ours, $childs) = $stream == 0 ? ($write, $read) : ($read, $write);
-        POSIX::dup2(fileno($ours), $OURS[$stream])     or fail("dup2: $!");
-        POSIX::dup2(fileno($childs), $CHILDS[$stream]) or fail("dup2: $!");
+        duplicate(fileno($ours), $OURS[$stream]);
+        duplicate(fileno($childs), $CHILDS[$stream]);
     }
-    POSIX::write(1, "pipes\n", 6);
+    syswrite(STDOUT, "pipes\n");
 }
 
 # A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows: then half of it, and so on.
@@ -38,16 +53,21 @@ sub widen {
 # Waits until the service has opened its ends, then puts the child's in their places.
 sub take_pipes {
     my $answer = '';
-    POSIX::read(0, $answer, 1) or POSIX::_exit(0);    # The service is gone: so is this.
+    sysread(STDIN, $answer, 1) or call('exit_group', 0);    # The service is gone: so is this.
     for my $stream (0 .. 2) {
-        POSIX::dup2($CHILDS[$stream], $stream) // fail("dup2: $!");
-        POSIX::close($_) for $OURS[$stream], $CHILDS[$stream];
+        duplicate($CHILDS[$stream], $stream);
+        call('close', $_) for $OURS[$stream], $CHILDS[$stream];
     }
 }
 
+sub duplicate {
+    my ($descriptor, $as) = @_;
+    call('dup3', $descriptor, $as, 0) >= 0 or fail("dup3: $!");
+}
+
 sub fail {
-    POSIX::write(2, my $line = "$0: $_[0]\n", length "$0: $_[0]\n");
-    POSIX::_exit(125);
+    syswrite(STDERR, "$0: $_[0]\n");
+    call('exit_group', 125);
 }
 
 1;

@@ -12,19 +12,13 @@
 # Errors go to standard error, in one line, with exit code 125. Pipes are offered and taken as `pipes.pl` says.
 use strict;
 use warnings;
-use File::Basename ();
-use POSIX ();
-require(File::Basename::dirname(__FILE__) . '/../pipes.pl');
+my ($here) = __FILE__ =~ m{^(.*)/}s;
+require "$here/../pipes.pl";
 
 my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $hide, @rest) = @ARGV;
 my @procs = take_words();
 my @trees = take_words();
 
-my %NUMBER = (
-    x86_64  => { mount => 165, umount2 => 166, unshare => 272 },
-    aarch64 => { mount => 40,  umount2 => 39,  unshare => 97 },
-);
-my $call = $NUMBER{ (POSIX::uname())[4] } or fail('this machine is neither x86_64 nor aarch64');
 my ($NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $REC, $PRIVATE, $RDONLY) =
     (2, 4, 8, 32, 4096, 16384, 1 << 18, 1);
 my $MNT_DETACH  = 2;
@@ -90,7 +84,7 @@ sub mount {
 
 sub system_call {
     my ($name, @arguments) = @_;
-    # syscall() takes a string as its address and a number as itself: the types above must stay what they are.
-    syscall($call->{$name}, map { /^\d+$/ ? 0 + $_ : "$_" } @arguments) == 0
+    # Numbers that came as text are numbers again here.
+    call($name, map { /^\d+$/ ? 0 + $_ : "$_" } @arguments) == 0
         or fail("$name(@arguments): $!");
 }
