@@ -93,6 +93,58 @@ test('HEAD of a large answer declares its length, sends none of it and holds not
   await expect.poll(() => door.permits.held('response')).toBe(0);
 });
 
+describe('an answer that is read while it is sent', () => {
+  const pieceBytes = 256 * 1024;
+  /** A result of one MiB; `read` counts its pieces, of which there are as many as `pieces` says. */
+  function longResult({ pieces }: { pieces: number }) {
+    const told = { read: 0 };
+    const body = {
+      text: null,
+      bytes: 4 * pieceBytes,
+      async *pieces() {
+        for (; told.read < pieces; told.read++) yield 'x'.repeat(pieceBytes);
+      },
+    };
+    const jobs: Partial<Jobs> = { result: async () => ({ status: 'succeeded', body }) };
+    return { told, jobs };
+  }
+
+  test('arrives whole, and then holds nothing', async () => {
+    const { jobs } = longResult({ pieces: 4 });
+    await using door = await openDoor({ jobs });
+    const response = await fetch(`${door.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
+    expect(response.headers.get('content-length')).toBe(String(4 * pieceBytes));
+    expect(await response.text()).toBe('x'.repeat(4 * pieceBytes));
+    await expect.poll(() => door.permits.held('response')).toBe(0);
+  });
+
+  test.each([
+    ['fewer', 3],
+    ['more', 5],
+  ])(
+    'ends its connection where there are %s pieces than were declared, and never goes beyond',
+    async (_what, pieces) => {
+      const { jobs } = longResult({ pieces });
+      await using door = await openDoor({ jobs });
+      using raw = await RawSocket.open(door.port);
+      expect(await raw.send(RESULT_NOW, RESULT_NOW).untilClosed()).toEqual([]);
+      expect(raw.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+      await expect.poll(() => door.permits.held('response')).toBe(0);
+    },
+  );
+
+  test('is not read for whoever asks for its head alone', async () => {
+    const { told, jobs } = longResult({ pieces: 4 });
+    await using door = await openDoor({ jobs });
+    using raw = await RawSocket.open(door.port);
+    raw.send(RESULT_NOW.replace('GET', 'HEAD'), 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    await raw.until(() => raw.text.includes('{"status":"ok"}'));
+    expect(raw.text).toContain(`content-length: ${4 * pieceBytes}\r\n`);
+    expect(told.read).toBe(0);
+    await expect.poll(() => door.permits.held('response')).toBe(0);
+  });
+});
+
 describe('when the authority of a credential ends', () => {
   test.each([
     ['a wait', 'wait', WAIT],

@@ -23,16 +23,17 @@ test('nothing is read ahead of a reader that takes nothing', async () => {
   const pump = pumpOf(endless(), Number.MAX_SAFE_INTEGER);
   await new Promise((resolve) => pump.once('readable', resolve));
   for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
-  expect(read).toBeLessThanOrEqual(2);
+  expect(read).toBeLessThanOrEqual(3);
   pump.destroy();
 });
 
 test.each([
   ['longer', 9],
+  ['longer', 5],
   ['shorter', 11],
-])('a body that is %s than was declared fails, and nothing of it goes beyond', async (problem, declared) => {
+])('a body that is %s than was declared fails before as much as that has gone out', async (problem, declared) => {
   const pieces: Buffer[] = [];
-  const pump = pumpOf(['0123456789'], declared).on('data', (piece: Buffer) => pieces.push(piece));
+  const pump = pumpOf(['01234', '56789'], declared).on('data', (piece: Buffer) => pieces.push(piece));
   await expect(buffer(pump)).rejects.toThrow(problem);
-  expect(Buffer.concat(pieces).length).toBeLessThanOrEqual(declared);
+  expect(Buffer.concat(pieces).length).toBeLessThan(declared);
 });

@@ -16,16 +16,22 @@ export function pumpOf(pieces: Pieces, byteLength: number): Readable {
   return Readable.from(cut(pieces, byteLength), { objectMode: false, highWaterMark: responsePumpBytes });
 }
 
-/** The pieces of the pump. They are views into what they are cut from. */
+/**
+ * The pieces of the pump: views into what they are cut from. The last one goes out when it is known to be the last, so that
+ * no client takes a body for whole that is not the one that was declared.
+ */
 async function* cut(pieces: Pieces, byteLength: number): AsyncGenerator<Uint8Array> {
   let left = byteLength;
+  let next: Uint8Array | null = null;
   for await (const piece of pieces) {
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
     left -= bytes.length;
     if (left < 0) throw new Error('a body is longer than was declared');
     for (let offset = 0; offset < bytes.length; offset += responsePumpBytes) {
-      yield bytes.subarray(offset, offset + responsePumpBytes);
+      if (next !== null) yield next;
+      next = bytes.subarray(offset, offset + responsePumpBytes);
     }
   }
   if (left > 0) throw new Error('a body is shorter than was declared');
+  if (next !== null) yield next;
 }
