@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { type Audit, auditJobs, runProblems } from './audit.ts';
 import { ServiceProcess } from './service-process.ts';
+import { problemsOfLostEnd, tearLogBehindEnd } from './torn-log.ts';
 import { Witness } from './witness.ts';
 import { type Load, seeded, Workload } from './workload.ts';
 
@@ -65,10 +66,12 @@ export async function randomKills(options: RandomKillsOptions): Promise<RandomKi
       options.onKill?.(count);
     }
     const lostAnswers = workload.promises.filter(({ job_id }) => job_id === null).length;
+    const tornProblems = await problemsOfLostEnd(dataDir);
+    tearLogBehindEnd(dataDir);
     const { audit, runs, stopProblems } = await settled(surroundings, workload, witness);
     return {
       ...audit,
-      problems: [...audit.problems, ...stopProblems],
+      problems: [...tornProblems, ...audit.problems, ...stopProblems],
       kills: options.kills,
       killsWhileStarting,
       lostAnswers,

@@ -1,0 +1,54 @@
+/**
+ * What a cut of the power may leave of the ledger's log, done to the ledger of a service that was killed: a write that
+ * was under way behind the last commit, which costs nothing, and the loss of what was acknowledged, which must be told.
+ */
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceProcess } from './service-process.ts';
+
+const HEADER_BYTES = 32;
+/** A page of 4 KiB and its header. */
+const FRAME_BYTES = 4096 + 24;
+
+const logOf = (dataDir: string) => join(dataDir, 'svc.db-wal');
+
+/** Leaves half a frame behind the last one, as a write that was cut off does. */
+export function tearLogBehindEnd(dataDir: string): void {
+  const log = logOf(dataDir);
+  if (!existsSync(log)) return;
+  const bytes = readFileSync(log);
+  writeFileSync(log, bytes.subarray(HEADER_BYTES, HEADER_BYTES + FRAME_BYTES / 2), { flag: 'a' });
+}
+
+/** Takes the last acknowledged frame from a copy of the ledger, and names what is wrong with how the service starts on it. */
+export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
+  const acknowledged = acknowledgedFrames(dataDir);
+  if (acknowledged < 2) return [];
+  const copy = mkdtempSync(join(tmpdir(), 'svc-torn-'));
+  try {
+    cpSync(dataDir, copy, { recursive: true, filter: (source) => !source.endsWith('.sock') });
+    truncateSync(logOf(copy), HEADER_BYTES + (acknowledged - 1) * FRAME_BYTES);
+    await using service = new ServiceProcess({ dataDir: copy });
+    const isStarted = await service.listening.then(
+      () => true,
+      () => false,
+    );
+    if (isStarted) return ['a ledger that lost its end was served as if it were whole'];
+    const lines = service.said.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    return /^svc: [^\n]*it lacks what was last written to it[^\n]*$/.test(lines.join('\n'))
+      ? []
+      : [`a ledger that lost its end was not refused in one line: ${service.said}`];
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** How many frames the log had when a commit was last answered; 0 where the mark is of another log. */
+function acknowledgedFrames(dataDir: string): number {
+  const [mark, log] = [join(dataDir, 'svc.db-mark'), logOf(dataDir)];
+  if (!existsSync(mark) || !existsSync(log)) return 0;
+  const marked = readFileSync(mark);
+  const isOfThisLog = marked.length === 12 && marked.compare(readFileSync(log), 16, 24, 0, 8) === 0;
+  return isOfThisLog ? marked.readUInt32LE(8) : 0;
+}
