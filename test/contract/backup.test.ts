@@ -1,5 +1,5 @@
 /** A backup that is made while the service runs holds what was acknowledged, and a service that starts from it serves it. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -29,6 +29,30 @@ test('a running service is copied whole, and the copy passes every check when it
   expect(await restored.ended(ran.job_id)).toEqual(ran);
   expect(await restored.stop()).toEqual([]);
 });
+
+test('with the keys beside it, the copy serves what was signed byte for byte (ATT-05, STORE-12)', async () => {
+  const signing = { 'attestation-mode': 'on' };
+  const first = await Rig.start(signing);
+  const { job_id } = await first.run({ language: 'bash', code: 'echo signed' });
+  const before = await signedBytes(first, job_id);
+  const file = join(scratch, 'signed.db');
+  expect((await backup(file, first.dataDir)).code).toBe(0);
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  copyFileSync(file, join(dataDir, 'svc.db'));
+  cpSync(join(first.dataDir, 'attestation-keys'), join(dataDir, 'attestation-keys'), { recursive: true });
+  expect(await first.stop()).toEqual([]);
+  const restored = await Rig.start({ ...signing, 'store-check': 'full' }, dataDir);
+  expect(await signedBytes(restored, job_id)).toEqual(before);
+  expect((await restored.request('/v1/status')).json.signer).toMatchObject({ outbox_depth: 0, last_error: null });
+  expect(await restored.stop()).toEqual([]);
+});
+
+/** The bytes of envelope and result with their digests, once they are there. */
+async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
+  const isSigned = async () => (await client.detail(job_id)).attestation.available;
+  await expect.poll(isSigned, { timeout: 60_000 }).toBe(true);
+  return [await client.attestation(job_id), await client.resultArtifact(job_id)];
+}
 
 test('nothing is written over, and nothing half made is left', async () => {
   const file = join(scratch, 'twice.db');
