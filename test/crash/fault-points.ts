@@ -19,6 +19,7 @@ export const KERNEL_FAULTS = {
   'told that syncing failed': 'fsync:error=EIO:when=1+',
   'told that writing failed': 'pwrite64:error=EIO:when=1+',
   'told that the disk is full': 'pwrite64:error=ENOSPC:when=1+',
+  'told late that it synced': 'fsync:delay_exit=500000:when=1+',
 } as const;
 export type KernelFault = keyof typeof KERNEL_FAULTS;
 
@@ -35,10 +36,13 @@ export function isKill({ fault }: FaultPoint): boolean {
   return fault.startsWith('killed');
 }
 
-/** Every point: each step of the ledger in each way, and a kill before and after each other step. */
+/** Every point: each step of the ledger in each way, a kill before and after each other step, and a disk that is slow. */
 export function everyFaultPoint(): FaultPoint[] {
-  const kernel = Object.keys(KERNEL_FAULTS) as KernelFault[];
+  const slow = 'told late that it synced';
+  const kernel = (Object.keys(KERNEL_FAULTS) as KernelFault[]).filter((fault) => fault !== slow);
   return [
+    // From the first step on it lasts to the end of the job.
+    { step: 'admit', fault: slow },
     ...LEDGER_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
     ...OTHER_STEPS.flatMap((step) => OTHER_FAULTS.map((fault) => ({ step, fault }))),
   ];

@@ -158,13 +158,18 @@ test(
   },
 );
 
-test('what a write that was under way left behind the last commit loses nothing (STORE-03)', patient, async () => {
-  await using ledger = new TestLedger();
-  const facts = await acknowledgedBeforeKill(ledger.directory, 200);
-  appendFileSync(`${ledger.path}-wal`, readFileSync(`${ledger.path}-wal`).subarray(32, 32 + FRAME + 100));
-  const store = await ledger.reopen();
-  for (const [job, ofJob] of facts) await expectFacts(store, keyOf(job), ofJob);
-});
+test(
+  'a write that was under way behind the last commit, and a lost -shm, lose nothing (STORE-03, STORE-05)',
+  patient,
+  async () => {
+    await using ledger = new TestLedger();
+    const facts = await acknowledgedBeforeKill(ledger.directory, 200);
+    rmSync(`${ledger.path}-shm`);
+    appendFileSync(`${ledger.path}-wal`, readFileSync(`${ledger.path}-wal`).subarray(32, 32 + FRAME + 100));
+    const store = await ledger.reopen();
+    for (const [job, ofJob] of facts) await expectFacts(store, keyOf(job), ofJob);
+  },
+);
 
 test('an older copy in the place of a ledger is refused', async () => {
   await using ledger = await TestLedger.open();
