@@ -227,7 +227,9 @@ describe('AUTH-08 a cursor', () => {
     expect(theirs.status).toBe(400);
     // As it was given out it leads on, to the tenant's own.
     const { json } = await rig().request(`/v1/jobs?cursor=${cursor}&limit=200`);
-    expect(json.items.map(({ job_id }: { job_id: string }) => job_id)).toEqual(mine.toReversed().slice(1));
+    const next = json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
+    expect(next.slice(0, 2)).toEqual(mine.toReversed().slice(1));
+    expect(next).not.toContain(foreign);
     // A replay's cursor is a number of the one job that is named.
     const replay = await rig().request(`/v1/jobs/${foreign}/replay?after=1`);
     expect([replay.status, replay.json.error.code]).toEqual([404, 'job_not_found']);
