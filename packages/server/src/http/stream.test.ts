@@ -137,7 +137,9 @@ describe('a stream', () => {
   test('two hundred at once each get every event of one job', async () => {
     const own = livingJob(10);
     await using served = await openDoor({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
-    const streams = await Promise.all(Array.from({ length: 200 }, () => open(served)));
+    // A few at a time: a ticket must be used before it ends, also on a busy machine.
+    const streams: Awaited<ReturnType<typeof open>>[] = [];
+    while (streams.length < 200) streams.push(...(await Promise.all(Array.from({ length: 20 }, () => open(served)))));
     expect(served.permits.held('stream')).toBe(200);
     own.finish();
     expect(new Set(await Promise.all(streams.map(({ closed }) => closed)))).toEqual(new Set([1000]));
