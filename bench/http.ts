@@ -136,8 +136,8 @@ async function slowReaders(): Promise<Measurement[]> {
   // A heap that has served these answers before grows by what is held, and not by being used for the first time.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
-  // One connection is left for whoever asks for the health of the service.
-  const readers = connectionsMax - 1;
+  // One connection is left for whoever asks for the health of the service, and one for its last one to close.
+  const readers = connectionsMax - 2;
   await client.order({ kind: 'hold', port: service.port, requests, connections: readers });
   const during = await probed(service, slowSeconds);
   const { transfers, refusals } = await client.order({ kind: 'let go' });
