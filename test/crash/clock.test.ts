@@ -1,6 +1,6 @@
 /** A host's clock that is set forward or back while jobs wait, run and end (CHAIN-08, RST-10). */
 import { verifyChain, verifyReceipt } from '@svc/evidence';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const day = 86_400_000;
@@ -36,11 +36,18 @@ describe.each([
   ['forward', day],
   ['back', -day],
 ])('when the clock is set %s by a day', (_, jump) => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await Rig.start(settings);
+  });
+  afterAll(async () => {
+    expect(await rig.stop()).toEqual([]);
+  });
+
   test(
     'a running job is held to its wall limit, measured truly, and attested without a day’s wait',
     patient,
     async () => {
-      const rig = await Rig.start(settings);
       const { client } = rig.alpha;
       const { job_id } = await client.submit({ ...endless, limits: { wall_seconds: 1 } });
       await wroteSomething(rig, job_id);
@@ -51,12 +58,10 @@ describe.each([
       expectTruthful(ran);
       const isAttested = async () => (await client.detail(job_id)).attestation.available;
       await expect.poll(isAttested, patient).toBe(true);
-      expect(await rig.stop()).toEqual([]);
     },
   );
 
   test('jobs that wait or run can be ended, and none ends before it came', patient, async () => {
-    const rig = await Rig.start(settings);
     const { client } = rig.alpha;
     const running = await client.submit(endless);
     await wroteSomething(rig, running.job_id);
@@ -69,21 +74,18 @@ describe.each([
       expect(ran.detail.status).toBe('cancelled');
       expectTruthful(ran);
     }
-    expect(await rig.stop()).toEqual([]);
   });
 
   test('what waited while the service was away runs, after what it found', patient, async () => {
-    const first = await Rig.start(settings);
-    const running = await first.alpha.client.submit(endless);
-    await wroteSomething(first, running.job_id);
-    const waiting = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
-    expect(await first.stop('kept')).toEqual([]);
+    const running = await rig.alpha.client.submit(endless);
+    await wroteSomething(rig, running.job_id);
+    const waiting = await rig.alpha.client.submit({ language: 'bash', code: 'echo later' });
+    expect(await rig.stop('kept')).toEqual([]);
     setClock(jump);
-    const second = await Rig.start(settings, first.dataDir);
-    const later = await second.ended(waiting.job_id);
+    rig = await Rig.start(settings, rig.dataDir);
+    const later = await rig.ended(waiting.job_id);
     expect(later.result).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
     expectTruthful(later);
-    expectTruthful(await second.ended(running.job_id));
-    expect(await second.stop()).toEqual([]);
+    expectTruthful(await rig.ended(running.job_id));
   });
 });
