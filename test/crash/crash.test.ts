@@ -6,14 +6,14 @@ import { randomKills } from './random-kills.ts';
 /** Says that something hangs, and not that the machine is busy. */
 const patient = { timeout: 600_000 };
 
-// A sample here; `npm run crash` leaves no step and no way out.
-test.each<FaultPoint>([
-  { step: 'finish', fault: 'killed between two writes' },
-  { step: 'attest', fault: 'told that the disk is full' },
-  { step: 'recover', fault: 'told that syncing failed' },
-])('a service that is $fault at the step “$step” keeps every promise it made', patient, async (point) => {
-  expect(await breakAt(point)).toEqual([]);
-});
+// One of three lives here; `npm run crash` leaves no step and no way out.
+test.each<FaultPoint>([{ step: 'recover', fault: 'told that syncing failed' }])(
+  'a service that is $fault at the step “$step” keeps every promise it made',
+  patient,
+  async (point) => {
+    expect(await breakAt(point)).toEqual([]);
+  },
+);
 
 test('a service that is killed at random moments keeps every promise it made', patient, async () => {
   const run = await randomKills({ kills: 2, seed: 20261121, clients: 4, jobsEach: 3, millisecondsMax: 700 });
