@@ -4,7 +4,8 @@
  */
 import { WebSocket } from 'ws';
 import { type Door, type DoorOptions, KEY_OF_ACME, openDoor } from '../../packages/server/src/http/test-door.ts';
-import type { JobKey, Store } from '../../packages/server/src/store/store.ts';
+import type { JobKey } from '../../packages/server/src/store/records.ts';
+import type { Store } from '../../packages/server/src/store/store.ts';
 import { acme, JobRig } from '../../packages/server/test/job-rig.ts';
 import type { ScriptedCell } from '../../packages/server/test/scripted-provider.ts';
 

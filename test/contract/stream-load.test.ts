@@ -2,7 +2,7 @@
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { KEY_OF_ACME } from '../../packages/server/src/http/test-door.ts';
-import type { JobKey } from '../../packages/server/src/store/store.ts';
+import type { JobKey } from '../../packages/server/src/store/records.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedDoor } from './scripted-door.ts';
 

@@ -1,9 +1,11 @@
+export { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './answers.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './isolation.ts';
 export * from './job.ts';
 export * from './limits.ts';
 export { CONTRACT_VERSION, openApiDocument } from './openapi.ts';
+export * from './operation.ts';
 export * from './operations.ts';
 export * from './paths.ts';
 export * from './queries.ts';

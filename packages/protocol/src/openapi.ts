@@ -5,14 +5,8 @@
 import { type TSchema, Type } from 'typebox';
 import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 import { COMPONENT_SCHEMAS, schemaReference, withReferences } from './openapi-schemas.ts';
-import {
-  type Answer,
-  type AnswerHeader,
-  OPERATION_IDS,
-  type Operation,
-  type OperationId,
-  operationOf,
-} from './operations.ts';
+import type { Answer, AnswerHeader, Operation } from './operation.ts';
+import { OPERATION_IDS, type OperationId, operationOf } from './operations.ts';
 
 /** The contract's own version: it moves when an operation, a body or an error does. */
 export const CONTRACT_VERSION = '1.0.0';

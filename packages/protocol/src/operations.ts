@@ -3,7 +3,8 @@
  * Routes, clients and the OpenAPI document are made from this table, so that none of them can drift from the others.
  * Spec § Endpoints.
  */
-import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
+import { json, metrics, pumpedJson, storedBytes } from './answers.ts';
 import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
 import {
@@ -16,60 +17,10 @@ import {
   StreamTicket,
 } from './job.ts';
 import { bodyBytesMax } from './limits.ts';
+import type { Operation } from './operation.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
-import type { Scope } from './scopes.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { JobSubmission, SubmissionAnswer } from './submission.ts';
-
-/** Who may call: anyone, any valid credential, one with this scope, or only the bearer of the metrics token. */
-export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
-
-/** What a request holds while it is in flight; each is bounded for the service and, save `connection`, per tenant. */
-export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
-
-/** Headers of answers beyond those that every HTTP answer has. `X-Request-Id` is on all of them. */
-export type AnswerHeader =
-  | 'X-Request-Id'
-  | 'Location'
-  | 'Idempotency-Replayed'
-  | 'Retry-After'
-  | 'RateLimit-Limit'
-  | 'RateLimit-Remaining'
-  | 'RateLimit-Reset'
-  | 'WWW-Authenticate'
-  | 'X-Content-Sha256'
-  | 'Content-Length'
-  | 'Allow';
-
-/** One success of an operation. `content` maps each media type to its schema; an empty one says that no body follows. */
-export interface Answer {
-  readonly description: string;
-  readonly content: Readonly<Record<string, TSchema>>;
-  readonly headers: readonly AnswerHeader[];
-}
-
-export interface Operation {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Path parameters in braces. The only one there is, `{id}`, is a job id. */
-  readonly path: `/${string}`;
-  readonly tag: 'jobs' | 'evidence' | 'service' | 'public';
-  readonly summary: string;
-  readonly description?: string;
-  readonly access: Access;
-  /** Whether a stream ticket in the query may stand in for the credential. */
-  readonly ticket?: true;
-  /** Values as they are after decoding. A list is one comma-separated parameter. */
-  readonly query?: TObject;
-  readonly headers?: TObject;
-  readonly body?: { readonly schema: TSchema; readonly bytesMax: number };
-  readonly answers: Readonly<Record<number, Answer>>;
-  readonly errors: readonly ErrorCode[];
-  readonly capacity: readonly Capacity[];
-}
-
-const JSON_TYPE = 'application/json';
-export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
-export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** What the door may answer before an operation is even looked at. */
 const DOOR_ERRORS = [
@@ -101,30 +52,6 @@ const STORED_BYTES_ERRORS = [
   'attestation_unavailable',
   'attestation_disabled',
 ] as const satisfies readonly ErrorCode[];
-
-const Bytes = Type.String({ format: 'binary' });
-
-/** Exact bytes with the headers that a client checks them by. */
-function storedBytes(description: string, mediaType: string): Answer {
-  return { description, content: { [mediaType]: Bytes }, headers: ['Content-Length', 'X-Content-Sha256'] };
-}
-
-function json<T extends TSchema>(description: string, schema: T) {
-  return { description, content: { [JSON_TYPE]: schema }, headers: [] as readonly AnswerHeader[] };
-}
-
-/** JSON sent through the response pump with a declared length. Spec § Response transfer rules. */
-function pumpedJson<T extends TSchema>(description: string, schema: T) {
-  return { ...json(description, schema), headers: ['Content-Length'] as readonly AnswerHeader[] };
-}
-
-function metrics(description: string): Answer {
-  return {
-    description,
-    content: { [PROMETHEUS_MEDIA_TYPE]: Type.String(), [OPENMETRICS_MEDIA_TYPE]: Type.String() },
-    headers: [],
-  };
-}
 
 export const OPERATIONS = {
   getHealth: {

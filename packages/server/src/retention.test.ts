@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Retention, removeOld } from './retention.ts';
-import type { JobKey, Store } from './store/store.ts';
+import type { JobKey } from './store/records.ts';
+import type { Store } from './store/store.ts';
 import { admitJob, finishOf, runJob, TestLedger } from './store/test-ledger.ts';
 import { createLog } from './telemetry/log.ts';
 

@@ -2,7 +2,7 @@
 import type { Capabilities, PublicKey, ServiceStatus } from '@svc/protocol';
 import type { Attestor, Trouble } from './job/sign/attestor.ts';
 import type { SigningKeys } from './job/sign/signing-keys.ts';
-import type { StoreCounts } from './store/store.ts';
+import type { StoreCounts } from './store/records.ts';
 
 /** The parts that sign. */
 export interface Signing {

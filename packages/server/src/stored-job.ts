@@ -8,7 +8,8 @@ import { attestationProblem } from './job/sign/attestation-problem.ts';
 import { knownKeys } from './job/sign/signing-keys.ts';
 import { OperatorError } from './operator/operator-error.ts';
 import { type OpenStoreOptions, openStore } from './store/open-store.ts';
-import type { JobKey, Store, StoredArtifact } from './store/store.ts';
+import type { JobKey, StoredArtifact } from './store/records.ts';
+import type { Store } from './store/store.ts';
 import { StoreError } from './store/store-error.ts';
 
 /** Everything that is known of an attested job. */

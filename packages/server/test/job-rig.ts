@@ -19,7 +19,8 @@ import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import { openStore } from '../src/store/open-store.ts';
-import type { JobKey, JobRow, Store } from '../src/store/store.ts';
+import type { JobKey, JobRow } from '../src/store/records.ts';
+import type { Store } from '../src/store/store.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 

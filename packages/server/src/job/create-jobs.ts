@@ -1,7 +1,8 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
 import type { JobList } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
-import type { JobKey, Store } from '../store/store.ts';
+import type { JobKey } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type AdmitOptions, admit } from './admit/admit.ts';
 import { answered } from './answered.ts';

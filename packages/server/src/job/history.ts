@@ -3,7 +3,8 @@
  * every follower reads the store: history first, then live, with nothing lost, repeated or reordered between the two.
  */
 import { isTerminal, type JobEvent } from '@svc/protocol';
-import type { EventPage, JobKey, JobSummary, Store } from '../store/store.ts';
+import type { EventPage, JobKey, JobSummary } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import type { Nudges } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
 

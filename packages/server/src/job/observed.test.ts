@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readyPosture, ScriptedProvider, unready } from '../../test/scripted-provider.ts';
 import { BootstrapError } from '../sandbox/sandbox.ts';
-import type { JobSummary } from '../store/store.ts';
+import type { JobSummary } from '../store/records.ts';
 import { createLog } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { History } from './history.ts';

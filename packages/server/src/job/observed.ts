@@ -4,7 +4,8 @@
  */
 import { isTerminal } from '@svc/protocol';
 import type { Provider } from '../sandbox/sandbox.ts';
-import type { JobKey, Store } from '../store/store.ts';
+import type { JobKey } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import type { History } from './history.ts';

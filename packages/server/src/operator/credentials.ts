@@ -5,7 +5,8 @@
 import { SCOPES, type Scope } from '@svc/protocol';
 import { newKey } from '../access/indexed.ts';
 import { isTenantName } from '../access/tenant.ts';
-import type { CredentialRow, Store } from '../store/store.ts';
+import type { CredentialRow } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import { OperatorError } from './operator-error.ts';
 
 /** A credential as operators see it: all but its secret, of which nobody knows more than the digest. */

@@ -1,6 +1,6 @@
 import { canonicalJson, sha256Hex } from '@svc/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AdmitInput, AdmitResult } from './store.ts';
+import type { AdmitInput, AdmitResult } from './records.ts';
 import { admission, admitJob, finishOf, newKey, SPEC, startOf, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;

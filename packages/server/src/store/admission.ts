@@ -5,8 +5,8 @@ import { extendChain } from './events.ts';
 import { jobSummary } from './jobs.ts';
 import { prepared } from './prepared.ts';
 import { enqueue } from './queue.ts';
+import type { AdmitInput, AdmitResult, JobKey, JobSummary } from './records.ts';
 import type { JobTable, LedgerDatabase } from './schema.ts';
-import type { AdmitInput, AdmitResult, JobKey, JobSummary } from './store.ts';
 import { submissionEvidence } from './submission-evidence.ts';
 import { queueDepth, tenantCounts } from './tenants.ts';
 

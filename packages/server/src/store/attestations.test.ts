@@ -12,9 +12,9 @@ import {
 import { counts } from './health.ts';
 import { job, jobSummary } from './jobs.ts';
 import { finish } from './outcomes.ts';
+import type { AttestationInput, JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
-import type { AttestationInput, JobKey } from './store.ts';
 import { admission, at, finishOf, memoryLedger, newKey } from './test-ledger.ts';
 
 let connection: Connection;

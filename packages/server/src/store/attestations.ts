@@ -6,8 +6,8 @@ import assert from 'node:assert';
 import { sha256Hex } from '@svc/evidence';
 import { sql } from 'kysely';
 import { prepared } from './prepared.ts';
+import type { AttestationInput, AttestationPart, JobKey, OutboxEntry, StoredAttestation } from './records.ts';
 import type { AttestationTable, LedgerDatabase } from './schema.ts';
-import type { AttestationInput, AttestationPart, JobKey, OutboxEntry, StoredAttestation } from './store.ts';
 
 const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>
   db

@@ -6,8 +6,8 @@ import { isJsonObject, verifyChain, verifyReceipt } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
 import { sql } from 'kysely';
 import { prepared } from './prepared.ts';
+import type { JobKey } from './records.ts';
 import type { JobTable, LedgerDatabase } from './schema.ts';
-import type { JobKey } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 type AuditedJob = Pick<JobTable, 'tenant' | 'job_id' | 'chain_seq' | 'chain_head'>;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey, Store } from './store.ts';
+import type { JobKey } from './records.ts';
+import type { Store } from './store.ts';
 import { admitJob, at, finishOf, runJob, startOf, stdout, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;

@@ -3,8 +3,8 @@ import { type EventBody, isTerminal } from '@svc/protocol';
 import { extendChain } from './events.ts';
 import { finish } from './outcomes.ts';
 import { prepared } from './prepared.ts';
+import type { CancelInput, CancelResult, JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { CancelInput, CancelResult, JobKey } from './store.ts';
 
 const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
   db

@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline';
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import type { JobKey, Store } from './store.ts';
+import type { JobKey } from './records.ts';
+import type { Store } from './store.ts';
 import { admitJob, TestLedger } from './test-ledger.ts';
 
 const OPEN_STORE = new URL('./open-store.ts', import.meta.url).href;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
+import type { CredentialRow } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
-import type { CredentialRow } from './store.ts';
 import { at, memoryLedger } from './test-ledger.ts';
 
 let connection: Connection;

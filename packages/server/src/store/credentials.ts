@@ -1,8 +1,8 @@
 /** Indexed credentials. Of a secret only the hash is here; whether a credential holds now is for `access/` to say. */
 import type { Scope } from '@svc/protocol';
 import { prepared } from './prepared.ts';
+import type { CredentialRow } from './records.ts';
 import type { CredentialTable, LedgerDatabase } from './schema.ts';
-import type { CredentialRow } from './store.ts';
 
 interface Revocation {
   readonly credential_id: string;

@@ -1,8 +1,8 @@
 /** How a tenant's current jobs stand, by language: for the tenant's own metrics. */
 import { LANGUAGES } from '@svc/protocol';
 import { prepared } from './prepared.ts';
+import type { CurrentJobs } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { CurrentJobs } from './store.ts';
 import { tenantCounts } from './tenants.ts';
 
 /** One range of an index: it costs what waits or runs, not what has ended. */

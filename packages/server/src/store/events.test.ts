@@ -1,7 +1,8 @@
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
 import type { EventBody, JobEvent } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey, Store } from './store.ts';
+import type { JobKey } from './records.ts';
+import type { Store } from './store.ts';
 import { admitJob, at, finishOf, runJob, stdout, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;

@@ -6,8 +6,8 @@ import assert from 'node:assert';
 import { linkEvents } from '@svc/evidence';
 import { type EventBody, isTerminal, type JobEvent } from '@svc/protocol';
 import { prepared } from './prepared.ts';
+import type { EventPage, JobKey } from './records.ts';
 import type { EventTable, JobTable, LedgerDatabase } from './schema.ts';
-import type { EventPage, JobKey } from './store.ts';
 
 /** Where a job's chain ends. */
 export type ChainedJob = JobKey & Pick<JobTable, 'chain_seq' | 'chain_head'>;

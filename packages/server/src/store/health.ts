@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { SCHEMA_VERSION } from './migrations/migrate.ts';
 import { prepared } from './prepared.ts';
 import { oldestQueuedAt } from './queue.ts';
+import type { StoreCounts } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { StoreCounts } from './store.ts';
 import { queueDepth } from './tenants.ts';
 
 const countRunning = prepared((db) =>

@@ -1,6 +1,7 @@
 /** How a job's columns become the words of the ledger's interface, for every function that reads jobs. */
+
+import type { JobSummary } from './records.ts';
 import type { JobTable, LedgerDatabase } from './schema.ts';
-import type { JobSummary } from './store.ts';
 
 const SUMMARY_COLUMNS = [
   'jobs.tenant',

@@ -6,8 +6,8 @@
  */
 import { type AttestationMember, type JobDetail, RESULT_MEDIA_TYPE } from '@svc/protocol';
 import { prepared } from './prepared.ts';
+import type { AttestationRow, ExecutionRecord, JobDetailInput, JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { AttestationRow, ExecutionRecord, JobDetailInput, JobKey } from './store.ts';
 
 const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
   db

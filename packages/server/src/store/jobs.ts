@@ -5,8 +5,8 @@ import { extendChain } from './events.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 import { prepared } from './prepared.ts';
 import { dequeue } from './queue.ts';
+import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob, StartInput } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob, StartInput } from './store.ts';
 import { tookTurn } from './tenants.ts';
 
 const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>

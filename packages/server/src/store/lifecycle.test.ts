@@ -9,8 +9,8 @@ import { append, events } from './events.ts';
 import { counts } from './health.ts';
 import { job, start } from './jobs.ts';
 import { finish } from './outcomes.ts';
+import type { JobKey, JobRow } from './records.ts';
 import type { Connection } from './sqlite/connection.ts';
-import type { JobKey, JobRow } from './store.ts';
 import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from './test-ledger.ts';
 
 let connection: Connection;

@@ -1,6 +1,6 @@
 import type { Language, TerminalStatus } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey, JobSummary, ListInput, ListPlace } from './store.ts';
+import type { JobKey, JobSummary, ListInput, ListPlace } from './records.ts';
 import { admitJob, at, finishOf, newKey, runJob, SPEC, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;

@@ -7,8 +7,8 @@ import { JOB_STATUSES, type JobStatus, LANGUAGES, type Language } from '@svc/pro
 import { summaries, summaryOf } from './job-columns.ts';
 import { jobSummary } from './jobs.ts';
 import { prepared } from './prepared.ts';
+import type { JobSummary, ListInput, ListPlace } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { JobSummary, ListInput, ListPlace } from './store.ts';
 
 /** Before the newest job: above every time and every identifier, which are ASCII. */
 const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };

@@ -2,7 +2,7 @@
 import { foldOutput } from '@svc/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JobKey, LongTextKind, TextExtent } from './store.ts';
+import type { JobKey, LongTextKind, TextExtent } from './records.ts';
 import { at, finishOf, newKey, runJob, stdout, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;

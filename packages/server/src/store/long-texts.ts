@@ -5,7 +5,6 @@
  */
 import { type ArtifactRecord, isTerminal, type OutputRecord } from '@svc/protocol';
 import { prepared } from './prepared.ts';
-import type { EventTable, LedgerDatabase } from './schema.ts';
 import type {
   ArtifactPieceInput,
   JobKey,
@@ -14,7 +13,8 @@ import type {
   TextExtentInput,
   TextPiece,
   TextPieceInput,
-} from './store.ts';
+} from './records.ts';
+import type { EventTable, LedgerDatabase } from './schema.ts';
 
 /** A piece is told to its end with the event in which it became this long; a text that is no longer is told at once. */
 const pieceBytes = 128 * 1024;

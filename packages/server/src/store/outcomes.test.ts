@@ -2,7 +2,8 @@ import { sealReceipt, sha256Hex } from '@svc/evidence';
 import { type EventBody, Receipt } from '@svc/protocol';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey, Store } from './store.ts';
+import type { JobKey } from './records.ts';
+import type { Store } from './store.ts';
 import { admitJob, at, EXECUTION, finishOf, runJob, SPEC, stdout, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;

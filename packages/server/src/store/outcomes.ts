@@ -10,8 +10,8 @@ import { recordExecution } from './jobs.ts';
 import { prepared } from './prepared.ts';
 import { dequeue } from './queue.ts';
 import { eventChain, receiptOf, type StoredEventCounts, type TerminalFacts } from './receipts.ts';
+import type { FinishInput, JobKey, StoredArtifact } from './records.ts';
 import type { ArtifactTable, JobTable, LedgerDatabase, ReceiptTable } from './schema.ts';
-import type { FinishInput, JobKey, StoredArtifact } from './store.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 import { endedRunning } from './tenants.ts';
 

@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { READS, runCommand, WRITES } from './commands.ts';
 import { job } from './jobs.ts';
 import { migrate } from './migrations/migrate.ts';
+import type { AttestationInput, JobKey } from './records.ts';
 import type { Ledger, LedgerDatabase } from './schema.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
-import type { AttestationInput, JobKey } from './store.ts';
 import { admission, at, EXECUTION, finishOf, newKey, startOf, stdout } from './test-ledger.ts';
 
 /** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */

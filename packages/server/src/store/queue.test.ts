@@ -5,8 +5,8 @@ import { counts } from './health.ts';
 import { start } from './jobs.ts';
 import { finish } from './outcomes.ts';
 import { queuedJobs } from './queue.ts';
+import type { JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { JobKey } from './store.ts';
 import { admission, at, finishOf, memoryLedger, newKey, startOf } from './test-ledger.ts';
 
 /** Keys of as many queued jobs of the tenant, oldest first. */

@@ -4,8 +4,8 @@
  * first, and two tenants that both keep the queue full get the same number of slots.
  */
 import { prepared } from './prepared.ts';
+import type { JobKey, QueuedJob } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { JobKey, QueuedJob } from './store.ts';
 import { joinedQueue, leftQueue, waitingTenants } from './tenants.ts';
 
 const insertQueued = prepared((db, row: QueuedJob) =>

@@ -6,7 +6,7 @@
 import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@svc/evidence';
 import { type EventChain, type JobEvent, RECEIPT_SCHEMA_VERSION } from '@svc/protocol';
 import type { ChainedJob } from './events.ts';
-import type { ExecutionRecord, FinishInput } from './store.ts';
+import type { ExecutionRecord, FinishInput } from './records.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
 /** What the terminal transaction knows of a job when everything but its receipt is stored. */

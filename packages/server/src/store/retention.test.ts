@@ -3,10 +3,10 @@ import { admit } from './admission.ts';
 import { append } from './events.ts';
 import { job, start } from './jobs.ts';
 import { finish } from './outcomes.ts';
+import type { JobKey } from './records.ts';
 import { deleteEnded } from './retention.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
-import type { JobKey } from './store.ts';
 import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from './test-ledger.ts';
 
 async function endedJob(db: LedgerDatabase, milliseconds: number): Promise<JobKey> {

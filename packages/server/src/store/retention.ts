@@ -1,7 +1,7 @@
 /** Removes what is older than the operator wants to keep: whole terminal jobs, a few at a time. */
 import { prepared } from './prepared.ts';
+import type { JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { JobKey } from './store.ts';
 
 interface Step {
   readonly before: string;

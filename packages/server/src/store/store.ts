@@ -3,332 +3,38 @@
  * Every read for a caller carries the tenant: a foreign job and an unknown one are the same `null`. Nothing above this
  * floor knows SQL; nothing here knows HTTP or processes.
  */
+import type { ArtifactRecord, EventBody, Whoami } from '@svc/protocol';
 import type {
-  ArtifactRecord,
-  EventBody,
-  ExecutorOutput,
-  JobEvent,
-  JobStatus,
-  Language,
-  Receipt,
-  RequestedSpec,
-  ResourceUsage,
-  Scope,
-  StoredSpec,
-  TerminalReason,
-  TerminalStatus,
-  Whoami,
-} from '@svc/protocol';
-
-/** Who a row belongs to. Both members together are the key of a job: no query for a caller takes an id alone. */
-export interface JobKey {
-  readonly tenant: string;
-  readonly job_id: string;
-}
-
-/** What executor observations a job row carries, as JSON members of job detail; null until an executor observed it. */
-export interface ExecutionRecord
-  extends Pick<
-    Required<Receipt>,
-    | 'bootstrap_ready'
-    | 'backend'
-    | 'runtime_identity'
-    | 'runtime_pack'
-    | 'isolation_class'
-    | 'private_rootfs'
-    | 'dedicated_bootstrap'
-    | 'seccomp'
-    | 'no_new_privileges'
-    | 'capabilities'
-    | 'network_allowed'
-    | 'networking'
-    | 'effective_limits'
-    | 'limit_enforcement'
-    | 'host_posture_sha256'
-  > {}
-
-/** A job as its row stands. Times are RFC 3339 UTC with milliseconds. */
-export interface JobRow extends JobKey {
-  readonly status: JobStatus;
-  readonly language: Language;
-  readonly runtime: string | null;
-  readonly created_at: string;
-  readonly started_at: string | null;
-  readonly finished_at: string | null;
-  readonly duration_ms: number | null;
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly terminal_reason: TerminalReason | null;
-  readonly cancellation_requested: boolean;
-  readonly truncated: boolean;
-  /** Complete for jobs of this version; may be partial on migrated rows. */
-  readonly requested_spec: StoredSpec;
-  readonly execution: ExecutionRecord | null;
-  /** The exact canonical receipt text and its digest, once terminal. */
-  readonly receipt_json: string | null;
-  readonly receipt_sha256: string | null;
-  readonly attestation: AttestationRow | null;
-}
-
-/** Whose detail is asked for. With signing off nothing is said to be attested. */
-export interface JobDetailInput {
-  readonly key: JobKey;
-  readonly signing: 'on' | 'off';
-}
-
-/** What detail says of a stored attestation; the bytes are read on their own. */
-export interface AttestationRow {
-  readonly tenant: string;
-  readonly key_id: string;
-  readonly receipt_sha256: string;
-  readonly result_sha256: string;
-  readonly result_size_bytes: number;
-  readonly envelope_sha256: string;
-  readonly envelope_size_bytes: number;
-}
-
-/** A row of the job list: the job without its large members. */
-export type JobSummary = Omit<
+  AdmitInput,
+  AdmitResult,
+  ArtifactPieceInput,
+  AttestationInput,
+  AttestationPart,
+  CancelInput,
+  CancelResult,
+  CredentialRow,
+  CurrentJobs,
+  EventPage,
+  FinishInput,
+  JobDetailInput,
+  JobKey,
   JobRow,
-  'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256' | 'attestation'
-> & {
-  readonly attestation_available: boolean;
-};
-
-export interface AdmitInput extends JobKey {
-  readonly created_at: string;
-  readonly requested_spec: RequestedSpec;
-  readonly idempotency: {
-    readonly key: string /** SHA-256 of the canonical spec as submitted. */;
-    readonly spec_sha256: string;
-  } | null;
-  readonly queueMax: number;
-  readonly tenantQueueMax: number;
-}
-
-/** What admission came to, decided and stored in one transaction. `full` says whose bound was reached. */
-export type AdmitResult =
-  | { readonly kind: 'created'; readonly job: JobSummary }
-  | { readonly kind: 'replayed'; readonly job: JobSummary }
-  | { readonly kind: 'key_reused' }
-  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };
-
-/** What the dispatcher needs to know to choose. */
-export interface QueuedJob extends JobKey {
-  readonly language: Language;
-  readonly runtime: string | null;
-  readonly mem_mb: number;
-  readonly created_at: string;
-}
-
-/** A job that a process left `running`. */
-export interface RunningJob extends JobKey {
-  readonly started_at: string;
-  readonly cancellation_requested: boolean;
-}
-
-export interface StartInput extends JobKey {
-  readonly started_at: string;
-  readonly execution: ExecutionRecord;
-}
-
-/** What a finishing stage knows; the store adds what only the terminal transaction can know. */
-export interface FinishInput extends JobKey {
-  readonly status: TerminalStatus;
-  readonly terminal_reason: TerminalReason;
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly finished_at: string;
-  readonly duration_ms: number | null;
-  /** Events that belong before `finished`: artifacts, violations, truncations. */
-  readonly events: readonly EventBody[];
-  readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
-  /**
-   * What the executor observed: null where provenance is unknown (never reached an executor), which omits every
-   * execution member from the receipt.
-   */
-  readonly execution: ExecutionRecord | null;
-  readonly usage: ResourceUsage | null;
-  readonly output: ExecutorOutput | null;
-  /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
-  readonly recovery: boolean;
-}
-
-/** `principal` is who asks; `at` is when. */
-export interface CancelInput extends JobKey {
-  readonly principal: string;
-  readonly at: string;
-}
-
-export type CancelResult =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'already_terminal' }
-  /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
-  | { readonly kind: 'cancelled' }
-  /** It runs: the request is recorded, and whoever runs it must be told. */
-  | { readonly kind: 'running' };
-
-/** Where a job stands among those of its tenant: by the time it was accepted, then by its id. */
-export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
-
-export interface ListInput {
-  readonly tenant: string;
-  readonly limit: number;
-  /** Exclusive: jobs that stand after this place. */
-  readonly before: ListPlace | null;
-  readonly statuses: readonly JobStatus[] | null;
-  readonly language: Language | null;
-}
-
-/** A page of stored events, in order, and whether the job is terminal with nothing after this page. */
-export interface EventPage {
-  readonly events: readonly JobEvent[];
-  readonly complete: boolean;
-}
-
-/**
- * A long text about a job: events, or the data of violations, as the members of a JSON array; or what was written to a
- * stream, as the inside of a JSON string.
- */
-export type LongTextKind = 'events' | 'violations' | 'stdout' | 'stderr';
-
-/** The text of at most `limit` events after a cursor. */
-export interface TextExtentInput {
-  readonly key: JobKey;
-  readonly kind: LongTextKind;
-  readonly after: number;
-  readonly limit: number;
-}
-
-/** How long a text is and which events it is made of. */
-export interface TextExtent {
-  /** Of UTF-8. */
-  readonly bytes: number;
-  /** All of it where it is short. */
-  readonly text: string | null;
-  /** The cursor before its first event, and its last event; the same where it is empty. */
-  readonly from: number;
-  readonly until: number;
-  /** Whether the job is terminal with nothing after this text. */
-  readonly complete: boolean;
-}
-
-/** The text of an extent from the event after `after`. */
-export interface TextPieceInput extends Pick<TextExtent, 'from' | 'until'> {
-  readonly key: JobKey;
-  readonly kind: LongTextKind;
-  readonly after: number;
-}
-
-/** A piece, and the last event in it. */
-export interface TextPiece {
-  readonly text: string;
-  readonly last: number;
-}
-
-export interface ArtifactPieceInput {
-  readonly key: JobKey;
-  readonly path: string;
-  readonly offset: number;
-  readonly bytes: number;
-}
-
-export interface StoredArtifact extends ArtifactRecord {
-  readonly content: Uint8Array;
-}
-
-/** A tenant's jobs that wait and run: all of them, and of each language. */
-export interface CurrentJobs {
-  readonly queued: number;
-  readonly running: number;
-  /** Every language once, in the contract's order. */
-  readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
-}
-
-export interface StoreCounts {
-  readonly queued: number;
-  readonly running: number;
-  readonly oldest_queued_at: string | null;
-  /** Terminal jobs whose attestation is not stored yet. */
-  readonly outbox: number;
-  /** Why an attestation of the outbox was last put off; null where none was. */
-  readonly outbox_error: { readonly message: string; readonly at: string } | null;
-}
-
-/** A terminal job that waits for its attestation. */
-export interface OutboxEntry extends JobKey {
-  readonly created_at: string;
-  /** How often it was put off. */
-  readonly attempts: number;
-}
-
-/** The exact bytes to be served, and what detail says of them. */
-export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
-  readonly created_at: string;
-  readonly result_artifact: Uint8Array;
-  readonly envelope: Uint8Array;
-}
-
-export type AttestationPart = 'result_artifact' | 'envelope';
-
-/** An attestation with its stored bytes. */
-export interface StoredAttestation {
-  readonly row: AttestationRow;
-  readonly envelope: Uint8Array;
-  /** Null where it was not asked for. */
-  readonly result_artifact: Uint8Array | null;
-  /** Whether these bytes have the digests and sizes of the row, and the job the receipt. Nothing else was checked. */
-  readonly isIntact: boolean;
-}
-
-/** An event as it is stored. `data` is JSON text. */
-export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
-
-/** Everything that an attestation is made of, as it is stored: nothing of it is parsed or checked yet. */
-export interface TerminalRecord extends JobKey {
-  readonly status: JobStatus;
-  readonly exit_code: number | null;
-  readonly signal: string | null;
-  readonly terminal_reason: TerminalReason | null;
-  readonly created_at: string;
-  readonly started_at: string | null;
-  readonly finished_at: string | null;
-  readonly duration_ms: number | null;
-  readonly truncated: boolean;
-  readonly receipt_json: string;
-  readonly receipt_sha256: string;
-  /** The complete history in order, as the JSON text of an array of `StoredEvent`: large ones cross threads as text. */
-  readonly events_json: string;
-}
-
-export type TerminalRecordResult =
-  | { readonly kind: 'record'; readonly record: TerminalRecord }
-  /** There is no such job, or it has no receipt. */
-  | { readonly kind: 'absent' }
-  | { readonly kind: 'unreadable'; readonly message: string };
-
-/** An indexed credential. `secret_sha256` is all that is known of its secret. */
-export interface CredentialRow {
-  readonly credential_id: string;
-  readonly tenant: string;
-  readonly principal: string;
-  readonly scopes: readonly Scope[];
-  readonly secret_sha256: string;
-  readonly created_at: string;
-  /** From then on it is no credential; null where it does not end by itself. */
-  readonly expires_at: string | null;
-  /** From then on it is no credential; may lie ahead, where another replaces it. */
-  readonly revoked_at: string | null;
-}
-
-/** A one-use ticket: by the hash of what its bearer holds, with the authority of whoever minted it. */
-export interface StreamTicketInput {
-  readonly ticket_sha256: string;
-  readonly job_id: string;
-  readonly caller: Whoami;
-  readonly created_at: string;
-  readonly expires_at: string;
-}
+  JobSummary,
+  ListInput,
+  OutboxEntry,
+  QueuedJob,
+  RunningJob,
+  StartInput,
+  StoreCounts,
+  StoredArtifact,
+  StoredAttestation,
+  StreamTicketInput,
+  TerminalRecordResult,
+  TextExtent,
+  TextExtentInput,
+  TextPiece,
+  TextPieceInput,
+} from './records.ts';
 
 export interface Store extends AsyncDisposable {
   /** Stores a queued job with its `queued` event and its idempotency key, or says why not. */

@@ -3,9 +3,9 @@ import { admit } from './admission.ts';
 import { append, events } from './events.ts';
 import { job, start } from './jobs.ts';
 import { finish } from './outcomes.ts';
+import type { JobKey, StoredEvent } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
-import type { JobKey, StoredEvent } from './store.ts';
 import { terminalRecords } from './terminal-records.ts';
 import { admission, finishOf, memoryLedger, newKey, startOf, stdout } from './test-ledger.ts';
 

@@ -3,8 +3,8 @@
  * here: what rotted is found by whoever does.
  */
 import { prepared } from './prepared.ts';
+import type { JobKey, TerminalRecordResult } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import type { JobKey, TerminalRecordResult } from './store.ts';
 
 const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
   db

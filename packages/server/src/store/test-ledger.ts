@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { migrate } from './migrations/migrate.ts';
 import { openStore } from './open-store.ts';
+import type { AdmitInput, ExecutionRecord, FinishInput, JobKey, StartInput } from './records.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
-import type { AdmitInput, ExecutionRecord, FinishInput, JobKey, StartInput, Store } from './store.ts';
+import type { Store } from './store.ts';
 import type { StoreError } from './store-error.ts';
 
 /** A moment of the tests, in milliseconds after their common start. */

@@ -1,7 +1,7 @@
 import type { Whoami } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admit } from './admission.ts';
-import type { JobKey, StreamTicketInput } from './store.ts';
+import type { JobKey, StreamTicketInput } from './records.ts';
 import { admission, admitJob, at, memoryLedger, TestLedger } from './test-ledger.ts';
 import { storeTicket } from './tickets.ts';
 

@@ -2,8 +2,8 @@
 import type { Scope, Whoami } from '@svc/protocol';
 import { jobSummary } from './jobs.ts';
 import { prepared } from './prepared.ts';
+import type { StreamTicketInput } from './records.ts';
 import type { LedgerDatabase, StreamTicketTable } from './schema.ts';
-import type { StreamTicketInput } from './store.ts';
 
 interface TicketUse {
   readonly ticket_sha256: string;

@@ -2,7 +2,7 @@
  * Cancels a job: cooperatively while it is queued, by force once it runs. The store decides which of the two it is, in one
  * transaction, and the dispatcher is told. Spec § DELETE /v1/jobs/{id}.
  */
-import type { JobKey } from '../../store/store.ts';
+import type { JobKey } from '../../store/records.ts';
 import type { History } from '../history.ts';
 import { jobNotFound } from '../refusals.ts';
 import type { Dispatcher } from './dispatcher.ts';

@@ -4,7 +4,8 @@
  * what it needs from the store each time.
  */
 import type { Provider, StopCause } from '../../sandbox/sandbox.ts';
-import type { QueuedJob, Store } from '../../store/store.ts';
+import type { QueuedJob } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { arrivedWithin } from '../arrived-within.ts';
 import type { History } from '../history.ts';

@@ -14,7 +14,8 @@ import {
   type Sandbox,
   type StopCause,
 } from '../../sandbox/sandbox.ts';
-import type { ExecutionRecord, JobKey, JobRow, QueuedJob, Store } from '../../store/store.ts';
+import type { ExecutionRecord, JobKey, JobRow, QueuedJob } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type JobClock, startClock } from '../execute/clock.ts';
 import { type Execution, execute } from '../execute/execute.ts';

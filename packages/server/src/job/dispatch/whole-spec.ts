@@ -3,7 +3,7 @@
  * holds what its version kept, and the rest is what a submission without it gets. The row itself stays partial.
  */
 import { LIMIT_DEFAULTS, type RequestedSpec } from '@svc/protocol';
-import type { JobRow } from '../../store/store.ts';
+import type { JobRow } from '../../store/records.ts';
 
 export function wholeSpec({ language, runtime, requested_spec }: JobRow): RequestedSpec {
   const { code, stdin = null, files = [], outputs = [], requirements, limits } = requested_spec;

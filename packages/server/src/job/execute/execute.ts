@@ -4,7 +4,7 @@
  */
 import type { StreamName } from '@svc/protocol';
 import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
-import type { JobKey } from '../../store/store.ts';
+import type { JobKey } from '../../store/records.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 import { createRecorder, type Recorded, type RecordedStream } from './recorder.ts';

@@ -5,7 +5,7 @@
  */
 import { type EventBody, type OutputRecord, type StreamName, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import type { OutputSink } from '../../sandbox/sandbox.ts';
-import type { JobKey } from '../../store/store.ts';
+import type { JobKey } from '../../store/records.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 

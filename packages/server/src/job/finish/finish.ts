@@ -5,7 +5,7 @@
 import type { EventBody, ExecutorOutput, StreamName, Truncation, Violation } from '@svc/protocol';
 import { STREAM_NAMES, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
-import type { ExecutionRecord, FinishInput, JobKey } from '../../store/store.ts';
+import type { ExecutionRecord, FinishInput, JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { RecordedStream } from '../execute/recorder.ts';
 import type { History } from '../history.ts';

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert';
 import type { Attestation } from '@svc/evidence';
-import type { OutboxEntry, Store, TerminalRecord, TerminalRecordResult } from '../../store/store.ts';
+import type { OutboxEntry, TerminalRecord, TerminalRecordResult } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { SigningKey } from './key-files.ts';
 import { retryDelay } from './retry-delay.ts';

@@ -10,7 +10,7 @@ import {
   resultSubjectName,
   type Statement,
 } from '@svc/evidence';
-import type { AttestationRow, JobKey, StoredAttestation } from '../../store/store.ts';
+import type { AttestationRow, JobKey, StoredAttestation } from '../../store/records.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** What is wrong with an attestation that is stored for a job; null where it may be served. */

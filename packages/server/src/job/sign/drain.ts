@@ -3,7 +3,9 @@
  * one before is stored, so that a long backlog goes as fast as signing does. Whatever dies in between is still in the
  * outbox, and signing it again makes the same bytes.
  */
-import type { OutboxEntry, Store } from '../../store/store.ts';
+
+import type { OutboxEntry } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { attestBatch, type BatchOptions } from './attest-batch.ts';
 
 export interface DrainOptions extends BatchOptions {

@@ -3,7 +3,7 @@
  * given with it, and the next record starts another.
  */
 import { Worker } from 'node:worker_threads';
-import type { TerminalRecord } from '../../store/store.ts';
+import type { TerminalRecord } from '../../store/records.ts';
 import type { SigningKey } from './key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 

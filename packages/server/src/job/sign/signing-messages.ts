@@ -1,7 +1,7 @@
 /** What passes between the service's thread and the thread that signs. */
 import type { KeyObject } from 'node:crypto';
 import type { AttestResult } from '@svc/evidence';
-import type { TerminalRecord } from '../../store/store.ts';
+import type { TerminalRecord } from '../../store/records.ts';
 
 /** Records to be attested with one key. The key crosses as a handle: its bytes stay where they are. */
 export interface SigningRequest {

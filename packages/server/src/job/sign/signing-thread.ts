@@ -6,7 +6,7 @@ import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import type { EnvelopeSigner } from '@svc/evidence';
-import type { TerminalRecord } from '../../store/store.ts';
+import type { TerminalRecord } from '../../store/records.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 

@@ -4,7 +4,8 @@
  */
 import { isTerminal } from '@svc/protocol';
 import { ServiceError } from '../../service-error.ts';
-import type { AttestationPart, JobKey, Store } from '../../store/store.ts';
+import type { AttestationPart, JobKey } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { ExactBytes } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';

@@ -5,7 +5,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { ServiceError } from '../../service-error.ts';
-import type { ListPlace } from '../../store/store.ts';
+import type { ListPlace } from '../../store/records.ts';
 
 const CURSOR_DOMAIN = 'svc.list-cursor.v1';
 const digestBytes = 16;

@@ -1,6 +1,7 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
 import type { JobList, JobListItem } from '@svc/protocol';
-import type { JobSummary, Store } from '../../store/store.ts';
+import type { JobSummary } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import type { ListQuery } from '../jobs.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 

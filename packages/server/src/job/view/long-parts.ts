@@ -1,6 +1,7 @@
 /** The parts of an answer that are read from the store while it is sent. */
 import type { ArtifactRecord } from '@svc/protocol';
-import type { JobKey, LongTextKind, Store, TextExtent } from '../../store/store.ts';
+import type { JobKey, LongTextKind, TextExtent } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import type { LongPart, Part } from '../body.ts';
 
 type Pieces = Pick<Store, 'textPiece' | 'artifactPiece'>;

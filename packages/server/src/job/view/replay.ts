@@ -1,5 +1,7 @@
 /** Stored events in pages, for a client that reads a job's past. Spec § GET /v1/jobs/{id}/replay. */
-import type { JobKey, Store } from '../../store/store.ts';
+
+import type { JobKey } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf } from '../body.ts';
 import { jobNotFound } from '../refusals.ts';
 import { textPart } from './long-parts.ts';

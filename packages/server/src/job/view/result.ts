@@ -3,7 +3,8 @@
  * Spec § GET /v1/jobs/{id}/result.
  */
 import { type ArtifactRecord, isTerminal, type JobStatus } from '@svc/protocol';
-import type { JobKey, JobSummary, LongTextKind, Store } from '../../store/store.ts';
+import type { JobKey, JobSummary, LongTextKind } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, type Part } from '../body.ts';
 import type { History } from '../history.ts';
 import { jobNotFound, shuttingDown } from '../refusals.ts';

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@svc/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JobKey } from '../records.ts';
 import { openForWriting } from '../sqlite/connection.ts';
-import type { JobKey, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { TestLedger } from '../test-ledger.ts';
 import { migrate } from './migrate.ts';
 

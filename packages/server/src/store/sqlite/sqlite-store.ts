@@ -16,11 +16,11 @@ import type {
   JobKey,
   ListInput,
   StartInput,
-  Store,
   StreamTicketInput,
   TextExtentInput,
   TextPieceInput,
-} from '../store.ts';
+} from '../records.ts';
+import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
 import type { LedgerCheck } from './check-file.ts';

@@ -1,0 +1,30 @@
+/** The kinds of answers that operations give. */
+import { type TSchema, Type } from 'typebox';
+import type { Answer, AnswerHeader } from './operation.ts';
+
+const JSON_TYPE = 'application/json';
+export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const Bytes = Type.String({ format: 'binary' });
+
+/** Exact bytes with the headers that a client checks them by. */
+export function storedBytes(description: string, mediaType: string): Answer {
+  return { description, content: { [mediaType]: Bytes }, headers: ['Content-Length', 'X-Content-Sha256'] };
+}
+
+export function json<T extends TSchema>(description: string, schema: T) {
+  return { description, content: { [JSON_TYPE]: schema }, headers: [] as readonly AnswerHeader[] };
+}
+
+/** JSON sent through the response pump with a declared length. Spec § Response transfer rules. */
+export function pumpedJson<T extends TSchema>(description: string, schema: T) {
+  return { ...json(description, schema), headers: ['Content-Length'] as readonly AnswerHeader[] };
+}
+
+export function metrics(description: string): Answer {
+  return {
+    description,
+    content: { [PROMETHEUS_MEDIA_TYPE]: Type.String(), [OPENMETRICS_MEDIA_TYPE]: Type.String() },
+    headers: [],
+  };
+}

@@ -1,0 +1,50 @@
+/** What one operation is, as data: who may call it, what it takes and answers. The table of them is in `operations.ts`. */
+import type { TObject, TSchema } from 'typebox';
+import type { ErrorCode } from './errors.ts';
+import type { Scope } from './scopes.ts';
+
+/** Who may call: anyone, any valid credential, one with this scope, or only the bearer of the metrics token. */
+export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
+
+/** What a request holds while it is in flight; each is bounded for the service and, save `connection`, per tenant. */
+export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
+
+/** Headers of answers beyond those that every HTTP answer has. `X-Request-Id` is on all of them. */
+export type AnswerHeader =
+  | 'X-Request-Id'
+  | 'Location'
+  | 'Idempotency-Replayed'
+  | 'Retry-After'
+  | 'RateLimit-Limit'
+  | 'RateLimit-Remaining'
+  | 'RateLimit-Reset'
+  | 'WWW-Authenticate'
+  | 'X-Content-Sha256'
+  | 'Content-Length'
+  | 'Allow';
+
+/** One success of an operation. `content` maps each media type to its schema; an empty one says that no body follows. */
+export interface Answer {
+  readonly description: string;
+  readonly content: Readonly<Record<string, TSchema>>;
+  readonly headers: readonly AnswerHeader[];
+}
+
+export interface Operation {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Path parameters in braces. The only one there is, `{id}`, is a job id. */
+  readonly path: `/${string}`;
+  readonly tag: 'jobs' | 'evidence' | 'service' | 'public';
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  /** Whether a stream ticket in the query may stand in for the credential. */
+  readonly ticket?: true;
+  /** Values as they are after decoding. A list is one comma-separated parameter. */
+  readonly query?: TObject;
+  readonly headers?: TObject;
+  readonly body?: { readonly schema: TSchema; readonly bytesMax: number };
+  readonly answers: Readonly<Record<number, Answer>>;
+  readonly errors: readonly ErrorCode[];
+  readonly capacity: readonly Capacity[];
+}
