@@ -11,7 +11,7 @@ import {
   pathProblem,
   resultArtifactBytesMax,
   stdinBytesMax,
-} from '@svc/protocol';
+} from '@svc/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { isJsonObject, parseStrictJson } from './strict-json.ts';

@@ -4,7 +4,8 @@
  * them. Spec § Receipt, `output`.
  */
 
-import { type JobEvent, OUTPUT_ENCODING, type OutputEvidence, type OutputRecord, type StreamName } from '@svc/protocol';
+import type { JobEvent, OutputEvidence, OutputRecord, StreamName } from '@svc/protocol';
+import { OUTPUT_ENCODING } from '@svc/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 
 /** The two members of an event that say what happened. */

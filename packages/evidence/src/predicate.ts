@@ -2,7 +2,8 @@
  * What an attestation says of a job: its outcome, the posture that was observed, and the whole receipt, unchanged. The
  * members beside the receipt repeat what a policy asks for most, and are refused where they contradict it.
  */
-import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES, type TerminalStatus } from '@svc/protocol';
+import type { TerminalStatus } from '@svc/protocol';
+import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@svc/protocol/vocabulary';
 import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
 import { isJsonObject } from './strict-json.ts';

@@ -3,7 +3,7 @@
  * differently is refused: a member named twice, bytes that are not UTF-8, a byte order mark, a lone surrogate, a number
  * that no double holds. RFC 8259 § 4, RFC 7493 § 2.
  */
-import { jsonDepthMax } from '@svc/protocol';
+import { jsonDepthMax } from '@svc/protocol/vocabulary';
 
 export type StrictJson =
   | { readonly kind: 'value'; readonly value: unknown }

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import { Nullable } from './nullable.ts';
+import { BACKENDS } from './posture.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
@@ -23,9 +24,6 @@ export const VIOLATION_TYPES = [
   'output_path',
 ] as const;
 export type ViolationType = (typeof VIOLATION_TYPES)[number];
-
-export const BACKENDS = ['subprocess', 'namespace', 'gvisor'] as const;
-export type Backend = (typeof BACKENDS)[number];
 
 export const STREAM_NAMES = ['stdout', 'stderr'] as const;
 export type StreamName = (typeof STREAM_NAMES)[number];

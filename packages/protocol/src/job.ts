@@ -1,9 +1,10 @@
 /** What the owner sees of a job: detail, list item, folded result, attestation member. Spec § Resources. */
 import { type Static, Type } from 'typebox';
-import { BACKENDS, EffectiveLimitsSchema, Violation } from './events.ts';
+import { EffectiveLimitsSchema, Violation } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { Nullable } from './nullable.ts';
-import { AnyReceipt, LimitEnforcementSchema, NETWORKING, SECCOMP_MODES } from './receipt.ts';
+import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
+import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
 import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
 import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
 import { LanguageName, StoredSpec } from './submission.ts';
@@ -13,10 +14,6 @@ export const EffectiveSpec = Type.Object({
   limits: EffectiveLimitsSchema,
 });
 export type EffectiveSpec = Static<typeof EffectiveSpec>;
-
-export const RESULT_MEDIA_TYPE = 'application/vnd.svc.execution-result.v1+json';
-/** Of the DSSE envelope as a file; the `payloadType` inside it is another one. */
-export const ENVELOPE_MEDIA_TYPE = 'application/vnd.dsse.envelope.v1+json';
 
 /** Whether and where the signed evidence of a job can be fetched. All but `available` is null until it can. */
 export const AttestationMember = Type.Object({

@@ -7,16 +7,9 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { json, metrics, pumpedJson, storedBytes } from './answers.ts';
 import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
-import {
-  CancellationAnswer,
-  ENVELOPE_MEDIA_TYPE,
-  FoldedResult,
-  JobDetail,
-  JobList,
-  RESULT_MEDIA_TYPE,
-  StreamTicket,
-} from './job.ts';
+import { CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
 import { bodyBytesMax } from './limits.ts';
+import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
 import type { Operation } from './operation.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';

@@ -1,9 +1,11 @@
 /** The terminal record of a job: what was observed, digested. Spec § Receipt. */
 import { type Static, Type } from 'typebox';
-import { ArtifactRecord, BACKENDS, EffectiveLimitsSchema } from './events.ts';
+import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import { Nullable } from './nullable.ts';
+import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
+import { OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { RequestedLimitsSchema } from './submission.ts';
@@ -14,15 +16,6 @@ export const LimitEnforcementSchema = Type.Object(
     ReturnType<typeof Type.Boolean>
   >,
 );
-
-export const NETWORKING = ['disabled', 'host'] as const;
-export type Networking = (typeof NETWORKING)[number];
-
-export const SECCOMP_MODES = ['disabled', 'strict', 'filter'] as const;
-export type SeccompMode = (typeof SECCOMP_MODES)[number];
-
-/** How `output` is encoded for its digests: the specification's own name for it. */
-export const OUTPUT_ENCODING = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
 
 /** Durable evidence of what was recorded, over the retained `text` strings joined by one LF. */
 export const OutputEvidence = Type.Object({
@@ -74,8 +67,6 @@ export const RuntimeIdentity = Type.Object({
   platform: Nullable(Type.String()),
 });
 export type RuntimeIdentity = Static<typeof RuntimeIdentity>;
-
-export const RECEIPT_SCHEMA_VERSION = 4;
 
 /** Members of every receipt, those of a recovery receipt included. */
 const outcomeMembers = {

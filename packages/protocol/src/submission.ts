@@ -1,6 +1,7 @@
 /** The body of POST /v1/jobs, and the complete record that is kept of it. Spec § Job submission. */
 import { type Static, Type } from 'typebox';
 import { ISOLATION_CLASSES } from './isolation.ts';
+import { LANGUAGES } from './languages.ts';
 import {
   filesMax,
   LIMIT_CEILINGS,
@@ -14,8 +15,6 @@ import { Nullable } from './nullable.ts';
 import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
 import { JOB_STATUSES } from './status.ts';
 
-export const LANGUAGES = ['python', 'node', 'bash'] as const;
-export type Language = (typeof LANGUAGES)[number];
 export const LanguageName = Type.Enum([...LANGUAGES]);
 
 const strict = { additionalProperties: false } as const;

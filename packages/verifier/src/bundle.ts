@@ -12,7 +12,7 @@ import {
   findSignature,
   parsePublicKey,
 } from '@svc/evidence';
-import { envelopeBytesMax } from '@svc/protocol';
+import { envelopeBytesMax } from '@svc/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { failed, passed, type Report } from './report.ts';

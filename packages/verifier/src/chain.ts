@@ -1,6 +1,6 @@
 /** `service-verify chain`: does this history follow, event by event, from its beginning, and is it the receipt's? */
 import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@svc/evidence';
-import { envelopeBytesMax } from '@svc/protocol';
+import { envelopeBytesMax } from '@svc/protocol/vocabulary';
 import { checkRecord, type RecordVerdict } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type History, joinHistories, parseHistory } from './history.ts';

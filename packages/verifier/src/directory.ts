@@ -13,7 +13,7 @@ import {
   type StoredReceipt,
   sha256Hex,
 } from '@svc/evidence';
-import { RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { checkRecord, resultCheck } from './check-record.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type ExportedJob, readExportDirectory } from './export-directory.ts';

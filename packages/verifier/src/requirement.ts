@@ -3,18 +3,17 @@
  * and whether a receipt meets it. What was not observed meets nothing.
  */
 import type { ExecutionPredicate } from '@svc/evidence';
+import type { IsolationClass, LimitName } from '@svc/protocol';
 import {
   BACKENDS,
   ISOLATION_CLASSES,
-  type IsolationClass,
   LIMIT_NAMES,
-  type LimitName,
   NETWORKING,
   SECCOMP_MODES,
   satisfiesIsolation,
   TERMINAL_REASONS,
   TERMINAL_STATUSES,
-} from '@svc/protocol';
+} from '@svc/protocol/vocabulary';
 import { UsageError } from './usage-error.ts';
 
 export interface Requirement {

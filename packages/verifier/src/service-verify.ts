@@ -3,7 +3,7 @@
  * and nothing else: no network, no service, no stored trust. Each command's work is in its own file.
  */
 import { readFileSync } from 'node:fs';
-import { RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type BundleOptions, makeBundle } from './bundle.ts';
 import { type ChainOptions, verifyHistory } from './chain.ts';

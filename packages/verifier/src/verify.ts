@@ -10,7 +10,7 @@ import {
   resultSubjectName,
   verifyEnvelope,
 } from '@svc/evidence';
-import { envelopeBytesMax, resultArtifactBytesMax } from '@svc/protocol';
+import { envelopeBytesMax, resultArtifactBytesMax } from '@svc/protocol/vocabulary';
 import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { type Check, type Facts, failed, passed, type Report } from './report.ts';

@@ -1,5 +1,6 @@
 /** A request to end a job: fulfilled here where it is queued, recorded once where it runs. */
-import { type EventBody, isTerminal } from '@svc/protocol';
+import type { EventBody } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
 import { extendChain } from './events.ts';
 import { finish } from './outcomes.ts';
 import { prepared } from './prepared.ts';

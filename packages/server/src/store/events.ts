@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert';
 import { linkEvents } from '@svc/evidence';
-import { type EventBody, isTerminal, type JobEvent } from '@svc/protocol';
+import type { EventBody, JobEvent } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
 import { prepared } from './prepared.ts';
 import type { EventPage, JobKey } from './records.ts';
 import type { EventTable, JobTable, LedgerDatabase } from './schema.ts';

@@ -4,7 +4,8 @@
  * Everything about execution comes from what an executor recorded; where there is no such record it is null, never what
  * the present configuration would make of it. Spec § Job detail, § Attestation member.
  */
-import { type AttestationMember, type JobDetail, RESULT_MEDIA_TYPE } from '@svc/protocol';
+import type { AttestationMember, JobDetail } from '@svc/protocol';
+import { RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { prepared } from './prepared.ts';
 import type { AttestationRow, ExecutionRecord, JobDetailInput, JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';

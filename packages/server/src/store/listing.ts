@@ -3,7 +3,8 @@
  * versions did not order. A page after a cursor is the same however many jobs came since. A filter is one index range for
  * each status and language, merged here.
  */
-import { JOB_STATUSES, type JobStatus, LANGUAGES, type Language } from '@svc/protocol';
+import type { JobStatus, Language } from '@svc/protocol';
+import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
 import { summaries, summaryOf } from './job-columns.ts';
 import { jobSummary } from './jobs.ts';
 import { prepared } from './prepared.ts';

@@ -3,7 +3,8 @@
  * takes it: a page of events, and what a program wrote. An extent says how long a text is and which events it is made of;
  * those never change, so every piece is of the same text, however much later it is read.
  */
-import { type ArtifactRecord, isTerminal, type OutputRecord } from '@svc/protocol';
+import type { ArtifactRecord, OutputRecord } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
 import { prepared } from './prepared.ts';
 import type {
   ArtifactPieceInput,

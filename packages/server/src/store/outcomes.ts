@@ -3,7 +3,8 @@
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
 import { HASH_VERSION, sealReceipt } from '@svc/evidence';
-import { type EventBody, isTerminal, type JobEvent } from '@svc/protocol';
+import type { EventBody, JobEvent } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
 import { queueForAttestation } from './attestations.ts';
 import { type ChainedJob, extendChain } from './events.ts';
 import { recordExecution } from './jobs.ts';

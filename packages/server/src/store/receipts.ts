@@ -4,7 +4,8 @@
  * Spec § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@svc/evidence';
-import { type EventChain, type JobEvent, RECEIPT_SCHEMA_VERSION } from '@svc/protocol';
+import type { EventChain, JobEvent } from '@svc/protocol';
+import { RECEIPT_SCHEMA_VERSION } from '@svc/protocol/vocabulary';
 import type { ChainedJob } from './events.ts';
 import type { ExecutionRecord, FinishInput } from './records.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';

@@ -3,7 +3,7 @@
  * left out, and never derived from the present configuration. Spec § Job detail, § Versioning.
  */
 import { GENESIS_HASH } from '@svc/evidence';
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@svc/protocol/vocabulary';
 import { type Kysely, sql } from 'kysely';
 
 /** Tables of v0.3, each after those that refer to it. */

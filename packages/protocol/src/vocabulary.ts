@@ -1,0 +1,12 @@
+/**
+ * The contract's words and numbers without its schemas: all that the ledger, the evidence and the verifier lean on. A
+ * thread or a tool that needs only these starts in a fraction of the time.
+ */
+export * from './isolation.ts';
+export * from './languages.ts';
+export * from './limits.ts';
+export * from './media-types.ts';
+export * from './paths.ts';
+export * from './posture.ts';
+export * from './receipt-format.ts';
+export * from './status.ts';
