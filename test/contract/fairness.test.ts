@@ -50,8 +50,10 @@ test('one tenant’s thousand queued jobs do not hold up the first of another', 
     if (started_at !== null && started_at < startedAt) before.push(job_id);
   }
   expect(before.length).toBeLessThanOrEqual(1);
-  // What is left of the thousand is of no use to anybody.
-  await Promise.all(many.map((job_id) => alpha.client.cancel(job_id)));
+  // What is left of the thousand is of no use to anybody; a few at a time, as the service has 256 connections.
+  for (let at = 0; at < many.length; at += 20) {
+    await Promise.all(many.slice(at, at + 20).map((job_id) => alpha.client.cancel(job_id)));
+  }
 });
 
 test('tenants take turns, and the jobs of each run in the order of their submission', async () => {
