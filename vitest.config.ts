@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const HOSTILE = ['test/hostile/**/*.test.ts'];
@@ -8,6 +9,8 @@ export default defineConfig({
     // pipes handed to a socket are, and closes those numbers when it ends, whoever has them by then.
     pool: 'forks',
     isolate: false,
+    // Threads of the ledger and services that are started load what was compiled before.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     // Ends what hangs, and judges no speed: a busy machine may take its time.
     testTimeout: 120_000,
     hookTimeout: 180_000,

@@ -3,6 +3,7 @@
 // was installed beside the packages. Plain JavaScript, so that any Node from 18 on can read it.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
+import module from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -15,13 +16,32 @@ function isNewEnough() {
   return major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
 }
 
+/** Every node_modules above this file, the nearest first. */
+function* packageDirectories() {
+  for (let at = dirname(fileURLToPath(import.meta.url)); at !== dirname(at); at = dirname(at)) {
+    const directory = join(at, 'node_modules');
+    if (existsSync(directory)) yield directory;
+  }
+}
+
 /** The `node` of the nearest node_modules above this file that is not the one running. */
 function findPinnedNode() {
-  for (let at = dirname(fileURLToPath(import.meta.url)); at !== dirname(at); at = dirname(at)) {
-    const candidate = join(at, 'node_modules', '.bin', 'node');
+  for (const directory of packageDirectories()) {
+    const candidate = join(directory, '.bin', 'node');
     if (existsSync(candidate) && realpathSync(candidate) !== realpathSync(process.execPath)) return candidate;
   }
   return null;
+}
+
+/**
+ * Keeps compiled sources beside the packages that they come from, for this process and its threads: who can write there
+ * can change the sources as well. Where this user cannot, nothing is kept.
+ */
+function keepCompiled() {
+  const [directory] = packageDirectories();
+  if (directory === undefined) return;
+  process.env.NODE_COMPILE_CACHE ??= join(directory, '.cache', 'node');
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
 }
 
 /** Runs this same command on another Node and ends as it ends. */
@@ -38,6 +58,7 @@ function handOver(node) {
 }
 
 if (isNewEnough()) {
+  keepCompiled();
   const { main } = await import('../src/svc.ts');
   await main(process.argv);
 } else {

@@ -4,13 +4,13 @@
  * never vouched for.
  */
 
+import type { JobEvent } from '@svc/protocol';
 import {
   envelopeBytesMax,
-  type JobEvent,
   RECEIPT_SCHEMA_VERSION,
   RESULT_MEDIA_TYPE,
   resultArtifactBytesMax,
-} from '@svc/protocol';
+} from '@svc/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { encodeEnvelope, preAuthEncoding } from './dsse.ts';
