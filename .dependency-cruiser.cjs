@@ -60,7 +60,10 @@ module.exports = {
       comment: 'a package is imported by its name, through its public face',
       severity: 'error',
       from: { path: '^packages/([^/]+)/' },
-      to: { path: '^packages/', pathNot: ['^packages/$1/', '^packages/[^/]+/src/(index|vocabulary|svc)\\.ts$', '\\.json$'] },
+      to: {
+        path: '^packages/',
+        pathNot: ['^packages/$1/', '^packages/[^/]+/src/(index|vocabulary|svc)\\.ts$', '\\.json$'],
+      },
     },
     packageFloor('protocol', []),
     packageFloor('evidence', ['protocol']),
