@@ -252,7 +252,7 @@ describe('what a credential holds open ends with it:', () => {
   }
 
   /** Time to open all that the credential is to hold. */
-  const lastingSeconds = 10;
+  const lastingSeconds = 6;
   const ends: readonly [string, () => Promise<{ key: string; end?: () => Promise<unknown> }>][] = [
     [
       'of a revoked key',
