@@ -183,17 +183,23 @@ async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   };
 }
 
+/** From the first try to the answer: a connection that was one too many is tried again, and its time counts. */
 async function healthMilliseconds(port: number, agent: Agent): Promise<number> {
   const startedAt = performance.now();
-  await new Promise<void>((resolve, reject) => {
+  while (!(await isHealthy(port, agent))) await pause(1);
+  return performance.now() - startedAt;
+}
+
+/** False where the connection was refused or reset. */
+function isHealthy(port: number, agent: Agent): Promise<boolean> {
+  return new Promise((resolve, reject) => {
     request({ port, host: '127.0.0.1', path: '/healthz', agent }, (response) => {
       if (response.statusCode !== 200) reject(new Error(`/healthz answered ${response.statusCode}`));
-      response.resume().on('end', resolve);
+      response.resume().on('end', () => resolve(true));
     })
-      .on('error', reject)
+      .on('error', () => resolve(false))
       .end();
   });
-  return performance.now() - startedAt;
 }
 
 const queuedJobs = 1000;
