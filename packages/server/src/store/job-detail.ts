@@ -5,9 +5,9 @@
  * the present configuration would make of it. Spec § Job detail, § Attestation member.
  */
 import type { AttestationMember, JobDetail } from '@svc/protocol';
-import { RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { isTerminal, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { prepared } from './prepared.ts';
-import type { AttestationRow, ExecutionRecord, JobDetailInput, JobKey } from './records.ts';
+import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 
 const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
@@ -57,21 +57,23 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
 
 type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>;
 
-/** See `Store.jobDetail`. */
-export async function jobDetail(db: LedgerDatabase, { key, signing }: JobDetailInput): Promise<string | null> {
+/** See `Store.jobDetail`; null where the tenant has no such job. */
+export async function jobDetail(db: LedgerDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
   const { requested_spec, execution, receipt_json, receipt_sha256 } = columns;
+  const attestation = attestationMember(columns, signing);
   const members = [
     membersOf(lifecycle(columns)),
     `"requested_spec":${requested_spec ?? '{}'}`,
     membersOf(executionMembers(execution === null ? null : (JSON.parse(execution) as ExecutionRecord))),
-    `"attestation":${JSON.stringify(attestationMember(columns, signing))}`,
+    `"attestation":${JSON.stringify(attestation)}`,
   ];
   if (receipt_json !== null && receipt_sha256 !== null) {
     members.push(`"receipt":${receipt_json}`, membersOf({ receipt_sha256 }));
   }
-  return `{${members.join(',')}}`;
+  const isFinal = isTerminal(columns.status) && (attestation.available || signing === 'off');
+  return { text: `{${members.join(',')}}`, isFinal };
 }
 
 /** The members of an object as JSON, without the braces. */

@@ -75,6 +75,13 @@ export interface JobDetailInput {
   readonly signing: 'on' | 'off';
 }
 
+/** The JSON text of a job's detail. */
+export interface DetailText {
+  readonly text: string;
+  /** Whether it stays as it is until the job is removed or its attestation withdrawn. */
+  readonly isFinal: boolean;
+}
+
 /** What detail says of a stored attestation; the bytes are read on their own. */
 export interface AttestationRow {
   readonly tenant: string;

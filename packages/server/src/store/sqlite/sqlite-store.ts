@@ -4,6 +4,7 @@
  */
 import type { EventBody } from '@svc/protocol';
 import type { InputOf, Reads, Writes } from '../commands.ts';
+import { FinalDetails } from '../final-details.ts';
 import type {
   AdmitInput,
   ArtifactPieceInput,
@@ -38,6 +39,7 @@ export interface SqliteStoreOptions {
 export class SqliteStore implements Store {
   readonly #writer: Channel<Writes>;
   readonly #reader: Channel<Reads>;
+  readonly #details = new FinalDetails();
 
   private constructor(writer: Channel<Writes>, reader: Channel<Reads>) {
     this.#writer = writer;
@@ -107,7 +109,7 @@ export class SqliteStore implements Store {
   }
 
   jobDetail(input: JobDetailInput) {
-    return this.#reader.call('jobDetail', input);
+    return this.#details.read(input, () => this.#reader.call('jobDetail', input));
   }
 
   jobSummary(key: JobKey) {
@@ -179,7 +181,7 @@ export class SqliteStore implements Store {
   }
 
   withdrawAttestation(input: InputOf<Writes['withdrawAttestation']>) {
-    return this.#writer.call('withdrawAttestation', input);
+    return this.#details.change(() => this.#writer.call('withdrawAttestation', input));
   }
 
   attestation(key: JobKey, part: AttestationPart) {
@@ -215,7 +217,7 @@ export class SqliteStore implements Store {
   }
 
   deleteEnded(input: InputOf<Writes['deleteEnded']>) {
-    return this.#writer.call('deleteEnded', input);
+    return this.#details.change(() => this.#writer.call('deleteEnded', input));
   }
 }
 
