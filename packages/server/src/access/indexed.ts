@@ -37,7 +37,7 @@ const rowsKeptMax = 1000;
 export function newKey(): { readonly key: string } & Pick<CredentialRow, 'credential_id' | 'secret_sha256'> {
   const credential_id = randomBytes(INDEX_BYTES).toString('hex');
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
-  return { key: `svc_${credential_id}_${secret}`, credential_id, secret_sha256: sha256(secret).toString('hex') };
+  return { key: `svc_${credential_id}_${secret}`, credential_id, secret_sha256: sha256Hex(secret) };
 }
 
 /** Knows keys by their form, and believes those whose row stands. `now` is the time of day in milliseconds. */
@@ -50,7 +50,7 @@ export function createIndexedKeys(rows: CredentialRows, now: () => number = Date
       if (credential_id === undefined || secret === undefined) return null;
       const row = await rowOf(credential_id);
       // An unknown index is compared as well, with nothing, so that it takes as long as a wrong secret.
-      const isRight = timingSafeEqual(sha256(secret), Buffer.from(row?.secret_sha256 ?? NO_DIGEST, 'hex'));
+      const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
       return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
     },
     async stands({ credential_id }) {
@@ -61,6 +61,11 @@ export function createIndexedKeys(rows: CredentialRows, now: () => number = Date
 }
 
 const NO_DIGEST = '0'.repeat(64);
+
+/** Whether two digests in hex are one, in a time that does not tell how much of them is. */
+function isSame(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
+}
 
 /** An end that was decided may lie ahead, where another key replaces this one. */
 function isStanding(row: CredentialRow, now: number): boolean {
@@ -80,8 +85,8 @@ function earlier(one: string | null, other: string | null): string | null {
   return one < other ? one : other;
 }
 
-function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
+function sha256Hex(text: string): string {
+  return hash('sha256', text, 'hex');
 }
 
 type RowOf = (credential_id: string) => Promise<CredentialRow | null>;

@@ -11,47 +11,41 @@ export interface LegacyKey {
 }
 
 /**
- * Knows the keys by their digests only and compares each in constant time.
+ * Knows the keys by their digests only, and finds a key by its digest: how long that takes tells of digests, which no
+ * caller can choose.
  *
  * @throws Error naming the entry, never the key, where a tenant's name is not allowed or a key is given twice.
  */
 export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
-  const known = keys.map(({ tenant, key }, index) => {
+  const known = new Map<string, Caller>();
+  for (const [index, { tenant, key }] of keys.entries()) {
     if (!isTenantName(tenant)) throw new Error(`legacy key ${index + 1} has a tenant that is not allowed`);
-    return { digest: sha256(key), caller: legacyCaller(tenant, index + 1) };
-  });
-  if (new Set(known.map(({ digest }) => digest.toString('hex'))).size < known.length) {
-    throw new Error('a legacy key is given twice');
+    const digest = sha256Hex(key);
+    if (known.has(digest)) throw new Error('a legacy key is given twice');
+    known.set(digest, legacyCaller(tenant, index + 1));
   }
   return {
     method: 'legacy',
-    async resolve(token) {
-      const digest = sha256(token);
-      let caller: Caller | null = null;
-      for (const candidate of known) {
-        if (timingSafeEqual(candidate.digest, digest)) caller = candidate.caller;
-      }
-      return caller;
-    },
+    resolve: async (token) => known.get(sha256Hex(token)) ?? null,
     // The keys of a process are the same for its whole life.
     stands: async () => true,
     // A ticket may outlive the process, and in the next one another key may have this one's ordinal.
     pledge(caller, ticket) {
-      const own = known.find((candidate) => candidate.caller.credential_id === caller.credential_id);
-      return own === undefined ? caller : { ...caller, credential_id: pledgeOf(own.digest, ticket).toString('hex') };
+      const own = [...known].find(([, { credential_id }]) => credential_id === caller.credential_id);
+      return own === undefined ? caller : { ...caller, credential_id: pledgeOf(own[0], ticket).toString('hex') };
     },
     redeem(pledge, ticket) {
       const given = Buffer.from(pledge.credential_id, 'hex');
       const isGiven = (expected: Buffer) => expected.length === given.length && timingSafeEqual(expected, given);
-      const own = known.find(({ digest }) => isGiven(pledgeOf(digest, ticket)))?.caller ?? null;
+      const own = [...known].find(([digest]) => isGiven(pledgeOf(digest, ticket)))?.[1] ?? null;
       return own?.tenant === pledge.tenant ? own : null;
     },
   };
 }
 
 /** Names a key to those alone who hold it and the ticket: who reads the ledger has neither, and can try no key on it. */
-function pledgeOf(keyDigest: Buffer, ticket: string): Buffer {
-  return createHmac('sha256', keyDigest).update(ticket).digest();
+function pledgeOf(keyDigest: string, ticket: string): Buffer {
+  return createHmac('sha256', Buffer.from(keyDigest, 'hex')).update(ticket).digest();
 }
 
 function legacyCaller(tenant: string, ordinal: number): Caller {
@@ -65,6 +59,6 @@ function legacyCaller(tenant: string, ordinal: number): Caller {
   };
 }
 
-function sha256(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
+function sha256Hex(text: string): string {
+  return hash('sha256', text, 'hex');
 }
