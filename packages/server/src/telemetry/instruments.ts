@@ -1,6 +1,7 @@
 /**
- * The meters of one exposition format, in one registry. Every label takes its values from the contract or from the source,
- * never from a caller: the number of series is fixed, and all of them are there from the first scrape on.
+ * The meters of the service, in one registry. A name ends in `_total` where it is a counter's and nowhere else. Every label
+ * takes its values from the contract or from the source, never from a caller: the number of series is fixed, and all of
+ * them are there from the first scrape on.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@svc/protocol';

@@ -23,3 +23,12 @@ export function preferredFormat(accept: string | undefined): MetricsFormat {
   const preferred = new Negotiator({ headers }).mediaType(['text/plain', 'application/openmetrics-text']);
   return preferred === 'application/openmetrics-text' ? 'openmetrics' : 'text';
 }
+
+/**
+ * Metrics of the older text format as OpenMetrics 1.0: there a counter's family has no suffix, families have no empty lines
+ * between them, and the end is marked. https://prometheus.io/docs/specs/om/open_metrics_spec/
+ */
+export function openMetricsOf(text: string): string {
+  const families = text.replace(/^# (HELP|TYPE) (\w+)_total /gm, '# $1 $2 ').replaceAll(/\n+/g, '\n');
+  return `${families}# EOF\n`;
+}

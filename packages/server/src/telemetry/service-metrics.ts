@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
 import { ABORTED, createInstruments, type Instruments, routeLabels, UNROUTED } from './instruments.ts';
-import { METRICS_FORMATS, METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
+import { type MetricsFormat, openMetricsOf } from './metrics-format.ts';
 import type { AdmittedJob, AnsweredRequest, EndedJob, Observer, PreparedSandbox } from './observer.ts';
 
 /** What the ledger says of the jobs in it. */
@@ -43,17 +43,14 @@ export class ServiceMetrics implements Observer, Disposable {
   readonly #sources: MetricsSources;
   readonly #startedAt = performance.now();
   readonly #loop: ReturnType<typeof monitorEventLoopDelay>;
-  /** A registry spells one format, and OpenMetrics renames the counters that it spells: each has its own meters. */
-  readonly #formats: Readonly<Record<MetricsFormat, { registry: Registry; meters: Instruments; cpuSeconds: number }>>;
-  readonly #meters: readonly Instruments[];
+  readonly #registry = new Registry();
+  readonly #meters: Instruments;
+  /** CPU time of this process as it was told at the last scrape. */
+  #cpuSeconds = 0;
 
   constructor(sources: MetricsSources) {
     this.#sources = sources;
-    this.#formats = {
-      text: format(METRICS_MEDIA_TYPES.text),
-      openmetrics: format(METRICS_MEDIA_TYPES.openmetrics),
-    };
-    this.#meters = METRICS_FORMATS.map((name) => this.#formats[name].meters);
+    this.#meters = createInstruments(this.#registry);
     this.#loop = monitorEventLoopDelay({ resolution: loopResolutionMilliseconds });
     this.#loop.enable();
   }
@@ -63,12 +60,12 @@ export class ServiceMetrics implements Observer, Disposable {
   }
 
   /** Everything as text. A ledger that does not answer leaves what it would say out. */
-  async render(name: MetricsFormat): Promise<string> {
-    const { registry, meters } = this.#formats[name];
-    this.#readService(meters);
-    this.#readProcess(name);
-    await this.#readLedger(meters);
-    return await registry.metrics();
+  async render(format: MetricsFormat): Promise<string> {
+    this.#readService();
+    this.#readProcess();
+    await this.#readLedger();
+    const text = await this.#registry.metrics();
+    return format === 'text' ? text : openMetricsOf(text);
   }
 
   requestBegan(_request: unknown, proceed: () => void): void {
@@ -76,43 +73,41 @@ export class ServiceMetrics implements Observer, Disposable {
   }
 
   requestAnswered({ method, route, status, seconds }: AnsweredRequest): void {
+    const { requests, requestDuration } = this.#meters;
     const labels = routeLabels(method, route);
-    for (const { requests, requestDuration } of this.#meters) {
-      requests.inc({ ...labels, status: status ?? ABORTED });
-      if (labels.route !== UNROUTED) requestDuration.observe(labels, seconds);
-    }
+    requests.inc({ ...labels, status: status ?? ABORTED });
+    if (labels.route !== UNROUTED) requestDuration.observe(labels, seconds);
   }
 
   headRefused(status: number): void {
-    for (const { headsRefused } of this.#meters) headsRefused.inc({ status });
+    this.#meters.headsRefused.inc({ status });
   }
 
   connectionRefused(): void {
-    for (const { connectionsRefused } of this.#meters) connectionsRefused.inc();
+    this.#meters.connectionsRefused.inc();
   }
 
   jobAdmitted({ language }: AdmittedJob): void {
-    for (const { jobsAdmitted } of this.#meters) jobsAdmitted.inc({ language });
+    this.#meters.jobsAdmitted.inc({ language });
   }
 
   sandboxPrepared({ seconds, isReady }: PreparedSandbox): void {
-    const result = isReady ? 'ready' : 'failed';
-    for (const { sandboxPrepare } of this.#meters) sandboxPrepare.observe({ result }, seconds);
+    this.#meters.sandboxPrepare.observe({ result: isReady ? 'ready' : 'failed' }, seconds);
   }
 
   changeCommitted(seconds: number): void {
-    for (const { storeCommit } of this.#meters) storeCommit.observe(seconds);
+    this.#meters.storeCommit.observe(seconds);
   }
 
   jobEnded({ language, status, created_at, started_at, duration_ms }: EndedJob): void {
-    for (const { jobsEnded, jobDuration, queueSeconds } of this.#meters) {
-      jobsEnded.inc({ language, status });
-      if (duration_ms !== null) jobDuration.observe({ language }, duration_ms / 1000);
-      if (started_at !== null) queueSeconds.observe(secondsBetween(created_at, started_at));
-    }
+    const { jobsEnded, jobDuration, queueSeconds } = this.#meters;
+    jobsEnded.inc({ language, status });
+    if (duration_ms !== null) jobDuration.observe({ language }, duration_ms / 1000);
+    if (started_at !== null) queueSeconds.observe(secondsBetween(created_at, started_at));
   }
 
-  #readService(meters: Instruments): void {
+  #readService(): void {
+    const meters = this.#meters;
     const { version, backend, isolation_class, queueCapacity, slots, permits } = this.#sources;
     meters.build.set({ version, backend, isolation_class }, 1);
     meters.uptime.set((performance.now() - this.#startedAt) / 1000);
@@ -125,22 +120,23 @@ export class ServiceMetrics implements Observer, Disposable {
     }
   }
 
-  /** A counter only goes up: what was told at the last scrape of this format is taken off. */
-  #readProcess(name: MetricsFormat): void {
-    const kept = this.#formats[name];
+  /** A counter only goes up: what was told at the last scrape is taken off. */
+  #readProcess(): void {
+    const meters = this.#meters;
     const { user, system } = process.cpuUsage();
     const cpuSeconds = (user + system) / 1e6;
-    kept.meters.cpu.inc(Math.max(0, cpuSeconds - kept.cpuSeconds));
-    kept.cpuSeconds = cpuSeconds;
+    meters.cpu.inc(Math.max(0, cpuSeconds - this.#cpuSeconds));
+    this.#cpuSeconds = cpuSeconds;
     const { rss, heapUsed } = process.memoryUsage();
-    kept.meters.memory.set(rss);
-    kept.meters.heap.set(heapUsed);
-    kept.meters.startTime.set(performance.timeOrigin / 1000);
-    kept.meters.loopDelay.set(this.#loop.count > 0 ? this.#loop.percentile(99) / 1e9 : 0);
+    meters.memory.set(rss);
+    meters.heap.set(heapUsed);
+    meters.startTime.set(performance.timeOrigin / 1000);
+    meters.loopDelay.set(this.#loop.count > 0 ? this.#loop.percentile(99) / 1e9 : 0);
     this.#loop.reset();
   }
 
-  async #readLedger({ storeReady, queued, running, oldestQueued, outbox }: Instruments): Promise<void> {
+  async #readLedger(): Promise<void> {
+    const { storeReady, queued, running, oldestQueued, outbox } = this.#meters;
     const counts = await this.#sources.counts().catch(() => null);
     storeReady.set(counts === null ? 0 : 1);
     if (counts === null) {
@@ -153,11 +149,6 @@ export class ServiceMetrics implements Observer, Disposable {
     const { oldest_queued_at } = counts;
     oldestQueued.set(oldest_queued_at === null ? 0 : secondsBetween(oldest_queued_at, new Date().toISOString()));
   }
-}
-
-function format(contentType: ConstructorParameters<typeof Registry>[0]) {
-  const registry = new Registry(contentType);
-  return { registry, meters: createInstruments(registry), cpuSeconds: 0 };
 }
 
 /** Never negative: the host's clock may have been set back in between. */
