@@ -187,7 +187,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
       submissions.push(submission);
       return { answer: ANSWER, replayed: false };
     },
-    list: async () => ({ items: [], next_cursor: null }),
+    list: async () => JSON.stringify({ items: [], next_cursor: null }),
     detail: async (caller, job_id) => {
       owned(caller, job_id);
       return JSON.stringify({ job_id, status: 'running' });

@@ -1,5 +1,4 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
-import type { JobList } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +8,7 @@ import { answered } from './answered.ts';
 import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
-import type { Jobs, ListQuery } from './jobs.ts';
+import type { Jobs } from './jobs.ts';
 import { jobNotFound } from './refusals.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
 import { list } from './view/list.ts';
@@ -28,18 +27,24 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
 
 /** The jobs of this process's store, run by its dispatcher. What the store refuses is a refusal here. */
 export function createJobs(options: JobsOptions): Jobs {
-  const { history, shutdown } = options;
+  const { store, keys, history, shutdown } = options;
+  const signing = keys === null ? 'off' : 'on';
+  const detail = async (key: JobKey): Promise<string> => {
+    const text = await store.jobDetail({ key, signing });
+    if (text === null) throw jobNotFound();
+    return text;
+  };
   const cancelJob = async (key: JobKey, principal: string): Promise<string> => {
     const { already_terminal } = await cancel({ ...key, principal }, options);
-    return `${(await detail(key, options)).slice(0, -1)},"already_terminal":${already_terminal}}`;
+    return `${(await detail(key)).slice(0, -1)},"already_terminal":${already_terminal}}`;
   };
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
-    list: (caller, query) => answered(listed(caller.tenant, query, options)),
-    detail: (caller, job_id) => answered(detail(keyOf(caller, job_id), options)),
+    list: (caller, query) => answered(list(caller.tenant, query, { store, signing })),
+    detail: (caller, job_id) => answered(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
-    replay: (caller, job_id, page) => answered(replay(options.store, keyOf(caller, job_id), page)),
+    replay: (caller, job_id, page) => answered(replay(store, keyOf(caller, job_id), page)),
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
     tail: (caller, job_id, { after, signal }) =>
       history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),
@@ -48,16 +53,4 @@ export function createJobs(options: JobsOptions): Jobs {
 
 function keyOf(caller: Caller, job_id: string): JobKey {
   return { tenant: caller.tenant, job_id };
-}
-
-async function listed(tenant: string, query: ListQuery, { store, keys }: JobsOptions): Promise<JobList> {
-  const page = await list(store, tenant, query);
-  if (keys !== null) return page;
-  return { ...page, items: page.items.map((item) => ({ ...item, attestation_available: false })) };
-}
-
-async function detail(key: JobKey, { store, keys }: JobsOptions): Promise<string> {
-  const text = await store.jobDetail({ key, signing: keys === null ? 'off' : 'on' });
-  if (text === null) throw jobNotFound();
-  return text;
 }

@@ -2,7 +2,7 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type { JobEvent, JobList, JobStatus, Language, SubmissionAnswer } from '@svc/protocol';
+import type { JobEvent, JobStatus, Language, SubmissionAnswer } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import type { Body } from './body.ts';
 import type { ResultAnswer } from './view/result.ts';
@@ -30,7 +30,8 @@ export interface ExactBytes {
 export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
-  list(caller: Caller, query: ListQuery): Promise<JobList>;
+  /** The JSON text of a `JobList`. */
+  list(caller: Caller, query: ListQuery): Promise<string>;
   /** The JSON text of a `JobDetail`. */
   detail(caller: Caller, job_id: string): Promise<string>;
   /** The JSON text of a `CancellationAnswer`. */

@@ -1,5 +1,6 @@
 import { canonicalJson, sha256Hex } from '@svc/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listed } from './listed.fixture.ts';
 import type { AdmitInput, AdmitResult } from './records.ts';
 import { admission, admitJob, finishOf, newKey, SPEC, startOf, TestLedger } from './test-ledger.ts';
 
@@ -158,7 +159,7 @@ test('a job that is stored twice is refused alone: its neighbours in the transac
   );
   expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
   expect(results[2]).toMatchObject({ reason: { name: 'StoreError', code: 'internal' } });
-  expect((await store.list({ tenant, limit: 10, before: null, statuses: null, language: null })).length).toBe(3);
+  expect(await listed(store, { tenant })).toHaveLength(3);
   expect((await store.queuedJobs({ exclude: [], limit: 5000 })).filter((job) => job.tenant === tenant)).toHaveLength(3);
 });
 

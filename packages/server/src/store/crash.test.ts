@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
 import { expect, test } from 'vitest';
+import { listed } from './listed.fixture.ts';
 import type { JobKey } from './records.ts';
 import type { Store } from './store.ts';
 import { admitJob, TestLedger } from './test-ledger.ts';
@@ -150,8 +151,9 @@ test(
       expect({ damage, refused }).toMatchObject({ damage, refused: { code: 'corrupt' } });
       rmSync(`${ledger.path}-lock`);
       const store = await ledger.reopen();
-      const jobs = await store.list({ tenant: 'tenant-1', limit: 200, before: null, statuses: null, language: null });
-      for (const { tenant, job_id } of jobs) await expectFacts(store, { tenant, job_id }, new Map());
+      const tenant = 'tenant-1';
+      const jobs = await listed(store, { tenant });
+      for (const { job_id } of jobs) await expectFacts(store, { tenant, job_id }, new Map());
       kept.add(jobs.length);
       await ledger.close();
     }

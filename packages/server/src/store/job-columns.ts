@@ -3,7 +3,8 @@
 import type { JobSummary } from './records.ts';
 import type { JobTable, LedgerDatabase } from './schema.ts';
 
-const SUMMARY_COLUMNS = [
+/** What a job is without its large members. */
+export const SUMMARY_COLUMNS = [
   'jobs.tenant',
   'jobs.job_id',
   'jobs.status',

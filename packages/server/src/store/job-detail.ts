@@ -6,6 +6,7 @@
  */
 import type { AttestationMember, JobDetail } from '@svc/protocol';
 import { isTerminal, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { SUMMARY_COLUMNS } from './job-columns.ts';
 import { prepared } from './prepared.ts';
 import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
@@ -25,20 +26,8 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
     .leftJoin('attestations', (join) =>
       join.onRef('attestations.tenant', '=', 'jobs.tenant').onRef('attestations.job_id', '=', 'jobs.job_id'),
     )
+    .select(SUMMARY_COLUMNS)
     .select([
-      'jobs.job_id',
-      'jobs.tenant',
-      'jobs.status',
-      'jobs.language',
-      'jobs.runtime',
-      'jobs.created_at',
-      'jobs.started_at',
-      'jobs.finished_at',
-      'jobs.duration_ms',
-      'jobs.exit_code',
-      'jobs.signal',
-      'jobs.terminal_reason',
-      'jobs.cancellation_requested',
       'job_specs.requested_spec',
       'job_executions.execution',
       'receipts.receipt_json',

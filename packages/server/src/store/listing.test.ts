@@ -1,6 +1,7 @@
-import type { Language, TerminalStatus } from '@svc/protocol';
+import type { JobListItem, Language, TerminalStatus } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey, JobSummary, ListInput, ListPlace } from './records.ts';
+import { listed } from './listed.fixture.ts';
+import type { JobKey, ListInput, ListPlace } from './records.ts';
 import { admitJob, at, finishOf, newKey, runJob, SPEC, TestLedger } from './test-ledger.ts';
 
 let ledger: TestLedger;
@@ -22,11 +23,9 @@ beforeAll(async () => {
 });
 afterAll(() => ledger[Symbol.asyncDispose]());
 
-function list(changes: Partial<ListInput> = {}): Promise<readonly JobSummary[]> {
-  return ledger.store.list({ tenant: 'acme', limit: 200, before: null, statuses: null, language: null, ...changes });
-}
+const list = (changes: Partial<ListInput> = {}) => listed(ledger.store, { tenant: 'acme', ...changes });
 
-const ids = (jobs: readonly JobKey[]) => jobs.map((job) => job.job_id);
+const ids = (jobs: readonly { readonly job_id: string }[]) => jobs.map((job) => job.job_id);
 const newestFirst = () => ids(keys).sort().reverse();
 
 test('a tenant’s jobs are listed newest first, and nobody else’s', async () => {
@@ -38,7 +37,7 @@ test('pages are bounded and follow the exclusive cursor to the end, also past jo
   const found: string[] = [];
   let before: ListPlace | null = null;
   for (;;) {
-    const page: readonly JobSummary[] = await list({ limit: 7, before, tenant: 'acme' });
+    const page: readonly JobListItem[] = await list({ limit: 7, before, tenant: 'acme' });
     if (page.length === 0) break;
     expect(page.length).toBeLessThanOrEqual(7);
     found.push(...ids(page));
@@ -57,7 +56,7 @@ test.each([
   [['timed_out'] as const, null],
   [['failed', 'failed'] as const, null],
 ])('a page with statuses %j and language %j holds exactly the jobs that have them', async (statuses, language) => {
-  const wanted = (job: JobSummary) =>
+  const wanted = (job: JobListItem) =>
     (statuses === null || (statuses as readonly string[]).includes(job.status)) &&
     (language === null || job.language === language);
   const expected = (await list()).filter(wanted);
@@ -70,7 +69,18 @@ test.each([
 test('an item is the summary of its job', async () => {
   const page = await list({ statuses: ['failed'], limit: 3 });
   expect(page).toHaveLength(3);
-  expect(await Promise.all(page.map((item) => ledger.store.jobSummary(item)))).toEqual(page);
+  const summaries = page.map(({ job_id }) => ledger.store.jobSummary({ tenant: 'acme', job_id }));
+  expect(await Promise.all(summaries)).toEqual(page.map((item) => expect.objectContaining(item) as unknown));
+});
+
+test('the place of the last job is told where more follow, and nowhere else', async () => {
+  const page = { tenant: 'acme', before: null, statuses: null, language: null, signing: 'on' } as const;
+  const [first] = await list();
+  const { next } = await ledger.store.list({ ...page, limit: 1 });
+  expect(next).toEqual({ created_at: first?.created_at, job_id: first?.job_id });
+  expect((await ledger.store.list({ ...page, limit: keys.length })).next).toBeNull();
+  expect((await ledger.store.list({ ...page, limit: keys.length - 1 })).next).not.toBeNull();
+  expect(await ledger.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
 });
 
 test('the time a job was accepted decides before its id, whatever form the id has', async () => {

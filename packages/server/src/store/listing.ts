@@ -3,12 +3,12 @@
  * versions did not order. A page after a cursor is the same however many jobs came since. A filter is one index range for
  * each status and language, merged here.
  */
-import type { JobStatus, Language } from '@svc/protocol';
+import type { JobListItem, JobStatus, Language } from '@svc/protocol';
 import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
 import { summaries, summaryOf } from './job-columns.ts';
 import { jobSummary } from './jobs.ts';
 import { prepared } from './prepared.ts';
-import type { JobSummary, ListInput, ListPlace } from './records.ts';
+import type { JobSummary, ListInput, ListPage, ListPlace, Signing } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 
 /** Before the newest job: above every time and every identifier, which are ASCII. */
@@ -42,8 +42,35 @@ const newestPlaces = prepared(
       .limit(limit),
 );
 
-/** See `Store.list`. */
-export async function list(db: LedgerDatabase, input: ListInput): Promise<readonly JobSummary[]> {
+/** See `Store.list`. The page leaves as text: what is only handed on is not taken apart on its way. */
+export async function list(db: LedgerDatabase, input: ListInput): Promise<ListPage> {
+  const { limit, signing } = input;
+  // One more than asked for tells whether there is a next page.
+  const jobs = await newestJobs(db, { ...input, limit: limit + 1 });
+  const page = jobs.slice(0, limit);
+  const last = page.at(-1);
+  const next = jobs.length > limit && last !== undefined ? { created_at: last.created_at, job_id: last.job_id } : null;
+  return { items: JSON.stringify(page.map((job) => listItem(job, signing))), next };
+}
+
+function listItem(job: JobSummary, signing: Signing): JobListItem {
+  return {
+    job_id: job.job_id,
+    status: job.status,
+    language: job.language,
+    runtime: job.runtime,
+    created_at: job.created_at,
+    started_at: job.started_at,
+    finished_at: job.finished_at,
+    duration_ms: job.duration_ms,
+    exit_code: job.exit_code,
+    terminal_reason: job.terminal_reason,
+    truncated: job.truncated,
+    attestation_available: signing === 'on' && job.attestation_available,
+  };
+}
+
+async function newestJobs(db: LedgerDatabase, input: ListInput): Promise<readonly JobSummary[]> {
   const { tenant, limit, statuses, language } = input;
   const range: Range = { tenant, limit, ...(input.before ?? NEWEST) };
   if (statuses === null && language === null) return (await newest.all(db, range)).map(summaryOf);

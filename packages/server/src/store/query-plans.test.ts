@@ -48,7 +48,7 @@ function everyCommand(): [string, unknown][] {
     expires_at: null,
   };
   const credential = { ...caller, secret_sha256: 's', created_at: at(0), revoked_at: null };
-  const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null };
+  const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null, signing: 'on' };
   const attestation = {
     ...key,
     key_id: 'k',

@@ -69,10 +69,13 @@ export interface JobRow extends JobKey {
   readonly attestation: AttestationRow | null;
 }
 
-/** Whose detail is asked for. With signing off nothing is said to be attested. */
+/** With signing off nothing is said to be attested. */
+export type Signing = 'on' | 'off';
+
+/** Whose detail is asked for. */
 export interface JobDetailInput {
   readonly key: JobKey;
-  readonly signing: 'on' | 'off';
+  readonly signing: Signing;
 }
 
 /** The JSON text of a job's detail. */
@@ -179,11 +182,20 @@ export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 
 export interface ListInput {
   readonly tenant: string;
+  /** Jobs on a page. */
   readonly limit: number;
   /** Exclusive: jobs that stand after this place. */
   readonly before: ListPlace | null;
   readonly statuses: readonly JobStatus[] | null;
   readonly language: Language | null;
+  readonly signing: Signing;
+}
+
+export interface ListPage {
+  /** The JSON text of an array of the contract's `JobListItem`. */
+  readonly items: string;
+  /** The place of the last of them where more jobs follow. */
+  readonly next: ListPlace | null;
 }
 
 /** A page of stored events, in order, and whether the job is terminal with nothing after this page. */

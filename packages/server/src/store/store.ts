@@ -21,6 +21,7 @@ import type {
   JobRow,
   JobSummary,
   ListInput,
+  ListPage,
   OutboxEntry,
   QueuedJob,
   RunningJob,
@@ -61,7 +62,8 @@ export interface Store extends AsyncDisposable {
   /** The JSON text of the contract's `JobDetail`, as its owner reads it. */
   jobDetail(input: JobDetailInput): Promise<string | null>;
   jobSummary(key: JobKey): Promise<JobSummary | null>;
-  list(input: ListInput): Promise<readonly JobSummary[]>;
+  /** One page of a tenant's jobs, newest first. */
+  list(input: ListInput): Promise<ListPage>;
   events(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage | null>;
   /** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
   textExtent(input: TextExtentInput): Promise<TextExtent | null>;

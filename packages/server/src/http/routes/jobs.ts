@@ -49,7 +49,8 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
     submitJob: submitHandler(context),
     listJobs: async (request, reply) => {
       const { limit, cursor, status, language } = readQuery(request.query, LIST_QUERY);
-      return sendJson(reply, 200, await jobs.list(callerOf(request), { limit, cursor, statuses: status, language }));
+      const query = { limit, cursor, statuses: status, language };
+      return sendJsonText(reply, 200, await jobs.list(callerOf(request), query));
     },
     getJob: async (request, reply) => {
       holdUntilAnswered(reply, context, 'response');

@@ -1,4 +1,4 @@
-import { LIMIT_CEILINGS } from '@svc/protocol';
+import { type JobList, LIMIT_CEILINGS } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { ServiceError } from '../../service-error.ts';
@@ -8,7 +8,8 @@ const umbrella = callerOf('umbrella');
 
 /** How many jobs a tenant has. */
 async function count(rig: JobRig, caller = acme): Promise<number> {
-  return (await rig.jobs.list(caller, { limit: 200, cursor: null, statuses: null, language: null })).items.length;
+  const list = await rig.jobs.list(caller, { limit: 200, cursor: null, statuses: null, language: null });
+  return (JSON.parse(list) as JobList).items.length;
 }
 
 describe('an admitted job', () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@svc/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listed } from '../listed.fixture.ts';
 import type { JobKey } from '../records.ts';
 import { openForWriting } from '../sqlite/connection.ts';
 import type { Store } from '../store.ts';
@@ -207,7 +208,7 @@ describe('the jobs of v0.3', () => {
   });
 
   test('are listed by the time they came, whatever their ids', async () => {
-    const jobs = await store.list({ tenant: 'acme', limit: 3, before: null, statuses: null, language: null });
+    const jobs = await listed(store, { tenant: 'acme', limit: 3 });
     expect(jobs.map((job) => job.job_id)).toEqual(['job_00bb', 'job_07aa', 'job_e5f6']);
   });
 
