@@ -8,6 +8,8 @@ import { WORK_BYTES } from './target.ts';
 const MIB = 1024 * 1024;
 /** What gVisor’s own kernel and its wide pipes may take of a cell’s group beyond the job’s memory, and what is in flight. */
 const SENTRY_BYTES = 37 * MIB;
+/** Memory limits for a heap that is filled: with another size, and much of it, than a waiting interpreter has. */
+const HEAPS = [192, 384] as const;
 
 function assertRanOutOfMemory(seen: Seen): void {
   assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'memory_limit' }, ['memory']]);
@@ -113,11 +115,22 @@ export const memoryCases: readonly HostileCase[] = [
     id: 'RES-18',
     title: 'a JavaScript heap that is full is a failed program, not one that ran out of memory',
     holds: 'a heap limit below the memory limit',
-    attack: { program: 'heap-bomb.cjs', limits: { mem_mb: 192 } },
-    expect(seen) {
-      assert.deepEqual(seen.ending, { kind: 'signaled', signal: 'SIGABRT' });
-      assert.match(seen.stderr, /JavaScript heap out of memory/);
+    async scenario(target) {
+      const program = 'heap-bomb.cjs';
+      for (const { ending, stderr } of await target.attackAll(
+        HEAPS.map((mem_mb) => ({ program, limits: { mem_mb } })),
+      )) {
+        assert.deepEqual(ending, { kind: 'signaled', signal: 'SIGABRT' });
+        assert.match(stderr, /JavaScript heap out of memory/);
+      }
     },
+  },
+  {
+    id: 'RES-18',
+    title: 'what is no JavaScript heap may take the rest of the memory, and more than the heap itself',
+    holds: 'a heap limit that counts the heap alone',
+    attack: { program: 'buffers.cjs' },
+    expect: (seen) => assertExited(seen),
   },
   {
     id: 'RES-21',

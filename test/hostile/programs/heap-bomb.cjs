@@ -1,3 +1,3 @@
-// Fills the JavaScript heap, a little at a time: the collector needs no room to speak of beside it.
+// Fills the JavaScript heap with small objects.
 const kept = [];
-for (;;) kept.push(new Array(2000).fill(kept.length + 0.5));
+for (;;) kept.push({ value: kept.length });

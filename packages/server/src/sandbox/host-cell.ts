@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { ExecutorOutput, Language, StreamName } from '@svc/protocol';
 import { type EndingFacts, endingOf, violationsOf, type WaitStatus } from './ending.ts';
+import { heapMb } from './javascript-heap.ts';
 import { capabilitiesOf, parseStatus, seccompOf } from './oci/guest-report.ts';
 import { OutputCapture } from './output.ts';
 import { EXEC_WITH_PIPES, PERL, type Pipes, spawnWithPipes } from './pipes.ts';
@@ -100,7 +101,7 @@ export class HostCell implements Sandbox {
       () => this.#end({ breach: 'wall_limit', stopCause: null }),
       program.limits.wall_seconds * 1000,
     );
-    (child.stdio[3] as Socket).end(`${program.limits.mem_mb}\n`);
+    (child.stdio[3] as Socket).end(`${heapMb(program.limits.mem_mb)}\n`);
     if (program.stdin === null) pipes.stdin.end();
     else pipes.stdin.end(program.stdin);
   }

@@ -7,7 +7,8 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { HostCell } from './host-cell.ts';
-import { ENVIRONMENT, heapMb } from './oci/bundle.ts';
+import { heapOption } from './javascript-heap.ts';
+import { ENVIRONMENT } from './oci/bundle.ts';
 import type { Cells, PreflightOptions } from './preflight.ts';
 import { BootstrapError, unreadyPosture } from './sandbox.ts';
 
@@ -51,7 +52,7 @@ function commandOf(language: Language): readonly string[] {
     case 'python':
       return [find('python3'), '-I', '-u', join(GUEST, 'launch.py')];
     case 'node':
-      return [process.execPath, `--max-old-space-size=${heapMb(LIMIT_DEFAULTS.mem_mb)}`, join(GUEST, 'launch.cjs')];
+      return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), join(GUEST, 'launch.cjs')];
     case 'bash':
       return ['/bin/bash', '--norc', '--noprofile', join(GUEST, 'launch.sh')];
     default:

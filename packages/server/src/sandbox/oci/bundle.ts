@@ -3,6 +3,7 @@
  * only what was asked for; what was really on is observed from the running cell.
  */
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { heapOption } from '../javascript-heap.ts';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp.ts';
 
 /** The user a program runs as inside its cell. */
@@ -23,14 +24,9 @@ export const ENVIRONMENT: readonly string[] = [
 /** What waits in a cell for its one program, by language. `/opt/svc/bin/node` is the Node that the service runs on. */
 const INTERPRETERS: Readonly<Record<Language, readonly string[]>> = {
   python: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/launch.py`],
-  node: [GUEST.node, `--max-old-space-size=${heapMb(LIMIT_DEFAULTS.mem_mb)}`, `${GUEST.guest}/launch.cjs`],
+  node: [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb), `${GUEST.guest}/launch.cjs`],
   bash: ['/bin/bash', '--norc', '--noprofile', `${GUEST.guest}/launch.sh`],
 };
-
-/** The JavaScript heap for a memory limit: `launch.cjs` knows the same rule, and starts Node anew for another limit. */
-export function heapMb(memMb: number): number {
-  return Math.max(16, memMb - 64);
-}
 
 /** Capabilities of process 1 inside its user namespace; the interpreter it starts gives up every one of them. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];

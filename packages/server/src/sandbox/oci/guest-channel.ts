@@ -52,9 +52,9 @@ export class GuestChannel {
     return (await this.#bytes(Number(length))).toString();
   }
 
-  /** Has the limits set on the interpreter and resolves to what the kernel then says. */
-  async limit(limits: GuestLimits, memMb: number): Promise<GuestLimits> {
-    this.#send(`limits ${limits.fileBytes} ${limits.cpuSeconds} ${limits.processes} ${memMb}`);
+  /** Has the limits set on the interpreter and resolves to what the kernel then says. The heap is for Node alone. */
+  async limit(limits: GuestLimits, heapMb: number): Promise<GuestLimits> {
+    this.#send(`limits ${limits.fileBytes} ${limits.cpuSeconds} ${limits.processes} ${heapMb}`);
     const held = (await this.#line())
       .match(/^limits (\d+) (\d+) (\d+)$/)
       ?.slice(1)

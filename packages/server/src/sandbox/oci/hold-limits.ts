@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestedLimits } from '@svc/protocol';
 import type { Group, GroupLimits } from '../cgroup/cgroup.ts';
+import { heapMb } from '../javascript-heap.ts';
 import type { HeldLimits } from '../sandbox.ts';
 import type { GuestChannel } from './guest-channel.ts';
 import type { Runtime } from './runtime.ts';
@@ -36,7 +37,7 @@ export async function holdLimits({ limits, runtime, group, channel }: HoldLimits
       cpuSeconds: Math.ceil(limits.cpu_seconds) + 1,
       processes: limits.max_pids + overhead.guestProcesses,
     },
-    limits.mem_mb,
+    heapMb(limits.mem_mb),
   );
   const wanted = {
     memoryBytes: limits.mem_mb * MIB + overhead.memoryBytes,

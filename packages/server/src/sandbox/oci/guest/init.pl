@@ -5,7 +5,7 @@
 # the report directory, which is how the host knows an exit code from a signal and a forged ending from a true one.
 #
 # On standard output, before any job exists:   `ready LENGTH\n` and LENGTH bytes of what /proc says of the interpreter
-# On standard input, one line of 64 bytes:     `limits FSIZE_BYTES CPU_SECONDS PROCESSES MEM_MB`, padded, then LF
+# On standard input, one line of 64 bytes:     `limits FSIZE_BYTES CPU_SECONDS PROCESSES HEAP_MB`, padded, then LF
 # On standard output, before the program runs: `limits FSIZE_BYTES CPU_SECONDS PROCESSES\n`, read back from the kernel
 # On standard input, one line of 64 bytes:     `run`, padded, then LF; every later byte is the program's own stdin
 # In the report directory, when all is dead:   `ending`, holding `exited CODE\n` or `signaled NUMBER\n`
@@ -42,10 +42,10 @@ close $go_read;
 write_file("$REPORT/ending", ' ' x 64);
 sysread($ready_read, my $byte, 1) == 1 or ended_early();
 say_ready();
-my $mem_mb = set_limits(read_line(qr/^limits (\d+) (\d+) (\d+) (\d+) *\n\z/));
+my $heap_mb = set_limits(read_line(qr/^limits (\d+) (\d+) (\d+) (\d+) *\n\z/));
 read_line(qr/^(run) *\n\z/);
 open(STDIN, '<', '/dev/null');
-syswrite($go_write, "$mem_mb\n");
+syswrite($go_write, "$heap_mb\n");
 close $go_write;
 overwrite_file("$REPORT/ending", ending(wait_for_interpreter()));
 syscall($call->{exit_group}, 0);
@@ -105,13 +105,13 @@ sub leave {
 }
 
 sub set_limits {
-    my ($fsize, $cpu, $processes, $mem_mb) = @_;
+    my ($fsize, $cpu, $processes, $heap_mb) = @_;
     set_limit($RLIMIT_FSIZE, $fsize, $fsize);
     set_limit($RLIMIT_CPU,   $cpu,   $cpu + 1);
     set_limit($RLIMIT_NPROC, $processes, $processes);
     my @held = map { held_limit($_) } $RLIMIT_FSIZE, $RLIMIT_CPU, $RLIMIT_NPROC;
     syswrite_all("limits @held\n");
-    return $mem_mb;
+    return $heap_mb;
 }
 
 sub set_limit {

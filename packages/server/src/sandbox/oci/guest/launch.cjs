@@ -4,14 +4,13 @@ const { closeSync, readFileSync, readSync, renameSync, writeSync } = require('no
 const Module = require('node:module');
 const { compileFunction } = require('node:vm');
 
-/** The heap that was given at start; another memory limit needs another heap, and so a new start. */
-const HEAP_MB = Number(/--max-old-space-size=(\d+)/.exec(process.execArgv.join(' '))[1]);
 const WORK = process.cwd();
 /** What the parser says of CommonJS source that only a module may contain. */
 const MODULE_ONLY =
   /^(Cannot use import statement|Unexpected token 'export'|Cannot use 'import\.meta'|await is only valid|Unexpected reserved word)/;
 const WRAPPER = ['exports', 'require', 'module', '__filename', '__dirname'];
 
+/** What the job's JavaScript heap may have, in MiB. */
 function waitForHandOver() {
   writeSync(4, 'r');
   closeSync(4);
@@ -21,11 +20,6 @@ function waitForHandOver() {
   // An end without a word is no release: whoever held the program is gone.
   if (length === 0) process.exit(125);
   return Number(line.toString('latin1', 0, length));
-}
-
-/** Beside its JavaScript heap Node needs room for itself: code, stacks, buffers. */
-function heapFor(memMb) {
-  return Math.max(16, memMb - 64);
 }
 
 /** CommonJS wherever it compiles as that; else an ES module, whose loader then reports what is wrong with it. */
@@ -41,11 +35,10 @@ function nameSource() {
   return name;
 }
 
-const memMb = waitForHandOver();
+const heap = `--max-heap-size=${waitForHandOver()}`;
 const program = nameSource();
-if (heapFor(memMb) !== HEAP_MB) {
-  process.execve(process.execPath, [process.execPath, `--max-old-space-size=${heapFor(memMb)}`, program], process.env);
-}
+// V8 takes the size of its heap at its start alone: another size than this process was given needs a new one.
+if (!process.execArgv.includes(heap)) process.execve(process.execPath, [process.execPath, heap, program], process.env);
 process.execArgv = [];
 process.argv = [process.argv[0], program];
 Module.runMain();

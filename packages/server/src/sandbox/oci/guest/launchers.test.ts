@@ -11,8 +11,13 @@ const launcher = (name: string) => join(import.meta.dirname, name);
 const LAUNCHERS: readonly (readonly [string, readonly string[]])[] = [
   ['bash', ['/bin/bash', '--norc', '--noprofile', launcher('launch.sh')]],
   ['python', ['/usr/bin/python3', '-I', '-u', launcher('launch.py')]],
-  ['node', [process.execPath, '--max-old-space-size=192', launcher('launch.cjs')]],
+  ['node', [process.execPath, '--max-heap-size=160', launcher('launch.cjs')]],
 ];
+const NODE = LAUNCHERS[2]?.[1] as readonly string[];
+const HEAP = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit / 2 ** 20)\n';
+
+/** Launchers rename it: it is written for each of them. */
+const NODE_SOURCE = 'console.log("ran")\n';
 
 let work: string;
 beforeAll(() => {
@@ -23,8 +28,8 @@ beforeAll(() => {
 afterAll(() => rmSync(work, { recursive: true }));
 
 /** What a launcher's program wrote, which was told this and then that nothing more comes. */
-async function wrote([file = '', ...words]: readonly string[], told: string): Promise<string> {
-  writeFileSync(join(work, 'main.js'), 'console.log("ran")\n');
+async function wrote([file = '', ...words]: readonly string[], told: string, node = NODE_SOURCE): Promise<string> {
+  writeFileSync(join(work, 'main.js'), node);
   const child = spawn(file, words, { cwd: work, stdio: ['ignore', 'pipe', 'ignore', 'pipe', 'pipe'] });
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (part: string) => {
@@ -36,9 +41,13 @@ async function wrote([file = '', ...words]: readonly string[], told: string): Pr
 }
 
 test.each(LAUNCHERS)('the program of %s runs when it is released', async (_, command) => {
-  expect(await wrote(command, '256\n')).toBe('ran\n');
+  expect(await wrote(command, '160\n')).toBe('ran\n');
 });
 
 test.each(LAUNCHERS)('the program of %s does not run where its release never comes', async (_, command) => {
   expect(await wrote(command, '')).toBe('');
+});
+
+test.each([160, 40, 700])('a Node program has the heap that its release names: %i MiB', async (heap) => {
+  expect(await wrote(NODE, `${heap}\n`, HEAP)).toBe(`${heap}\n`);
 });
