@@ -1,15 +1,20 @@
 /**
  * `npm run quickstart`: the service for the first time. It starts one on a store in a temporary directory, submits a real
  * program with an input and an output file in the strongest isolation that this host has, shows its output as it runs,
- * and then its result with the posture that was observed. With `--once`, or where CI is set, it ends there; otherwise it
+ * then its result with the posture that was observed, and checks the signed export of it as somebody else would. With `--once`, or where CI is set, it ends there; otherwise it
  * keeps serving until Ctrl-C.
  */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { styleText } from 'node:util';
 import type { EmbeddedService } from '@svc/cli/embedded-service';
 import { openEmbeddedService } from '@svc/cli/embedded-service';
+import { exportJob } from '@svc/cli/export';
 import { takeInterrupts } from '@svc/cli/interrupts';
 import { type FoldedResult, type JobDetail, type JobSubmission, LIMIT_NAMES, type OutputRecord } from '@svc/protocol';
 import { StartError } from '@svc/server';
+import { serviceVerify } from '@svc/verifier';
 
 const PROGRAM = `import csv, statistics, time
 
@@ -85,6 +90,26 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
+/** Exports the job and checks the export with nothing but itself and the key, as whoever is handed it would. */
+async function showVerification({ client, url, key }: EmbeddedService, { job_id, tenant }: JobDetail): Promise<void> {
+  title('Checked offline, against the pinned key alone');
+  const directory = await mkdtemp(join(tmpdir(), 'svc-quickstart-'));
+  try {
+    const [pinned, output] = [join(directory, 'pinned.pem'), join(directory, job_id)];
+    await writeFile(pinned, (await client.publicKey()).public_key_pem);
+    process.stdout.write('    svc export          ');
+    await exportJob(job_id, { url, key, output });
+    say(`    service-verify directory ${job_id} --public-key pinned.pem --tenant ${tenant}`);
+    const words = ['directory', output, '--job', job_id, '--public-key', pinned, '--tenant', tenant];
+    const { exitCode, stdout, stderr } = await serviceVerify(words);
+    say(indented(indented(stdout)).trimEnd());
+    process.stderr.write(stderr);
+    if (exitCode !== 0) process.exitCode = 1;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
 /** Three commands to copy; each works by itself, whether this service goes on or not. */
 function showNext(): void {
   title('Try next');
@@ -98,7 +123,7 @@ async function main(): Promise<void> {
   using interrupts = takeInterrupts();
   const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve()));
   say('Starting the service: every language is tried in a sandbox of this host first.');
-  await using service = await openEmbeddedService();
+  await using service = await openEmbeddedService({ signing: 'on' });
   await Promise.race([show(service), interrupted]);
   if (interrupts.asked.aborted) process.exitCode = 130; // As a shell says it of SIGINT.
   if (isOnce || interrupts.asked.aborted) return;
@@ -114,6 +139,7 @@ async function show(service: EmbeddedService): Promise<void> {
   say(indented(PROGRAM).trimEnd());
   const outcome = await runProgram(service);
   showResult(outcome);
+  await showVerification(service, outcome.detail);
   showNext();
   if (outcome.result.status !== 'succeeded') process.exitCode = 1;
 }

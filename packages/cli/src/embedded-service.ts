@@ -16,13 +16,20 @@ export interface EmbeddedService extends ServiceAccess {
   readonly key: string;
 }
 
+export interface EmbeddedServiceOptions {
+  /** Whether results are signed. The signing key goes with the store: somebody must keep its public half. */
+  readonly signing: 'on' | 'off';
+}
+
 /** Starts the service. Disposing it stops it and removes what it stored. @throws StartError */
-export async function openEmbeddedService(): Promise<EmbeddedService> {
+export async function openEmbeddedService(
+  { signing }: EmbeddedServiceOptions = { signing: 'off' },
+): Promise<EmbeddedService> {
   await using undo = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-'));
   undo.defer(() => rm(dataDir, { recursive: true, force: true }));
   const key = randomBytes(32).toString('base64url');
-  const service = undo.use(await startService(loadConfig(environmentFor(), flagsFor(dataDir, key))));
+  const service = undo.use(await startService(loadConfig(environmentFor(), flagsFor({ dataDir, key, signing }))));
   const client = createServiceClient({ baseUrl: service.url, apiKey: key });
   const owned = undo.move();
   return { client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
@@ -33,7 +40,7 @@ function environmentFor(): Record<string, string | undefined> {
   return { ...serverEnvironment(), SERVICE_DATABASE_URL: undefined, SERVICE_LEGACY_KEYS: undefined };
 }
 
-function flagsFor(dataDir: string, key: string): Record<string, string> {
+function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir: string; key: string }) {
   return {
     host: '127.0.0.1',
     port: '0',
@@ -42,8 +49,8 @@ function flagsFor(dataDir: string, key: string): Record<string, string> {
     'rate-per-second': '1000',
     'rate-burst': '1000',
     'tenant-queue-max': '256',
-    // Its key would be gone with it: nobody could tell what it vouched for.
-    'attestation-mode': 'off',
+    // Its key is gone with it: unless somebody asked for it, nobody could tell what it vouched for.
+    'attestation-mode': signing,
     'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
   };
 }
