@@ -18,8 +18,9 @@ import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
-import { openStore } from '../src/store/open-store.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
+import { SAME_THREAD } from '../src/store/same-thread.fixture.ts';
+import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
@@ -148,9 +149,10 @@ async function textOf(body: Body): Promise<unknown> {
   return JSON.parse(text);
 }
 
-/** A real store in a directory that the caller removes. */
+/** A real store on this thread, in a directory that the caller removes. */
 export function openTestStore(directory: string): Promise<Store> {
-  return openStore({ dataDir: directory, databaseUrl: null, onTrouble: () => {} });
+  const path = join(directory, 'svc.db');
+  return SqliteStore.open({ path, check: 'off', onTrouble: () => {}, threads: SAME_THREAD });
 }
 
 /** A store some of whose methods are the test's. */

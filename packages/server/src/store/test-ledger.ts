@@ -6,9 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { migrate } from './migrations/migrate.ts';
-import { openStore } from './open-store.ts';
 import type { AdmitInput, ExecutionRecord, FinishInput, JobKey, StartInput } from './records.ts';
+import { SAME_THREAD } from './same-thread.fixture.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
+import type { Threads } from './sqlite/threads.ts';
 import type { Store } from './store.ts';
 import type { StoreError } from './store-error.ts';
 
@@ -22,10 +24,16 @@ export class TestLedger implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
   /** What the ledger reported beside its answers. */
   readonly troubles: StoreError[] = [];
+  readonly #threads: Threads;
   #store: Store | null = null;
 
-  static async open(): Promise<TestLedger> {
-    const ledger = new TestLedger();
+  /** On the thread of the test, unless threads are what it is about. */
+  constructor(threads: Threads = SAME_THREAD) {
+    this.#threads = threads;
+  }
+
+  static async open(threads?: Threads): Promise<TestLedger> {
+    const ledger = new TestLedger(threads);
     await ledger.reopen();
     return ledger;
   }
@@ -46,7 +54,8 @@ export class TestLedger implements AsyncDisposable {
 
   async reopen(): Promise<Store> {
     await this.close();
-    this.#store = await openStore({ dataDir: this.directory, onTrouble: (trouble) => this.troubles.push(trouble) });
+    const onTrouble = (trouble: StoreError) => this.troubles.push(trouble);
+    this.#store = await SqliteStore.open({ path: this.path, check: 'off', onTrouble, threads: this.#threads });
     return this.#store;
   }
 

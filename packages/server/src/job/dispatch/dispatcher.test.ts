@@ -224,8 +224,13 @@ describe('a cancelled job', () => {
   test('whose cell was still being prepared never runs, and its cell is given up', async () => {
     await using rig = await JobRig.open();
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
-    rig.provider.script = () => promise;
+    const asked = Promise.withResolvers<void>();
+    rig.provider.script = () => {
+      asked.resolve();
+      return promise;
+    };
     const key = await rig.submit();
+    await asked.promise;
     await rig.cancel(key.job_id);
     resolve(readyPosture);
     expect((await rig.ended(key)).status).toBe('cancelled');

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import type { LedgerDatabase } from '../schema.ts';
 import type { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
+import { startThread } from './threads.ts';
 
 /** A thread that opens, then does to each group of calls what `onCalls` says. */
-function threadThat(onCalls: string): URL {
+function threadThat(onCalls: string): string {
   const source = `
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ kind, calls }) => {
@@ -12,16 +13,20 @@ function threadThat(onCalls: string): URL {
       if (kind === 'close') parentPort.close();
       if (kind === 'calls') { ${onCalls} }
     });`;
-  return new URL(`data:text/javascript,${encodeURIComponent(source)}`);
+  return encodeURIComponent(source);
 }
 
 type Echo = { readonly echo: (db: LedgerDatabase, input: unknown) => Promise<unknown> };
 
+/** A thread that runs this module. */
+function threadOf(source: string) {
+  return startThread(new URL(`data:text/javascript,${source}`), { path: 'unused', check: 'off' });
+}
+
 async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; troubles: StoreError[] }> {
   const troubles: StoreError[] = [];
   const channel = new Channel<Echo>({
-    module: threadThat(onCalls),
-    data: { path: 'unused', check: 'off' },
+    thread: threadOf(threadThat(onCalls)),
     onTrouble: (trouble) => troubles.push(trouble),
   });
   await channel.open();
@@ -58,8 +63,7 @@ test('when the thread throws, the first reason is told', async () => {
 
 test('a thread that dies before it opened is told to whoever opens', async () => {
   const channel = new Channel({
-    module: new URL(`data:text/javascript,throw new Error('cannot load')`),
-    data: { path: 'unused', check: 'off' },
+    thread: threadOf(`throw new Error('cannot load')`),
     onTrouble: () => {},
   });
   await expect(channel.open()).rejects.toMatchObject({ code: 'unavailable' });

@@ -3,10 +3,10 @@
  * many connections at once is asked in one message. When the thread ends, for whatever reason, every call that waits and
  * every later one is refused: none hangs.
  */
-import { Worker } from 'node:worker_threads';
 import type { AnswerOf, Commands, InputOf } from '../commands.ts';
 import { StoreError } from '../store-error.ts';
-import { type Answer, type Call, type Report, type Request, revived, type ThreadData } from './messages.ts';
+import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
+import type { Thread } from './threads.ts';
 
 /** More calls than this never wait: the floors above bound what is in flight far below it. */
 const callsWaitingMax = 20_000;
@@ -17,16 +17,15 @@ interface WaitingCall {
 }
 
 export interface ChannelOptions {
-  /** The module that the thread runs. */
-  readonly module: URL;
-  readonly data: ThreadData;
+  /** Just started; the channel ends it. */
+  readonly thread: Thread;
   /** Told of what went wrong without failing a call. */
   readonly onTrouble: (error: StoreError) => void;
 }
 
 /** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
-  readonly #worker: Worker;
+  readonly #thread: Thread;
   readonly #onTrouble: (error: StoreError) => void;
   readonly #waiting = new Map<number, WaitingCall>();
   readonly #opened = Promise.withResolvers<void>();
@@ -36,14 +35,13 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   /** Why no more calls are taken; null while they are. */
   #refusal: StoreError | null = null;
 
-  /** Starts the thread, which loads and waits to be told to open the ledger. */
-  constructor({ module, data, onTrouble }: ChannelOptions) {
+  /** The thread loads and waits to be told to open the ledger. */
+  constructor({ thread, onTrouble }: ChannelOptions) {
     this.#onTrouble = onTrouble;
-    // Options of the process, such as how to read its entry point, are not for its threads.
-    this.#worker = new Worker(module, { workerData: data, execArgv: [] });
-    this.#worker.on('message', (report: Report) => this.#receive(report));
-    this.#worker.on('error', (cause) => this.#lose('a thread of the ledger died', { cause }));
-    this.#worker.on('exit', () => {
+    this.#thread = thread;
+    this.#thread.on('message', (report) => this.#receive(report));
+    this.#thread.on('error', (cause) => this.#lose('a thread of the ledger died', { cause }));
+    this.#thread.on('exit', () => {
       this.#lose('a thread of the ledger ended');
       this.#ended.resolve();
     });
@@ -57,7 +55,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
 
   /** @throws StoreError saying why the thread could not open the ledger; it is gone then. */
   async open(): Promise<void> {
-    this.#worker.postMessage({ kind: 'open' } satisfies Request);
+    this.#thread.postMessage({ kind: 'open' } satisfies Request);
     await this.#opened.promise;
   }
 
@@ -77,7 +75,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     if (this.#refusal === null) {
       this.#refusal = new StoreError('unavailable', 'the ledger is closed');
       this.#send();
-      this.#worker.postMessage({ kind: 'close' } satisfies Request);
+      this.#thread.postMessage({ kind: 'close' } satisfies Request);
     }
     await this.ended;
   }
@@ -87,7 +85,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     if (calls.length === 0) return;
     this.#unsent = [];
     try {
-      this.#worker.postMessage({ kind: 'calls', calls } satisfies Request);
+      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request);
     } catch (cause) {
       const error = new StoreError('internal', 'a call of the ledger cannot be sent', { cause });
       for (const { id } of calls) this.#take(id)?.reject(error);

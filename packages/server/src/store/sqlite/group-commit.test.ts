@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TestLedger } from '../test-ledger.ts';
 import { type Connection, openForReading, openForWriting, prepareFile } from './connection.ts';
 import { GroupCommit, groupCommandsMax } from './group-commit.ts';
@@ -9,6 +9,8 @@ let ledger: TestLedger;
 let connection: Connection;
 let database: DatabaseSync;
 beforeEach(() => {
+  // A group also closes when it took its time, which a busy machine would make it take.
+  vi.spyOn(performance, 'now').mockReturnValue(0);
   ledger = new TestLedger();
   prepareFile(ledger.path);
   connection = openForWriting(ledger.path);
@@ -16,6 +18,7 @@ beforeEach(() => {
   database.exec('create table notes (note text primary key) strict');
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   connection[Symbol.dispose]();
   await ledger[Symbol.asyncDispose]();
 });

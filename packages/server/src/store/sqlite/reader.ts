@@ -2,18 +2,16 @@
  * The thread that reads the ledger, so that a long commit holds up no read. Each group of queries sees one state of the
  * ledger, at least as new as the last write that was answered before they were asked.
  */
-import assert from 'node:assert';
-import { parentPort, workerData } from 'node:worker_threads';
 import { READS, runCommand } from '../commands.ts';
 import type { LedgerDatabase } from '../schema.ts';
 import { openForReading } from './connection.ts';
-import { type LedgerThread, type SendReport, serveLedger } from './ledger-thread.ts';
+import type { LedgerThread, SendReport } from './ledger-thread.ts';
 import { type Answer, type Call, portable, type ThreadData } from './messages.ts';
 
 /** A group of queries is answered when it took this long: the log cannot start again while one state is read. */
 const groupMillisecondsMax = 2;
 
-async function openReader({ path }: ThreadData, report: SendReport): Promise<LedgerThread> {
+export async function openReader({ path }: ThreadData, report: SendReport): Promise<LedgerThread> {
   const connection = openForReading(path);
   const { database, ledger } = connection;
   const begin = database.prepare('begin');
@@ -48,7 +46,3 @@ async function answer(call: Call, ledger: LedgerDatabase): Promise<Answer> {
     return { id: call.id, error: portable(thrown) };
   }
 }
-
-const port = parentPort;
-assert(port !== null, 'the reader runs as a thread');
-serveLedger(port, (report) => openReader(workerData as ThreadData, report));

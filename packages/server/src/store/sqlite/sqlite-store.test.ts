@@ -2,13 +2,14 @@ import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { StoreError } from '../store-error.ts';
 import { admission, TestLedger } from '../test-ledger.ts';
+import { THREADS } from './threads.ts';
 
 /** A ledger, and the threads that it started: the one that writes and the one that reads. */
 async function withThreads(): Promise<{ ledger: TestLedger; threads: Worker[] }> {
   const threads: Worker[] = [];
   const remember = (worker: Worker) => threads.push(worker);
   process.on('worker', remember);
-  const ledger = await TestLedger.open();
+  const ledger = await TestLedger.open(THREADS);
   process.off('worker', remember);
   return { ledger, threads };
 }
@@ -41,7 +42,7 @@ test('what was answered before a thread died is there when the ledger is opened 
 });
 
 test('closing answers every write that waits', async () => {
-  await using ledger = await TestLedger.open();
+  await using ledger = await TestLedger.open(THREADS);
   const inputs = Array.from({ length: 300 }, () => admission());
   const admitted = Promise.all(inputs.map((input) => ledger.store.admit(input)));
   await ledger.close();

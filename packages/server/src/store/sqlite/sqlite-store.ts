@@ -26,6 +26,7 @@ import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
 import type { LedgerCheck } from './check-file.ts';
 import { storeErrorOf } from './sqlite-error.ts';
+import { THREADS, type Threads } from './threads.ts';
 
 export interface SqliteStoreOptions {
   /** Absolute path of the database; its directory is created where it is missing. */
@@ -33,6 +34,8 @@ export interface SqliteStoreOptions {
   readonly check: LedgerCheck;
   /** Told of what no caller is told: a checkpoint that failed, a thread that died. */
   readonly onTrouble: (error: StoreError) => void;
+  /** What runs the two sides of the ledger; threads of the process without. */
+  readonly threads?: Threads;
 }
 
 /** When one of its threads is gone, the other ends too, and every call is refused as `unavailable`. */
@@ -49,13 +52,11 @@ export class SqliteStore implements Store {
   }
 
   /** @throws StoreError in one clear line where the file cannot be this service's ledger. */
-  static async open({ path, check, onTrouble }: SqliteStoreOptions): Promise<SqliteStore> {
-    const options = { data: { path, check }, onTrouble };
+  static async open({ path, check, onTrouble, threads = THREADS }: SqliteStoreOptions): Promise<SqliteStore> {
+    const data = { path, check };
     await using opening = new AsyncDisposableStack();
-    const writer = new Channel<Writes>({ ...options, module: new URL('./writer.ts', import.meta.url) });
-    opening.use(writer);
-    const reader = new Channel<Reads>({ ...options, module: new URL('./reader.ts', import.meta.url) });
-    opening.use(reader);
+    const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), onTrouble }));
+    const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onTrouble }));
     try {
       await writer.open();
       await reader.open();

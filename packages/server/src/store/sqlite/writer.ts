@@ -2,8 +2,6 @@
  * The thread that changes the ledger: the only one, in the only service that holds the file. It brings the schema up to
  * date before it reports that it is open.
  */
-import assert from 'node:assert';
-import { parentPort, workerData } from 'node:worker_threads';
 import { auditLedger } from '../audit.ts';
 import { runCommand, WRITES } from '../commands.ts';
 import { probe, probes } from '../health.ts';
@@ -15,11 +13,11 @@ import { openForWriting, prepareFile } from './connection.ts';
 import { keepOlderLedger } from './copy-ledger.ts';
 import { GroupCommit } from './group-commit.ts';
 import { LedgerLock } from './ledger-lock.ts';
-import { type LedgerThread, type SendReport, serveLedger } from './ledger-thread.ts';
+import type { LedgerThread, SendReport } from './ledger-thread.ts';
 import { LogMark } from './log-mark.ts';
 import { portable, type ThreadData } from './messages.ts';
 
-async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<LedgerThread> {
+export async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<LedgerThread> {
   using opening = new DisposableStack();
   prepareFile(path);
   const lock = opening.use(new LedgerLock(path));
@@ -76,7 +74,3 @@ function markLength(checkpoints: Checkpoints, mark: LogMark): LogLength {
   mark.remember(length.log);
   return length;
 }
-
-const port = parentPort;
-assert(port !== null, 'the writer runs as a thread');
-serveLedger(port, (report) => openWriter(workerData as ThreadData, report));
