@@ -19,9 +19,9 @@ import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
-import { SAME_THREAD } from '../src/store/same-thread.fixture.ts';
 import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
+import { SAME_THREAD } from '../src/store/test-threads.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { migrate } from './migrations/migrate.ts';
 import type { AdmitInput, ExecutionRecord, FinishInput, JobKey, StartInput } from './records.ts';
-import { SAME_THREAD } from './same-thread.fixture.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Threads } from './sqlite/threads.ts';
 import type { Store } from './store.ts';
 import type { StoreError } from './store-error.ts';
+import { SAME_THREAD } from './test-threads.ts';
 
 /** A moment of the tests, in milliseconds after their common start. */
 export function at(milliseconds: number): string {
