@@ -1,6 +1,6 @@
 /** `svc jobs`: what is in a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@svc/protocol';
-import { JOB_STATUSES, LANGUAGES } from '@svc/protocol';
+import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { type AccessOptions, requireService } from './service-access.ts';
 import { tableOf } from './table.ts';

@@ -2,14 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import {
-  ISOLATION_CLASSES,
-  type JobSubmission,
-  LANGUAGES,
-  type Language,
-  LIMIT_NAMES,
-  type LimitName,
-} from '@svc/protocol';
+import type { JobSubmission } from '@svc/protocol';
+import { ISOLATION_CLASSES, LANGUAGES, type Language, LIMIT_NAMES, type LimitName } from '@svc/protocol/vocabulary';
 import { UsageError } from './usage-error.ts';
 
 /** As commander collects them. */

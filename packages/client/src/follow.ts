@@ -4,7 +4,8 @@
  * taken, so nothing is lost and nothing is repeated. Where the credential has ended, minting the next ticket says so.
  * Spec § WebSocket stream.
  */
-import { type JobEvent, replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol';
+import type { JobEvent } from '@svc/protocol';
+import { replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol/vocabulary';
 import { delayMilliseconds, isWorthRetrying, type RetryPolicy, type Sleep } from './backoff.ts';
 import { openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';

@@ -2,28 +2,27 @@
  * The reference client: one typed method for each operation of the contract. Reads, and submissions with their key, are
  * tried again with backoff; nothing is tried again that the service might do twice. Spec § Endpoints.
  */
-import {
-  type CancellationAnswer,
-  type Capabilities,
-  type FoldedResult,
-  type Health,
-  type JobDetail,
-  type JobEvent,
-  type JobList,
-  type JobListItem,
-  type JobStatus,
-  type JobSubmission,
-  type Language,
-  OPENMETRICS_MEDIA_TYPE,
-  PROMETHEUS_MEDIA_TYPE,
-  type PublicKey,
-  type Readiness,
-  type ReplayPage,
-  type ServiceStatus,
-  type StreamTicket,
-  type SubmissionAnswer,
-  type Whoami,
+import type {
+  CancellationAnswer,
+  Capabilities,
+  FoldedResult,
+  Health,
+  JobDetail,
+  JobEvent,
+  JobList,
+  JobListItem,
+  JobStatus,
+  JobSubmission,
+  Language,
+  PublicKey,
+  Readiness,
+  ReplayPage,
+  ServiceStatus,
+  StreamTicket,
+  SubmissionAnswer,
+  Whoami,
 } from '@svc/protocol';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { DEFAULT_RETRY, type RetryPolicy, retrying, type Sleep, sleepFor } from './backoff.ts';
 import { checkExactBytes, type ExactBytes, platformSha256, type Sha256 } from './exact-bytes.ts';
 import { type FollowOptions, followJob } from './follow.ts';

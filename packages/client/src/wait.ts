@@ -1,5 +1,6 @@
 /** Waiting for a job's end through the result route, whose wait is held by the service. Spec § GET result. */
-import { type FoldedResult, isTerminal, waitSecondsMax } from '@svc/protocol';
+import type { FoldedResult } from '@svc/protocol';
+import { isTerminal, waitSecondsMax } from '@svc/protocol/vocabulary';
 import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';
 import { TransportFailure } from './failure.ts';
 

@@ -1,10 +1,9 @@
 /** The kinds of answers that operations give. */
 import { type TSchema, Type } from 'typebox';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
 import type { Answer, AnswerHeader } from './operation.ts';
 
 const JSON_TYPE = 'application/json';
-export const OPENMETRICS_MEDIA_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
-export const PROMETHEUS_MEDIA_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const Bytes = Type.String({ format: 'binary' });
 
 /** Exact bytes with the headers that a client checks them by. */

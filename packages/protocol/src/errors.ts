@@ -2,7 +2,6 @@
  * The one table of refusals: code ↔ HTTP status ↔ whether the same request may succeed later. The OpenAPI document and
  * the server's answers are both made from it. Spec § Errors.
  */
-import { type Static, Type } from 'typebox';
 
 interface ErrorRow {
   readonly status: number;
@@ -52,13 +51,3 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
-
-export const ErrorEnvelope = Type.Object({
-  error: Type.Object({
-    code: Type.Enum(ERROR_CODES),
-    message: Type.String(),
-    request_id: Type.String(),
-    retryable: Type.Boolean(),
-  }),
-});
-export type ErrorEnvelope = Static<typeof ErrorEnvelope>;

@@ -1,5 +1,4 @@
-export { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './answers.ts';
-export * from './errors.ts';
+export * from './error-envelope.ts';
 export * from './events.ts';
 export * from './job.ts';
 export { CONTRACT_VERSION, openApiDocument } from './openapi.ts';
@@ -7,9 +6,7 @@ export * from './operation.ts';
 export * from './operations.ts';
 export * from './queries.ts';
 export * from './receipt.ts';
-export * from './scopes.ts';
 export * from './service.ts';
 export * from './spellings.ts';
-export * from './stream.ts';
 export * from './submission.ts';
 export * from './vocabulary.ts';

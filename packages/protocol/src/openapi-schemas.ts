@@ -1,6 +1,6 @@
 /** The schemas that the OpenAPI document names, and the replacing of each occurrence of one by a reference to it. */
 import type { TSchema } from 'typebox';
-import { ErrorEnvelope } from './errors.ts';
+import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
 import {
   Artifact,

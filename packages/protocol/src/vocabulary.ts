@@ -1,7 +1,8 @@
 /**
- * The contract's words and numbers without its schemas: all that the ledger, the evidence and the verifier lean on. A
- * thread or a tool that needs only these starts in a fraction of the time.
+ * The contract's words and numbers without its schemas: all that the ledger, the evidence, the verifier and the client
+ * lean on. A thread or a tool that needs only these starts in a fraction of the time.
  */
+export * from './errors.ts';
 export * from './isolation.ts';
 export * from './languages.ts';
 export * from './limits.ts';
@@ -9,4 +10,6 @@ export * from './media-types.ts';
 export * from './paths.ts';
 export * from './posture.ts';
 export * from './receipt-format.ts';
+export * from './scopes.ts';
 export * from './status.ts';
+export * from './stream.ts';

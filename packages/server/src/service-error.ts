@@ -1,5 +1,5 @@
 /** A refusal that a caller can act on. What an operator needs beside it travels in `cause`, never in the message. */
-import { ERRORS, type ErrorCode } from '@svc/protocol';
+import { ERRORS, type ErrorCode } from '@svc/protocol/vocabulary';
 
 export interface ServiceErrorOptions {
   /** Whole seconds for `Retry-After`. */

@@ -3,7 +3,7 @@
  * stored is checked as it is before it is served: nothing that was tampered with leaves this way either.
  */
 import type { JobEvent, StoredSpec } from '@svc/protocol';
-import { replayLimitMax } from '@svc/protocol';
+import { replayLimitMax } from '@svc/protocol/vocabulary';
 import { attestationProblem } from './job/sign/attestation-problem.ts';
 import { knownKeys } from './job/sign/signing-keys.ts';
 import { OperatorError } from './operator/operator-error.ts';

@@ -3,7 +3,7 @@
  * so that nobody who reads the ledger can use a key. Spec § Authentication 2.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { SCOPES, type Scope } from '@svc/protocol';
+import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
 import type { Caller } from '../caller.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
 

@@ -1,6 +1,6 @@
 /** Keys that the operator sets beside a tenant's name: every scope, no expiry. Spec § Authentication 2. */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { SCOPES } from '@svc/protocol';
+import { SCOPES } from '@svc/protocol/vocabulary';
 import type { Caller } from '../caller.ts';
 import type { CredentialKind } from './authenticate.ts';
 import { isTenantName } from './tenant.ts';

@@ -2,7 +2,7 @@
  * What an operator does with indexed credentials: issue, list, rotate, revoke. A secret is made here, handed out once and
  * kept as a digest alone. Only operators come here, through the command line; nothing of it is reachable over HTTP.
  */
-import { SCOPES, type Scope } from '@svc/protocol';
+import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
 import { newKey } from '../access/indexed.ts';
 import { isTenantName } from '../access/tenant.ts';
 import type { CredentialRow } from '../store/records.ts';
