@@ -7,12 +7,13 @@ import { chownSync, mkdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import type { ExecutorOutput, Language, StreamName } from '@svc/protocol';
-import { type EndingFacts, endingOf, violationsOf, type WaitStatus } from './ending.ts';
+import { text } from 'node:stream/consumers';
+import type { Language } from '@svc/protocol';
+import { Captures } from './captures.ts';
+import { type EndingFacts, endingOf, parseWaitStatus, violationsOf, type WaitStatus } from './ending.ts';
 import { heapMb } from './javascript-heap.ts';
 import { capabilitiesOf, parseStatus, seccompOf } from './oci/guest-report.ts';
-import { OutputCapture } from './output.ts';
-import { EXEC_WITH_PIPES, PERL, type Pipes, spawnWithPipes } from './pipes.ts';
+import { PERL, type Pipes, SUPERVISE, spawnWithPipes } from './pipes.ts';
 import {
   BootstrapError,
   type Collection,
@@ -51,7 +52,7 @@ export class HostCell implements Sandbox {
   #exited: Promise<void> = Promise.resolve();
   #status: WaitStatus | undefined;
   #program: Program | undefined;
-  #captures: Record<StreamName, OutputCapture> | undefined;
+  #captures: Captures | undefined;
   #startedAt = 0;
   #wall: NodeJS.Timeout | undefined;
   #facts: Pick<EndingFacts, 'breach' | 'stopCause'> = { breach: null, stopCause: null };
@@ -90,12 +91,7 @@ export class HostCell implements Sandbox {
 
   release(sink: OutputSink): void {
     const { pipes, program, child } = this.#handedOver();
-    this.#captures = {
-      stdout: new OutputCapture((records) => sink('stdout', records)),
-      stderr: new OutputCapture((records) => sink('stderr', records)),
-    };
-    pipes.stdout.on('data', (chunk: Buffer) => this.#captures?.stdout.write(chunk));
-    pipes.stderr.on('data', (chunk: Buffer) => this.#captures?.stderr.write(chunk));
+    this.#captures = new Captures(pipes, sink);
     this.#startedAt = performance.now();
     this.#wall = setTimeout(
       () => this.#end({ breach: 'wall_limit', stopCause: null }),
@@ -124,7 +120,7 @@ export class HostCell implements Sandbox {
     return {
       ending,
       usage: { wall_ms: Math.round(wallMilliseconds), cpu_ms: null, memory_peak_bytes: null },
-      output: this.#endOutput(),
+      output: (this.#captures as Captures).end(),
       violations: [...violationsOf(ending, counters, program.limits), ...outputs.violations],
       artifacts: outputs.artifacts,
     };
@@ -148,27 +144,26 @@ export class HostCell implements Sandbox {
     this.#workspace = new Workspace(work);
     const child = await this.#start(work);
     await ready(child);
-    this.#posture = observeHost(child.pid as number);
+    this.#posture = observeHost(interpreterOf(child.pid as number));
   }
 
   async #start(work: string): Promise<ChildProcess> {
     const { command, uid, environment } = this.#options;
     const user = uid === null ? {} : { uid, gid: uid };
-    const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe'] as const, ...user };
-    const { child, pipes } = spawnWithPipes([PERL, EXEC_WITH_PIPES, ...command], settings);
+    const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
+    const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
     this.#child = child;
-    this.#exited = new Promise((resolve) => {
-      child.once('error', () => resolve());
-      child.once('exit', (code, signal) => {
-        const isOver = !isThere(child.pid as number);
-        this.#status = isOver && signal === null ? { exitCode: code ?? 0 } : { signal: signal ?? 'SIGKILL' };
-        if (!isOver) this.#killGroup();
-        resolve();
-      });
-    });
+    this.#exited = this.#seeEnd(child);
     (child.stdio[3] as Socket).on('error', () => {}); // The launcher may be dead already: its exit says so.
     this.#pipes = await pipes;
     return child;
+  }
+
+  /** Where the supervisor gave no report, a program of its group or this service killed it. */
+  async #seeEnd(child: ChildProcess): Promise<void> {
+    const over = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
+    const [report] = await Promise.all([text(child.stdio.at(5) as Socket).catch(() => ''), over]);
+    this.#status = parseWaitStatus(report) ?? { signal: 'SIGKILL' };
   }
 
   #handedOver(): { pipes: Pipes; program: Program; child: ChildProcess } {
@@ -194,28 +189,9 @@ export class HostCell implements Sandbox {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
-
-  #endOutput(): ExecutorOutput {
-    const captures = this.#captures as Record<StreamName, OutputCapture>;
-    return { stdout: captures.stdout.end(), stderr: captures.stderr.end() };
-  }
 }
 
 const HOST_IDENTITY = { name: 'host', version: null, platform: null };
-
-/**
- * Whether a process that Node says has exited is there all the same: one that asked to be traced, and stopped, is told as an
- * exit with code 0 (waitpid(2) tells a tracer of stops). It is ended; Node never reaps it.
- */
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
-    throw error;
-  }
-}
 
 /** Resolves when the launcher has said that its interpreter is up and waiting. */
 async function ready(child: ChildProcess): Promise<void> {
@@ -227,9 +203,14 @@ async function ready(child: ChildProcess): Promise<void> {
   await promise.finally(() => clearTimeout(deadline));
 }
 
+/** The one process that a supervisor started. */
+function interpreterOf(supervisor: number): number {
+  return Number(readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8').split(' ')[0]);
+}
+
 /** Nothing is isolated here; what can be read of the process itself is still said. */
 function observeHost(pid: number): Posture {
-  const status = readStatus(pid);
+  const status = parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
   const noNewPrivileges = status.get('NoNewPrivs');
   return {
     ...unreadyPosture('subprocess', HOST_IDENTITY),
@@ -241,15 +222,6 @@ function observeHost(pid: number): Posture {
     network_allowed: true,
     networking: 'host',
   };
-}
-
-/** Empty where the host has no /proc. */
-function readStatus(pid: number): ReadonlyMap<string, string> {
-  try {
-    return parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return new Map();
-  }
 }
 
 /** Waits for the end of both streams, and gives up on them when a survivor keeps one open for too long. */

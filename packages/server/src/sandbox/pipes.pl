@@ -8,16 +8,22 @@ use Config ();
 # What perl has no word of its own for is asked of the kernel by number: POSIX.pm has the words, and takes longer to load
 # than everything else here takes together.
 my %NUMBERS = (
-    x86_64  => { close => 3,  dup3 => 292, exit_group => 231, mount => 165, prctl => 157, umount2 => 166, unshare => 272 },
-    aarch64 => { close => 57, dup3 => 24,  exit_group => 94,  mount => 40,  prctl => 167, umount2 => 39,  unshare => 97 },
+    x86_64 => {
+        close => 3,   dup3    => 292, exit_group => 231, mount => 165,
+        prctl => 157, umount2 => 166, unshare    => 272, wait4 => 61,
+    },
+    aarch64 => {
+        close => 57,  dup3    => 24, exit_group => 94, mount => 40,
+        prctl => 167, umount2 => 39, unshare    => 97, wait4 => 260,
+    },
 );
 my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
 my $number = $NUMBERS{$machine} or die "this machine is neither x86_64 nor aarch64\n";
 
-# The result of a call, -1 where it failed. A string is given as its address and a number as itself.
+# The result of a call, -1 where it failed. A string is given as its address, for the kernel to write to, and a number as itself.
 sub call {
-    my ($name, @arguments) = @_;
-    return syscall($number->{$name}, @arguments);
+    my $name = shift;
+    return syscall($number->{$name}, @_);
 }
 
 # Descriptors of the service's ends, in the order stdin, stdout, stderr. `pipes.ts` knows the same numbers.

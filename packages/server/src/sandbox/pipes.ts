@@ -15,8 +15,8 @@ const DIAGNOSTICS_CHARS_MAX = 4096;
 const OURS = { stdin: 20, stdout: 21, stderr: 22 } as const;
 
 export const PERL = '/usr/bin/perl';
-/** Becomes the command that follows it, with real pipes. */
-export const EXEC_WITH_PIPES = fileURLToPath(new URL('./exec-with-pipes.pl', import.meta.url));
+/** Runs the command that follows it with real pipes, and says on descriptor 5 how it ended. */
+export const SUPERVISE = fileURLToPath(new URL('./supervise.pl', import.meta.url));
 
 /** Our ends of a child's standard streams. */
 export interface Pipes {

@@ -10,6 +10,7 @@ import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
 import { SYSTEM_PACK } from './packs/pack.ts';
 import { provePacks } from './packs/prove-packs.ts';
+import { sayReasons } from './reasons.ts';
 import type { Provider, Sandbox } from './sandbox.ts';
 import { Turns } from './turns.ts';
 
@@ -43,7 +44,7 @@ export class NoProviderError extends Error {
   readonly rejections: readonly Rejection[];
   constructor(rejections: readonly Rejection[]) {
     super(
-      `no sandbox can be used here: ${rejections.map(({ candidate, problem }) => `${candidate}: ${oneLine(problem)}`).join('; ')}` +
+      `no sandbox can be used here: ${sayReasons(rejections.map(({ candidate, problem }) => [candidate, oneLine(problem)]))}` +
         ' (run `svc doctor` to see every control, or choose SERVICE_PROVIDER=subprocess for development, which isolates nothing)',
     );
     this.rejections = rejections;

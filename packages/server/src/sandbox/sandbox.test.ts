@@ -135,6 +135,15 @@ describe.each(EVERY)('the %s provider', (choice) => {
     expect(ending).toEqual({ kind: 'exited', exit_code: 1 });
   });
 
+  it('ends an interrupted program by SIGINT, with a traceback of its own', async () => {
+    const code = 'import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nprint("not reached")\n';
+    const { stdout, stderr, ending } = await run(choice, 'python', code);
+    expect(ending).toEqual({ kind: 'signaled', signal: 'SIGINT' });
+    expect(stderr).toMatch(/^Traceback \(most recent call last\):\n {2}File ".*\/main\.py", line [23]/);
+    expect([stdout, stderr.match(/launch\.py/g), stderr.match(/Traceback/g)?.length]).toEqual(['', null, 1]);
+    expect(stderr).toMatch(/\nKeyboardInterrupt\n$/);
+  });
+
   it('runs a python program as __main__, with its own exit handlers and threads', async () => {
     const code = `import atexit, threading, sys, time
 atexit.register(lambda: print("handler"))
@@ -146,6 +155,9 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
   it('tells a signal from an exit code of 128 and more', async () => {
     expect((await run(choice, 'bash', 'kill -9 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
     expect((await run(choice, 'bash', 'kill -TERM $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
+    expect((await run(choice, 'bash', 'kill -TERM 0; exit 3')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
+    // SIGRTMIN, which no name is known for.
+    expect((await run(choice, 'bash', 'kill -34 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIG34' });
     expect((await run(choice, 'bash', 'exit 137')).ending).toEqual({ kind: 'exited', exit_code: 137 });
   });
 

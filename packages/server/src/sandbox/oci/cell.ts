@@ -6,10 +6,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import type { ExecutorOutput, Language, StreamName } from '@svc/protocol';
+import type { Language } from '@svc/protocol';
+import { Captures } from '../captures.ts';
 import type { Group } from '../cgroup/cgroup.ts';
 import { type Counters, endingOf, violationsOf } from '../ending.ts';
-import { OutputCapture } from '../output.ts';
 import { type Pipes, spawnWithPipes } from '../pipes.ts';
 import {
   BootstrapError,
@@ -49,7 +49,7 @@ export class OciCell implements Sandbox {
   #exited: Promise<void> = Promise.resolve();
   #stageSaid: () => string = () => '';
   #program: Program | undefined;
-  #captures: Record<StreamName, OutputCapture> | undefined;
+  #captures: Captures | undefined;
   #watch: Watch | undefined;
   #breach: Breach | null = null;
   #stopCause: StopCause | null = null;
@@ -101,12 +101,7 @@ export class OciCell implements Sandbox {
 
   release(sink: OutputSink): void {
     const { pipes, channel, program } = this.#handedOver();
-    this.#captures = {
-      stdout: new OutputCapture((records) => sink('stdout', records)),
-      stderr: new OutputCapture((records) => sink('stderr', records)),
-    };
-    pipes.stdout.on('data', (chunk: Buffer) => this.#captures?.stdout.write(chunk));
-    pipes.stderr.on('data', (chunk: Buffer) => this.#captures?.stderr.write(chunk));
+    this.#captures = new Captures(pipes, sink);
     this.#group.resetPeak();
     this.#watch = new Watch({
       group: this.#group,
@@ -148,7 +143,7 @@ export class OciCell implements Sandbox {
     });
     const outputs = this.#workspace?.collect(program.outputs) ?? { artifacts: [], violations: [] };
     const violations = [...violationsOf(ending, counters, program.limits), ...outputs.violations];
-    return { ending, usage, output: this.#endOutput(), violations, artifacts: outputs.artifacts };
+    return { ending, usage, output: (this.#captures as Captures).end(), violations, artifacts: outputs.artifacts };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -234,11 +229,6 @@ export class OciCell implements Sandbox {
       cpuMilliseconds: watch.cpuMilliseconds(),
       processesRefused: this.#group.processesRefused(),
     };
-  }
-
-  #endOutput(): ExecutorOutput {
-    const captures = this.#captures as Record<StreamName, OutputCapture>;
-    return { stdout: captures.stdout.end(), stderr: captures.stderr.end() };
   }
 
   async #failed(cause: unknown): Promise<BootstrapError> {

@@ -3,6 +3,7 @@
  * `runsc` says of itself proves nothing. What was found is remembered until the machine starts again.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { sayReasons } from '../reasons.ts';
 import { GVISOR_PLATFORMS, type GvisorPlatform, runscRuntime } from './runtime.ts';
 
 const DIRECTORY = '/run/svc';
@@ -18,17 +19,14 @@ export async function choosePlatform(tryPlatform: TryPlatform): Promise<GvisorPl
   if (known !== null) return known;
   const attempts = await Promise.allSettled(GVISOR_PLATFORMS.map(tryPlatform));
   const best = GVISOR_PLATFORMS.find((_, index) => attempts[index]?.status === 'fulfilled');
-  if (best === undefined) throw new Error(describe(attempts));
+  if (best === undefined) throw new Error(sayReasons(attempts.map(failureOf)));
   remember(key, best);
   return best;
 }
 
-function describe(attempts: readonly PromiseSettledResult<void>[]): string {
-  const reasons = attempts.map((attempt, index) => {
-    const reason = attempt.status === 'rejected' ? (attempt.reason as Error).message : 'works';
-    return `${GVISOR_PLATFORMS[index]}: ${reason}`;
-  });
-  return [...new Set(reasons)].join('; ');
+function failureOf(attempt: PromiseSettledResult<void>, index: number): [string, string] {
+  const reason = attempt.status === 'rejected' ? (attempt.reason as Error).message : 'works';
+  return [GVISOR_PLATFORMS[index] as string, reason];
 }
 
 /** What a remembered choice is good for: this runsc on this start of this machine. */

@@ -45,14 +45,18 @@ def run():
     sys.modules["__main__"] = main
     try:
         exec(compile(source, PROGRAM, "exec"), main.__dict__)
-    except (SystemExit, KeyboardInterrupt):
+    except SystemExit:
         raise
     except BaseException as error:
         # The frame of this file is not the program's: a traceback starts where its own code does.
         trace = error.__traceback__
         error.__traceback__ = trace.tb_next if trace is not None else None
         sys.excepthook(type(error), error, error.__traceback__)
-        sys.exit(1)
+        if not isinstance(error, KeyboardInterrupt):
+            sys.exit(1)
+        # Python itself ends what was interrupted, by the same signal: what it would print first has been printed.
+        sys.excepthook = lambda *_: None
+        raise
 
 
 run()

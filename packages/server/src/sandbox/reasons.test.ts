@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { sayReasons } from './reasons.ts';
+
+it('says a reason that several share once, and the others beside it', () => {
+  const reasons = sayReasons([
+    ['systrap', 'run it as root'],
+    ['kvm', 'there is no /dev/kvm'],
+    ['ptrace', 'run it as root'],
+  ]);
+  expect(reasons).toBe('systrap, ptrace: run it as root; kvm: there is no /dev/kvm');
+});

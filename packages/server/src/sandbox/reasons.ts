@@ -1,0 +1,9 @@
+/** What failed, with why, for one line that an operator reads: a reason that several share is said once. */
+
+/** `one, other: reason; third: another reason`, in the order given. */
+export function sayReasons(failures: readonly (readonly [name: string, reason: string])[]): string {
+  const namesByReason = Map.groupBy(failures, ([, reason]) => reason);
+  return [...namesByReason]
+    .map(([reason, sharing]) => `${sharing.map(([name]) => name).join(', ')}: ${reason}`)
+    .join('; ');
+}

@@ -1,0 +1,53 @@
+# Runs the command in its arguments, with real pipes for stdin, stdout and stderr, and says on descriptor 5 how it ended:
+# `exited CODE\n` or `signaled NUMBER\n`, straight from waitpid(2). Node knows some signals by name, and takes an end by any
+# other for exit code 0.
+use strict;
+use warnings;
+my ($here) = __FILE__ =~ m{^(.*)/}s;
+require "$here/pipes.pl";
+
+my $REPORT = 5;
+my ($STOPPED, $PR_SET_PDEATHSIG, $SIGKILL) = (0x7f, 1, 9);
+my @SIGNALS = grep { !/^(?:KILL|STOP|CHLD|CLD)$/ } keys %SIG;
+
+die_with_parent();
+offer_pipes();
+take_pipes();
+# A program may signal its whole group, which this process is of: it must live to tell of that.
+$SIG{$_} = 'IGNORE' for @SIGNALS;
+my $program = fork() // fail("fork: $!");
+become_program() if $program == 0;
+# Descriptors of the program's are not held here: each ends when the last of the program's processes has closed it.
+call('close', $_) for 0 .. 4;
+open(my $report, '>&=', $REPORT) or fail("cannot report: $!");
+syswrite($report, ending());
+
+# A program that asks to be traced stops where another would be signalled, and nobody traces it: it is over.
+sub ending {
+    my $status = wait_for_program();
+    while (($status & 0xff) == $STOPPED) {
+        kill 'KILL', $program;
+        $status = wait_for_program();
+    }
+    my $signal = $status & 127;
+    return $signal ? "signaled $signal\n" : 'exited ' . ($status >> 8) . "\n";
+}
+
+# The status as the kernel gives it: perl's own takes a stop for an end with code 0.
+sub wait_for_program {
+    my $status = pack('i', 0);
+    call('wait4', $program, $status, 0, 0) == $program or call('exit_group', 125);
+    return unpack('i', $status);
+}
+
+sub become_program {
+    die_with_parent();
+    $SIG{$_} = 'DEFAULT' for @SIGNALS;
+    call('close', $REPORT);
+    exec { $ARGV[0] } @ARGV or fail("cannot start $ARGV[0]: $!");
+}
+
+# A service that was killed cannot end what it started: the kernel does it.
+sub die_with_parent {
+    call('prctl', $PR_SET_PDEATHSIG, $SIGKILL, 0, 0, 0);
+}
