@@ -13,7 +13,7 @@ import { openEmbeddedService } from '@svc/cli/embedded-service';
 import { exportJob } from '@svc/cli/export';
 import { takeInterrupts } from '@svc/cli/interrupts';
 import { type FoldedResult, type JobDetail, type JobSubmission, LIMIT_NAMES, type OutputRecord } from '@svc/protocol';
-import { StartError } from '@svc/server';
+import { StartError } from '@svc/server/administration';
 import { serviceVerify } from '@svc/verifier';
 
 const PROGRAM = `import csv, statistics, time

@@ -3,7 +3,7 @@
  * are files of the data directory; a service that runs notices a change with its next signature.
  */
 import { writeFile } from 'node:fs/promises';
-import { type KnownKey, knownKeys, loadConfig, rotateSigningKey } from '@svc/server';
+import { type KnownKey, knownKeys, loadConfig, rotateSigningKey } from '@svc/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';

@@ -1,6 +1,6 @@
 /** `svc backup`: puts a copy of the ledger aside, whether a service runs or not. */
 import { resolve } from 'node:path';
-import { backUp, loadConfig, StartError, StoreError } from '@svc/server';
+import { backUp, loadConfig, StartError, StoreError } from '@svc/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 

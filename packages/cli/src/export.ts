@@ -54,7 +54,7 @@ async function readSource(job_id: string, options: ExportOptions): Promise<Expor
 async function fromDataDir(job_id: string, options: ExportOptions): Promise<ExportSource> {
   const { tenant, dataDir, databaseUrl } = options;
   if (tenant === undefined) throw new UsageError('say whose job it is with --tenant');
-  const { loadConfig, readStoredJob } = await import('@svc/server');
+  const { loadConfig, readStoredJob } = await import('@svc/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
   return readStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags));
 }

@@ -8,7 +8,7 @@ import {
   loadConfig,
   type OpenCredentials,
   openCredentials,
-} from '@svc/server';
+} from '@svc/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';

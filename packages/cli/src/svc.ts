@@ -60,11 +60,11 @@ function ending(work: Promise<number>): Promise<void> {
   });
 }
 
-/** The settings' table is loaded only for those who ask for it: other commands start without the server. */
+/** The settings' table is loaded only for those who ask for it: other commands start without it. */
 async function addServe(program: Command, asked: string | undefined): Promise<void> {
   const command = program.command('serve').description('start the service; every flag is also a SERVICE_* variable');
   if (asked === 'serve' || asked === 'help') {
-    const { SETTINGS } = await import('@svc/server');
+    const { SETTINGS } = await import('@svc/server/administration');
     for (const { flag, description, defaultText, allowed } of SETTINGS) {
       const shown = defaultText === null ? '' : ` (default: ${defaultText})`;
       command.addOption(new Option(`--${flag} <value>`, `${description} Takes ${allowed}.${shown}`));

@@ -5,16 +5,16 @@
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { LIMIT_CEILINGS, type RequestedLimits } from '@svc/protocol';
-import { envSchema } from 'env-schema';
+import { LIMIT_CEILINGS, type RequestedLimits } from '@svc/protocol/vocabulary';
 import type { LegacyKey } from './access/legacy.ts';
 import { isTenantName } from './access/tenant.ts';
 import {
   isSettingName,
   SECRET_SETTINGS,
+  SETTING_NAMES,
   SETTINGS,
   type SettingName,
-  SettingsSchema,
+  type SettingShape,
   type SettingValues,
   settingShape,
 } from './settings.ts';
@@ -108,21 +108,29 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>): Record<
   return given;
 }
 
-function checked(given: Record<string, string>): SettingValues {
-  for (const [name, value] of Object.entries(given)) {
-    const { type } = settingShape(name as SettingName);
-    const isNumber = type === 'integer' || type === 'number';
-    // The schema check below coerces; these spellings of a number would surprise whoever reads them back.
-    if (isNumber && !/^\d+(\.\d+)?$/.test(value)) throw badValue(name as SettingName, value);
+function checked(given: Readonly<Record<string, string>>): SettingValues {
+  const values = SETTING_NAMES.map((name) => [name, valueGiven(name, given[name])]);
+  return Object.fromEntries(values) as SettingValues;
+}
+
+function valueGiven(name: SettingName, text: string | undefined): string | number | undefined {
+  const shape = settingShape(name);
+  if (text === undefined) return shape.default;
+  const value = shape.type === 'string' ? text : numberOf(text);
+  if (!fits(value, shape)) throw badValue(name, text);
+  return value;
+}
+
+/** Spellings that JavaScript would read as a number, and that would surprise whoever reads them back, are none. */
+function numberOf(text: string): number {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function fits(value: string | number, { type, enum: words, pattern, minimum = 0, maximum = 0 }: SettingShape): boolean {
+  if (typeof value === 'number') {
+    return value >= minimum && value <= maximum && (type === 'number' || Number.isInteger(value));
   }
-  try {
-    return envSchema<SettingValues>({ schema: SettingsSchema, data: { ...given }, env: false });
-  } catch (error) {
-    const path = (error as { errors?: { instancePath: string }[] }).errors?.[0]?.instancePath ?? '';
-    const name = path.slice(1);
-    if (!isSettingName(name)) throw error;
-    throw badValue(name, given[name] ?? '');
-  }
+  return (words?.includes(value) ?? true) && (pattern === undefined || new RegExp(pattern, 'u').test(value));
 }
 
 function configOf(values: SettingValues): Config {

@@ -2,103 +2,120 @@
  * The settings of the service as data: one table from which the environment is read, the flags of `svc serve` are made
  * and the documents list them. `config.ts` reads it.
  */
-import { FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@svc/protocol';
-import { type Static, type TSchema, Type } from 'typebox';
+import { FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@svc/protocol/vocabulary';
+
+/** What one setting takes, in the words of JSON Schema. Bounds are included. */
+export interface SettingShape {
+  readonly type: 'string' | 'integer' | 'number';
+  readonly enum?: readonly string[];
+  /** Every number has both. */
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly description: string;
+  /** Without it the setting is off, or its default depends on the host: `DERIVED_DEFAULTS`. */
+  readonly default?: string | number;
+}
 
 const count = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 1_000_000, default: fallback, description });
+  ({ type: 'integer', minimum: 1, maximum: 1_000_000, default: fallback, description }) as const;
 const clampNotice = (limit: LimitName) => `What a larger \`limits.${limit}\` of a job is clamped to.`;
-const ceiling = (limit: LimitName) => {
-  const bounds = { maximum: 1_000_000, default: LIMIT_CEILINGS[limit], description: clampNotice(limit) };
-  return FRACTIONAL_LIMITS.has(limit)
-    ? Type.Number({ minimum: 0.001, ...bounds })
-    : Type.Integer({ minimum: 1, ...bounds });
-};
+const ceiling = (limit: LimitName) =>
+  ({
+    ...(FRACTIONAL_LIMITS.has(limit)
+      ? ({ type: 'number', minimum: 0.001 } as const)
+      : ({ type: 'integer', minimum: 1 } as const)),
+    maximum: 1_000_000,
+    default: LIMIT_CEILINGS[limit],
+    description: clampNotice(limit),
+  }) as const;
 
 /** Types, bounds and defaults. Defaults that depend on the host are in `DERIVED_DEFAULTS`. */
-export const SettingsSchema = Type.Object({
-  SERVICE_HOST: Type.String({ default: '127.0.0.1', description: 'Address to listen on.' }),
-  SERVICE_PORT: Type.Integer({
+const SHAPES = {
+  SERVICE_HOST: { type: 'string', default: '127.0.0.1', description: 'Address to listen on.' },
+  SERVICE_PORT: {
+    type: 'integer',
     minimum: 0,
     maximum: 65_535,
     default: 8080,
     description: 'TCP port to listen on; 0 picks a free one.',
-  }),
-  SERVICE_DATA_DIR: Type.String({ default: 'data', description: 'Directory of everything the service keeps.' }),
-  SERVICE_DATABASE_URL: Type.Optional(
-    Type.String({
-      pattern: '^sqlite:.+',
-      description: 'The store: `sqlite:PATH`. Without it, a file in the data directory.',
-    }),
-  ),
-  SERVICE_STORE_CHECK: Type.Enum(['off', 'quick', 'full'], {
+  },
+  SERVICE_DATA_DIR: { type: 'string', default: 'data', description: 'Directory of everything the service keeps.' },
+  SERVICE_DATABASE_URL: {
+    type: 'string',
+    pattern: '^sqlite:.+',
+    description: 'The store: `sqlite:PATH`. Without it, a file in the data directory.',
+  },
+  SERVICE_STORE_CHECK: {
+    type: 'string',
+    enum: ['off', 'quick', 'full'],
     default: 'off',
     description:
       'What is looked through at the start: `quick` the file of the store, `full` every chain and receipt too.',
-  }),
-  SERVICE_PROVIDER: Type.Enum(['auto', 'gvisor', 'namespace', 'subprocess'], {
+  },
+  SERVICE_PROVIDER: {
+    type: 'string',
+    enum: ['auto', 'gvisor', 'namespace', 'subprocess'],
     default: 'auto',
     description: 'What isolates jobs. `auto` takes the strongest that passes its preflight and never the subprocess.',
-  }),
-  SERVICE_RUNTIME_PACKS_DIR: Type.Optional(Type.String({ description: 'Directory of runtime packs.' })),
-  SERVICE_LEGACY_KEYS: Type.Optional(
-    Type.String({ description: 'Keys with every scope, as `tenant=key`, separated by commas.' }),
-  ),
-  SERVICE_JWT_ISSUER: Type.Optional(
-    Type.String({ description: 'The `iss` of RFC 9068 access tokens to accept; none are without.' }),
-  ),
-  SERVICE_JWT_AUDIENCE: Type.Optional(
-    Type.String({ description: 'The `aud` that access tokens must name. Needed with the issuer.' }),
-  ),
-  SERVICE_JWT_JWKS: Type.Optional(
-    Type.String({ description: "The issuer's JWK set: a path or an https address. Needed with the issuer." }),
-  ),
-  SERVICE_JWT_TENANT_CLAIM: Type.String({
+  },
+  SERVICE_RUNTIME_PACKS_DIR: { type: 'string', description: 'Directory of runtime packs.' },
+  SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
+  SERVICE_JWT_ISSUER: {
+    type: 'string',
+    description: 'The `iss` of RFC 9068 access tokens to accept; none are without.',
+  },
+  SERVICE_JWT_AUDIENCE: {
+    type: 'string',
+    description: 'The `aud` that access tokens must name. Needed with the issuer.',
+  },
+  SERVICE_JWT_JWKS: {
+    type: 'string',
+    description: "The issuer's JWK set: a path or an https address. Needed with the issuer.",
+  },
+  SERVICE_JWT_TENANT_CLAIM: {
+    type: 'string',
     default: 'tenant_id',
-    minLength: 1,
     description: 'The claim of access tokens that names the tenant.',
-  }),
-  SERVICE_METRICS_TOKEN: Type.Optional(
-    Type.String({
-      pattern: '^[\\x21-\\x7e]{1,512}$',
-      description: 'Bearer token of GET /metrics, which is off without.',
-    }),
-  ),
-  SERVICE_OTLP_ENDPOINT: Type.Optional(
-    Type.String({
-      pattern: '^https?://.+',
-      description: 'Base address of an OpenTelemetry collector: traces go to /v1/traces of it. Off without.',
-    }),
-  ),
-  SERVICE_ATTESTATION_MODE: Type.Enum(['on', 'off'], {
+  },
+  SERVICE_METRICS_TOKEN: {
+    type: 'string',
+    pattern: '^[\\x21-\\x7e]{1,512}$',
+    description: 'Bearer token of GET /metrics, which is off without.',
+  },
+  SERVICE_OTLP_ENDPOINT: {
+    type: 'string',
+    pattern: '^https?://.+',
+    description: 'Base address of an OpenTelemetry collector: traces go to /v1/traces of it. Off without.',
+  },
+  SERVICE_ATTESTATION_MODE: {
+    type: 'string',
+    enum: ['on', 'off'],
     default: 'on',
     description: 'Whether results are signed. `off` produces no signatures.',
-  }),
-  SERVICE_RETENTION_DAYS: Type.Optional(
-    Type.Number({
-      minimum: 0.001,
-      maximum: 100_000,
-      description: 'Days after its end that a job is kept, with its idempotency key. Without it, for ever.',
-    }),
-  ),
-  SERVICE_CONCURRENCY: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1024, description: 'Jobs that run at once.' }),
-  ),
-  SERVICE_CONCURRENT_MEM_MB_MAX: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 100_000_000,
-      description: 'Sum of the memory limits of running jobs, in MiB.',
-    }),
-  ),
+  },
+  SERVICE_RETENTION_DAYS: {
+    type: 'number',
+    minimum: 0.001,
+    maximum: 100_000,
+    description: 'Days after its end that a job is kept, with its idempotency key. Without it, for ever.',
+  },
+  SERVICE_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1024, description: 'Jobs that run at once.' },
+  SERVICE_CONCURRENT_MEM_MB_MAX: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100_000_000,
+    description: 'Sum of the memory limits of running jobs, in MiB.',
+  },
   SERVICE_QUEUE_MAX: count(256, 'Jobs that may wait for a slot.'),
   SERVICE_TENANT_QUEUE_MAX: count(64, 'Jobs of one tenant that may wait for a slot.'),
-  SERVICE_RATE_PER_SECOND: Type.Number({
+  SERVICE_RATE_PER_SECOND: {
+    type: 'number',
     minimum: 0.01,
     maximum: 1_000_000,
     default: 20,
     description: 'Requests a second that one tenant may make on average.',
-  }),
+  },
   SERVICE_RATE_BURST: count(60, 'Requests that one tenant may make at once.'),
   SERVICE_WAITS_MAX: count(80, 'Result waits held at once.'),
   SERVICE_TENANT_WAITS_MAX: count(24, 'Result waits held at once for one tenant.'),
@@ -108,33 +125,50 @@ export const SettingsSchema = Type.Object({
   SERVICE_TENANT_BODY_READS_MAX: count(8, 'Request bodies read at once for one tenant.'),
   SERVICE_RESPONSES_MAX: count(40, 'Large responses sent at once.'),
   SERVICE_TENANT_RESPONSES_MAX: count(12, 'Large responses sent at once for one tenant.'),
-  SERVICE_FREE_SPACE_RESERVE_MB: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 1_000_000_000,
-      description: 'Space of the data directory, in MiB, that no new job may take.',
-    }),
-  ),
+  SERVICE_FREE_SPACE_RESERVE_MB: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 1_000_000_000,
+    description: 'Space of the data directory, in MiB, that no new job may take.',
+  },
   SERVICE_CEILING_WALL_SECONDS: ceiling('wall_seconds'),
   SERVICE_CEILING_CPU_SECONDS: ceiling('cpu_seconds'),
-  SERVICE_CEILING_MEM_MB: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000_000, description: clampNotice('mem_mb') }),
-  ),
+  SERVICE_CEILING_MEM_MB: { type: 'integer', minimum: 1, maximum: 1_000_000, description: clampNotice('mem_mb') },
   SERVICE_CEILING_MAX_PIDS: ceiling('max_pids'),
   SERVICE_CEILING_MAX_FILE_MB: ceiling('max_file_mb'),
-  SERVICE_DRAIN_SECONDS: Type.Number({
+  SERVICE_DRAIN_SECONDS: {
+    type: 'number',
     minimum: 0,
     maximum: 3600,
     default: 5,
     description: 'How long running jobs may go on after the service was told to stop.',
-  }),
-  SERVICE_LOG_LEVEL: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+  },
+  SERVICE_LOG_LEVEL: {
+    type: 'string',
+    enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
     description: 'The least severe log line that is written.',
-  }),
-});
-export type SettingValues = Static<typeof SettingsSchema>;
-export type SettingName = keyof SettingValues;
+  },
+} as const satisfies Record<string, SettingShape>;
+
+type Shapes = typeof SHAPES;
+export type SettingName = keyof Shapes;
+
+type ValueOf<Shape extends SettingShape> = Shape extends { enum: readonly (infer Word)[] }
+  ? Word
+  : Shape extends { type: 'string' }
+    ? string
+    : number;
+
+/** The value of every setting; undefined where it is not given and has no default. */
+export type SettingValues = {
+  readonly [Name in SettingName]:
+    | ValueOf<Shapes[Name]>
+    | (Shapes[Name] extends { default: unknown } ? never : undefined);
+};
+
+/** In the order in which they are documented. */
+export const SETTING_NAMES = Object.keys(SHAPES) as SettingName[];
 
 /** Defaults that depend on the host or on another setting, in words. */
 const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
@@ -167,12 +201,12 @@ export interface Setting {
 }
 
 /** Every setting, in the order in which they are documented. */
-export const SETTINGS: readonly Setting[] = (Object.keys(SettingsSchema.properties) as SettingName[]).map((name) => {
-  const shape = settingShape(name);
+export const SETTINGS: readonly Setting[] = SETTING_NAMES.map((name) => {
+  const shape: SettingShape = SHAPES[name];
   return {
     name,
     flag: name.slice('SERVICE_'.length).toLowerCase().replaceAll('_', '-'),
-    description: shape.description ?? '',
+    description: shape.description,
     defaultText: DERIVED_DEFAULTS[name] ?? (shape.default === undefined ? null : String(shape.default)),
     allowed: allowedValues(shape),
   };
@@ -180,24 +214,12 @@ export const SETTINGS: readonly Setting[] = (Object.keys(SettingsSchema.properti
 
 /** Whether a name is one of the table. */
 export function isSettingName(name: string): name is SettingName {
-  return Object.hasOwn(SettingsSchema.properties, name);
+  return Object.hasOwn(SHAPES, name);
 }
 
-/** Whether a setting is a number, and which of its bounds hold. */
-export interface SettingShape {
-  readonly type?: string;
-  readonly enum?: readonly unknown[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly pattern?: string;
-  readonly description?: string;
-  readonly default?: string | number;
-}
-
-/** The JSON Schema of one setting. */
+/** What one setting takes. */
 export function settingShape(name: SettingName): SettingShape {
-  const schema: TSchema = SettingsSchema.properties[name];
-  return schema as SettingShape;
+  return SHAPES[name];
 }
 
 function allowedValues(shape: SettingShape): string {

@@ -9,8 +9,9 @@ import { StartError } from '../start-error.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Credentials } from './credentials.ts';
-import { ask, isOperatorRequest, type OperatorAnswer, patienceMilliseconds, requestBytesMax } from './messages.ts';
+import { ask, type OperatorAnswer, patienceMilliseconds, requestBytesMax } from './messages.ts';
 import { OperatorError } from './operator-error.ts';
+import { isOperatorRequest } from './operator-request.ts';
 import { type SocketAddress, socketAddressOf } from './socket-address.ts';
 
 /** Operators are few. */

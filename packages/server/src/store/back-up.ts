@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';
-import { openForReading } from './sqlite/connection.ts';
 import { copyLedger } from './sqlite/copy-ledger.ts';
+import { openDatabase } from './sqlite/database.ts';
 import { storeErrorOf } from './sqlite/sqlite-error.ts';
 import { StoreError } from './store-error.ts';
 
@@ -20,8 +20,8 @@ export function backUp({ target, ...where }: BackUpOptions): void {
   if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no ledger`);
   if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and nothing is written over`);
   try {
-    using connection = openForReading(path);
-    copyLedger(connection.database, target);
+    using database = openDatabase(path, { readOnly: true });
+    copyLedger(database, target);
   } catch (thrown) {
     const { code, message } = storeErrorOf(thrown);
     throw new StoreError(code, `the ledger ${path} could not be copied to ${target}: ${message}`, { cause: thrown });

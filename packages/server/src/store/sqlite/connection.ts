@@ -2,22 +2,17 @@
  * One connection to the ledger's file, set up so that a commit is on disk when it returns: write-ahead log,
  * `synchronous=FULL`. The writer's connection creates the file; the reader's cannot change it.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import type { Ledger, LedgerDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
+import { openDatabase, syncDirectory } from './database.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
-
-/** How long a lock of another process is waited for: an operator's command or a backup holds one for moments. */
-const busyMillisecondsMax = 5000;
 
 /** A log that grew larger than this is cut when it starts again. */
 const walBytesKept = 16 * 1024 * 1024;
-
-/** KiB of pages kept in memory by each connection. */
-const cacheKib = 16 * 1024;
 
 /** File systems on which a write-ahead log is not safe, by the number statfs gives them. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
@@ -50,16 +45,7 @@ export function openForReading(path: string): Connection {
 }
 
 function connect(path: string, { readOnly }: { readOnly: boolean }): Connection {
-  const database = new DatabaseSync(path, {
-    readOnly,
-    timeout: busyMillisecondsMax,
-    enableForeignKeyConstraints: true,
-    enableDoubleQuotedStringLiterals: false,
-    defensive: true,
-  });
-  database.exec('pragma trusted_schema = off');
-  database.exec('pragma cell_size_check = on');
-  database.exec(`pragma cache_size = -${cacheKib}`);
+  const database = openDatabase(path, { readOnly });
   const ledger = new Kysely<Ledger>({ dialect: sqliteDialect(database) });
   return { database, ledger, [Symbol.dispose]: () => database.close() };
 }
@@ -74,14 +60,4 @@ export function prepareFile(path: string): void {
   }
   closeSync(openSync(path, 'a', 0o600));
   syncDirectory(directory);
-}
-
-/** Makes the file's name durable, which syncing the file alone does not. fsync(2). */
-export function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { syncDirectory } from './connection.ts';
+import { syncDirectory } from './database.ts';
 
 /**
  * Copies the ledger to `target`, which its owner alone can read and which is there whole or not at all.

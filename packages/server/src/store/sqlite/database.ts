@@ -1,0 +1,37 @@
+/**
+ * The ledger's file as SQLite opens it, without the query builder: all that a copy of it takes. What holds of every
+ * connection is set here.
+ */
+import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+
+/** How long a lock of another process is waited for: an operator's command or a backup holds one for moments. */
+const busyMillisecondsMax = 5000;
+
+/** KiB of pages kept in memory by each connection. */
+const cacheKib = 16 * 1024;
+
+/** Opens a file that exists. */
+export function openDatabase(path: string, { readOnly }: { readonly readOnly: boolean }): DatabaseSync {
+  const database = new DatabaseSync(path, {
+    readOnly,
+    timeout: busyMillisecondsMax,
+    enableForeignKeyConstraints: true,
+    enableDoubleQuotedStringLiterals: false,
+    defensive: true,
+  });
+  database.exec('pragma trusted_schema = off');
+  database.exec('pragma cell_size_check = on');
+  database.exec(`pragma cache_size = -${cacheKib}`);
+  return database;
+}
+
+/** Makes the file's name durable, which syncing the file alone does not. fsync(2). */
+export function syncDirectory(directory: string): void {
+  const descriptor = openSync(directory, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
