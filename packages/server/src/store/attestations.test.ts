@@ -1,4 +1,3 @@
-import { sha256Hex } from '@svc/evidence';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { admit } from './admission.ts';
 import {
@@ -12,10 +11,10 @@ import {
 import { counts } from './health.ts';
 import { job, jobSummary } from './jobs.ts';
 import { finish } from './outcomes.ts';
-import type { AttestationInput, JobKey } from './records.ts';
+import type { JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
-import { admission, at, finishOf, memoryLedger, newKey } from './test-ledger.ts';
+import { admission, at, attestationOf, finishOf, memoryLedger, newKey } from './test-ledger.ts';
 
 let connection: Connection;
 let db: LedgerDatabase;
@@ -34,22 +33,7 @@ async function endedJob(milliseconds = 30): Promise<JobKey> {
   return key;
 }
 
-async function attestationOf(key: JobKey): Promise<AttestationInput> {
-  const result_artifact = new TextEncoder().encode(`{"job_id":"${key.job_id}"}`);
-  const envelope = crypto.getRandomValues(new Uint8Array(300));
-  return {
-    ...key,
-    key_id: `sha256:${'a'.repeat(64)}`,
-    receipt_sha256: (await job(db, key))?.receipt_sha256 ?? '',
-    result_sha256: sha256Hex(result_artifact),
-    result_size_bytes: result_artifact.length,
-    envelope_sha256: sha256Hex(envelope),
-    envelope_size_bytes: envelope.length,
-    created_at: at(50),
-    result_artifact,
-    envelope,
-  };
-}
+const attestationInput = async (key: JobKey) => attestationOf(key, (await job(db, key))?.receipt_sha256 ?? '');
 
 const dueIds = async (milliseconds: number, limit = 10) =>
   (await outbox(db, { now: at(milliseconds), limit })).map((entry) => entry.job_id);
@@ -85,7 +69,7 @@ test('an attestation that is put off without a date stays in the outbox until ev
 
 test('a stored attestation is served byte for byte, and its job left the outbox', async () => {
   const key = await endedJob();
-  const input = await attestationOf(key);
+  const input = await attestationInput(key);
   expect((await jobSummary(db, key))?.attestation_available).toBe(false);
   expect(await attestation(db, { key, part: 'envelope' })).toBeNull();
   expect(await storeAttestation(db, input)).toBe(true);
@@ -100,7 +84,7 @@ test('a stored attestation is served byte for byte, and its job left the outbox'
 
 test('an attestation belongs to its tenant', async () => {
   const key = await endedJob();
-  await storeAttestation(db, await attestationOf(key));
+  await storeAttestation(db, await attestationInput(key));
   expect(await attestation(db, { key: { ...key, tenant: 'other' }, part: 'envelope' })).toBeNull();
 });
 
@@ -113,14 +97,14 @@ test.each([
   ['the digest of the receipt', "receipt_sha256 = 'f'"],
 ])('bytes that are not those of their row are told apart: %s', async (_what, change) => {
   const key = await endedJob();
-  await storeAttestation(db, await attestationOf(key));
+  await storeAttestation(db, await attestationInput(key));
   connection.database.exec(`update attestations set ${change}`);
   expect((await attestation(db, { key, part: 'result_artifact' }))?.isIntact).toBe(false);
 });
 
 test('a second attestation of a job changes nothing, and a job that has not ended takes none', async () => {
   const key = await endedJob();
-  const input = await attestationOf(key);
+  const input = await attestationInput(key);
   await storeAttestation(db, input);
   expect(await storeAttestation(db, { ...input, key_id: 'sha256:other' })).toBe(false);
   expect((await job(db, key))?.attestation?.key_id).toBe(input.key_id);
@@ -132,16 +116,16 @@ test('a second attestation of a job changes nothing, and a job that has not ende
 
 test('an attestation of another receipt, or of other sizes than it tells, is a bug', async () => {
   const key = await endedJob();
-  const input = await attestationOf(key);
+  const input = await attestationInput(key);
   await expect(storeAttestation(db, { ...input, receipt_sha256: 'b'.repeat(64) })).rejects.toThrow(/receipt/);
   const other = await endedJob();
-  const wrong = { ...(await attestationOf(other)), envelope_size_bytes: 1 };
+  const wrong = { ...(await attestationInput(other)), envelope_size_bytes: 1 };
   await expect(storeAttestation(db, wrong)).rejects.toThrow(/envelope/);
 });
 
 test('a withdrawn attestation is not available and its job waits again', async () => {
   const key = await endedJob();
-  await storeAttestation(db, await attestationOf(key));
+  await storeAttestation(db, await attestationInput(key));
   expect(await withdrawAttestation(db, { ...key, error: 'damaged', at: at(70) })).toBe(true);
   expect((await job(db, key))?.attestation).toBeNull();
   expect(await outbox(db, { now: at(70), limit: 1 })).toEqual([{ ...key, created_at: at(70), attempts: 0 }]);

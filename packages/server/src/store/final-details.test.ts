@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { FinalDetails } from './final-details.ts';
 import type { DetailText, JobDetailInput } from './records.ts';
-import { admitJob, at, finishOf, runJob, TestLedger } from './test-ledger.ts';
+import { admitJob, at, attestationOf, finishOf, runJob, TestLedger } from './test-ledger.ts';
 
 function input(job_id: string, tenant = 'acme'): JobDetailInput {
   return { key: { tenant, job_id }, signing: 'on' };
@@ -85,18 +85,7 @@ test('the ledger never tells what was removed or withdrawn since it was read', a
   const detail = async () => JSON.parse((await store.jobDetail({ key, signing: 'on' })) ?? 'null') as DetailAsRead;
   expect((await detail())?.attestation.available).toBe(false);
   const { receipt_sha256 = '' } = (await store.job(key)) ?? {};
-  await store.storeAttestation({
-    ...key,
-    key_id: 'k',
-    receipt_sha256: receipt_sha256 ?? '',
-    result_sha256: 'a',
-    result_size_bytes: 1,
-    envelope_sha256: 'e',
-    envelope_size_bytes: 1,
-    created_at: at(20),
-    result_artifact: new Uint8Array(1),
-    envelope: new Uint8Array(1),
-  });
+  await store.storeAttestation(attestationOf(key, receipt_sha256 ?? ''));
   expect((await detail())?.attestation.available).toBe(true);
   expect((await detail())?.attestation.available).toBe(true);
   await store.withdrawAttestation({ ...key, error: 'tampered with', at: at(30) });

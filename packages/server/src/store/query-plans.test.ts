@@ -8,7 +8,7 @@ import { migrate } from './migrations/migrate.ts';
 import type { AttestationInput, JobKey } from './records.ts';
 import type { Ledger, LedgerDatabase } from './schema.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
-import { admission, at, EXECUTION, finishOf, newKey, startOf, stdout } from './test-ledger.ts';
+import { admission, at, attestationOf, EXECUTION, finishOf, newKey, startOf, stdout } from './test-ledger.ts';
 
 /** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */
 const MAY_BE_READ_THROUGH = [
@@ -49,18 +49,7 @@ function everyCommand(): [string, unknown][] {
   };
   const credential = { ...caller, secret_sha256: 's', created_at: at(0), revoked_at: null };
   const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null, signing: 'on' };
-  const attestation = {
-    ...key,
-    key_id: 'k',
-    receipt_sha256: 'r',
-    result_sha256: 'a',
-    result_size_bytes: 1,
-    envelope_sha256: 'e',
-    envelope_size_bytes: 1,
-    created_at: at(0),
-    result_artifact: new Uint8Array(1),
-    envelope: new Uint8Array(1),
-  };
+  const attestation = attestationOf(key, 'r');
   return [
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],

@@ -4,9 +4,10 @@ import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sha256Hex } from '@svc/evidence';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { migrate } from './migrations/migrate.ts';
-import type { AdmitInput, ExecutionRecord, FinishInput, JobKey, StartInput } from './records.ts';
+import type { AdmitInput, AttestationInput, ExecutionRecord, FinishInput, JobKey, StartInput } from './records.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Threads } from './sqlite/threads.ts';
@@ -138,6 +139,24 @@ export function finishOf(key: JobKey, changes: Partial<FinishInput> = {}): Finis
     output: null,
     recovery: false,
     ...changes,
+  };
+}
+
+/** What could be an attestation of a receipt, as far as the ledger looks. */
+export function attestationOf(key: JobKey, receipt_sha256: string): AttestationInput {
+  const result_artifact = new TextEncoder().encode(`{"job_id":"${key.job_id}"}`);
+  const envelope = crypto.getRandomValues(new Uint8Array(300));
+  return {
+    ...key,
+    key_id: `sha256:${'a'.repeat(64)}`,
+    receipt_sha256,
+    result_sha256: sha256Hex(result_artifact),
+    result_size_bytes: result_artifact.length,
+    envelope_sha256: sha256Hex(envelope),
+    envelope_size_bytes: envelope.length,
+    created_at: at(50),
+    result_artifact,
+    envelope,
   };
 }
 
