@@ -1,11 +1,10 @@
 /** `svc run`: one program through a service, its output passed on as it comes, its exit code as this command's own. */
 import type { ServiceClient } from '@svc/client';
 import type { EventData, JobEvent } from '@svc/protocol';
-import { openEmbeddedService } from './embedded-service.ts';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
 import { writeOutputs } from './output-files.ts';
-import { type AccessOptions, namedService } from './service-access.ts';
+import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 import { showOutput } from './show-output.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
 
@@ -18,7 +17,7 @@ export type RunOptions = SubmissionOptions & AccessOptions;
 export async function run(file: string, options: RunOptions): Promise<number> {
   const submission = await readSubmission(file, options);
   using interrupts = takeInterrupts();
-  await using service = namedService(options) ?? (await openEmbeddedService());
+  await using service = namedService(options) ?? (await ownService());
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
   const { job_id } = await client.submit(submission);
@@ -30,6 +29,12 @@ export async function run(file: string, options: RunOptions): Promise<number> {
     for (const { path } of await writeOutputs(wanted, artifacts)) note(`${path} did not come back`);
   }
   return exitCodeOf(finished);
+}
+
+/** Loaded only where no service is named: whoever calls one starts without the server. */
+async function ownService(): Promise<ServiceAccess> {
+  const { openEmbeddedService } = await import('./embedded-service.ts');
+  return openEmbeddedService();
 }
 
 /** Shows everything that happens until the job ends, and how it ended where that was not by itself. */
