@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import TestOrder from './tools/test-order.ts';
 
 const HOSTILE = ['test/hostile/**/*.test.ts'];
 
@@ -18,6 +19,7 @@ export default defineConfig({
     // with whatever else runs on it, and the run must tell what is broken from what was unlucky. Nowhere else.
     retry: process.env['CI'] === 'true' ? 1 : 0,
     expect: { poll: { timeout: 30_000 } },
+    sequence: { sequencer: TestOrder },
     reporters: ['default', './tools/test-summary.ts'],
     projects: [
       {
