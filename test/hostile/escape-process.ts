@@ -114,7 +114,7 @@ export const processCases: readonly HostileCase[] = [
     holds: 'two ids from a high range for each cell, mapped in a user namespace',
     accepted: {
       gvisor:
-        "gVisor's own kernel runs as nobody, without capabilities, in a user namespace of its own; its gofer has an id of its own",
+        "gVisor's own kernel runs as nobody, with no capability but two in a user namespace of its own, where they reach nothing; its gofer has an id of its own",
     },
     alone: true,
     scenario: assertUsersOfTheirOwn,
