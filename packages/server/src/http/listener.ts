@@ -3,14 +3,7 @@
  * the router sees it, and answers in the envelope also where Node would answer with an empty body or not at all.
  */
 import type { EventEmitter } from 'node:events';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
@@ -24,6 +17,9 @@ import { type Refusal, refusalOf } from './refusal.ts';
 import { newRequestId } from './request-id.ts';
 import type { TransportBounds } from './transport.ts';
 import { beforeDiscarding, hasUnreadBody } from './unread-body.ts';
+
+/** Not imported: an import takes every name of the module, and some of them load all of Node's `fetch`. */
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 export interface DoorServerOptions {
   readonly bounds: TransportBounds;
