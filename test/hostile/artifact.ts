@@ -245,7 +245,7 @@ function plantOutputs(): { directory: string; outputs: string[] } {
 }
 
 /** How often the swap is raced. */
-const RACES = { namespace: 60, gvisor: 12, full: 1000 } as const;
+const RACES = { namespace: 30, gvisor: 8, full: 1000 } as const;
 const RACE: Attack = { program: 'rename-race.py', outputs: ['output/kept', 'output/raced'] };
 
 function sized(sizes: Readonly<Record<string, number>>): Attack {

@@ -9,7 +9,7 @@ import { Target } from './target.ts';
 
 const MIB = 1024 * 1024;
 /** How many jobs of the mixture are run. */
-const JOBS = { namespace: 90, gvisor: 15, full: 1000 } as const;
+const JOBS = { namespace: 45, gvisor: 15, full: 1000 } as const;
 
 export const leakCases: readonly HostileCase[] = [
   {

@@ -83,7 +83,7 @@ export const outputCases: readonly HostileCase[] = [
 ];
 
 /** How often the end of a program races its output. */
-const BURSTS = { namespace: 150, gvisor: 50, full: 1000 } as const;
+const BURSTS = { namespace: 60, gvisor: 20, full: 1000 } as const;
 
 function hashOfLetters(count: number): string {
   const hash = createHash('sha256');
