@@ -190,7 +190,8 @@ describe('a start that cannot be is one clear line and exit code 1', () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const port = String((other.address() as AddressInfo).port);
-    await expectLine({ ...settingsFor(freshDirectory()), SERVICE_PORT: port }, new RegExp(`^svc: .*${port}.*in use`));
+    const env = { ...settingsFor(freshDirectory()), SERVICE_PORT: port, SERVICE_PROVIDER: 'subprocess' };
+    await expectLine(env, new RegExp(`^svc: .*${port}.*in use`));
     other.close();
   });
 

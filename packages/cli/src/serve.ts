@@ -1,5 +1,6 @@
 /** `svc serve`: the service as a process, from its settings to its last signal. */
-import { loadConfig, type RunningService, startService } from '@svc/server';
+import type { RunningService } from '@svc/server';
+import { loadConfig } from '@svc/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 
@@ -10,6 +11,8 @@ import { EXIT } from './exit-code.ts';
 export async function serve(flags: Readonly<Record<string, string | undefined>>): Promise<number> {
   const config = loadConfig(serverEnvironment(), flags);
   const asked = signalled();
+  // Not loaded before the settings are known to be right: a wrong one is told at once.
+  const { startService } = await import('@svc/server');
   await using service = await startService(config);
   if (!service.hasCallers) {
     process.stderr.write('svc: nobody can call this service yet: `svc keys create --tenant NAME` issues a key\n');
