@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openStore } from '../store/open-store.ts';
+import { openTestStore } from '../../test/job-rig.ts';
 import { createLog } from '../telemetry/log.ts';
 import { type Credentials, createCredentials } from './credentials.ts';
 import { requestBytesMax } from './messages.ts';
@@ -30,7 +30,7 @@ afterAll(() => rm(scratch, { recursive: true }));
 /** A service as far as operators see it. */
 async function serving(directory = dataDir, own?: Credentials): Promise<AsyncDisposable> {
   await using parts = new AsyncDisposableStack();
-  const credentials = own ?? createCredentials(parts.use(await openStore({ dataDir: directory })));
+  const credentials = own ?? createCredentials(parts.use(await openTestStore(directory)));
   parts.use(await OperatorSocket.open({ dataDir: directory, credentials, log }));
   return parts.move();
 }

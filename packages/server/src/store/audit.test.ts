@@ -3,9 +3,10 @@ import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { openStore } from './open-store.ts';
 import { copyLedger } from './sqlite/copy-ledger.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
 import { admitJob, finishOf, runJob, stdout, TestLedger } from './test-ledger.ts';
+import { SAME_THREAD } from './test-threads.ts';
 
 async function filled(): Promise<TestLedger> {
   const ledger = await TestLedger.open();
@@ -19,7 +20,8 @@ async function filled(): Promise<TestLedger> {
   return ledger;
 }
 
-const opened = (ledger: TestLedger, check: 'off' | 'quick' | 'full') => openStore({ dataDir: ledger.directory, check });
+const opened = ({ path }: TestLedger, check: 'off' | 'quick' | 'full') =>
+  SqliteStore.open({ path, check, onTrouble: () => {}, threads: SAME_THREAD });
 
 test('a whole ledger passes every check', async () => {
   await using ledger = await filled();
