@@ -32,6 +32,8 @@ export async function drainOutbox(options: DrainOptions): Promise<void> {
   let due: readonly OutboxEntry[] = [];
   while (failures.length === 0 && !options.signal.aborted) {
     if (due.length === 0) due = await dueEntries(options.store, taken);
+    // A batch may have failed while the outbox was read; what it held is due again, and nothing more is begun.
+    if (failures.length > 0) break;
     if (due.length === 0 && batches.size === 0) return;
     if (due.length === 0 || batches.size >= batchesMax) {
       await Promise.race(batches);
