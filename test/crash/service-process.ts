@@ -85,7 +85,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#exited;
   }
 
-  /** Ends the process without warning and waits until it is gone. What it started goes on. */
+  /** Ends the process without warning and waits until it is gone. What it started is the kernel's to end. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;

@@ -33,6 +33,15 @@ my @CHILDS = (30, 31, 32);
 # fcntl(2): F_SETPIPE_SZ.
 my $SET_CAPACITY = 1031;
 
+# prctl(2): PR_SET_PDEATHSIG, and SIGKILL.
+my ($SET_DEATH_SIGNAL, $KILL) = (1, 9);
+
+# A service that was killed cannot end what it started: the kernel does it. It holds over exec(2), and for the thread that
+# started this process, which is the service's main one. One that ended before is noticed where the pipes are taken.
+sub die_with_parent {
+    call('prctl', $SET_DEATH_SIGNAL, $KILL, 0, 0, 0) == 0 or fail("prctl: $!");
+}
+
 # Makes the pipes and says so on the present standard output. Those for output hold `$capacity` bytes where it is given.
 sub offer_pipes {
     my ($capacity) = @_;

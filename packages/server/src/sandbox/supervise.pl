@@ -7,7 +7,7 @@ my ($here) = __FILE__ =~ m{^(.*)/}s;
 require "$here/pipes.pl";
 
 my $REPORT = 5;
-my ($STOPPED, $PR_SET_PDEATHSIG, $SIGKILL) = (0x7f, 1, 9);
+my $STOPPED = 0x7f;
 my @SIGNALS = grep { !/^(?:KILL|STOP|CHLD|CLD)$/ } keys %SIG;
 
 die_with_parent();
@@ -45,9 +45,4 @@ sub become_program {
     $SIG{$_} = 'DEFAULT' for @SIGNALS;
     call('close', $REPORT);
     exec { $ARGV[0] } @ARGV or fail("cannot start $ARGV[0]: $!");
-}
-
-# A service that was killed cannot end what it started: the kernel does it.
-sub die_with_parent {
-    call('prctl', $PR_SET_PDEATHSIG, $SIGKILL, 0, 0, 0);
 }

@@ -24,6 +24,7 @@ my ($NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $REC, $PRIVATE, $RDONLY) =
 my $MNT_DETACH  = 2;
 my $CLONE_NEWNS = 0x20000;
 
+die_with_parent();    # The runtime does, runsc ends its sandbox with itself, and process 1 of a crun cell sees to itself.
 offer_pipes($pipe_bytes);
 join_cgroup($_) for @procs;
 system_call('unshare', $CLONE_NEWNS);

@@ -31,6 +31,8 @@ my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
 my $call = $NUMBERS{$machine} or die "unknown machine\n";
 my ($RLIMIT_CPU, $RLIMIT_FSIZE, $RLIMIT_NPROC) = (0, 1, 6);
 
+# The runtime ends with the service, however that ends; and the cell with the runtime.
+syscall($call->{prctl}, 1, 9, 0, 0, 0) == 0 or fail("prctl: $!");    # PR_SET_PDEATHSIG
 pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
 pipe(my $go_read,    my $go_write)    or fail("pipe: $!");
 my $interpreter = fork() // fail("fork: $!");
