@@ -60,24 +60,31 @@ export function createPermits(bounds: Readonly<Record<PermitKind, PermitBound>>)
       }
       held[kind].total = total + 1;
       tenants.set(tenant, ofTenant + 1);
-      return permit(held[kind], tenant);
+      return new HeldPermit(held[kind], tenant);
     },
     held: (kind) => held[kind].total,
   };
 }
 
-function permit(held: Held, tenant: string): Permit {
-  let isHeld = true;
-  return {
-    [Symbol.dispose]() {
-      if (!isHeld) return;
-      isHeld = false;
-      held.total -= 1;
-      const left = (held.tenants.get(tenant) ?? 1) - 1;
-      if (left === 0) held.tenants.delete(tenant);
-      else held.tenants.set(tenant, left);
-    },
-  };
+class HeldPermit implements Permit {
+  readonly #held: Held;
+  readonly #tenant: string;
+  #isHeld = true;
+
+  constructor(held: Held, tenant: string) {
+    this.#held = held;
+    this.#tenant = tenant;
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    const { tenants } = this.#held;
+    this.#held.total -= 1;
+    const left = (tenants.get(this.#tenant) ?? 1) - 1;
+    if (left === 0) tenants.delete(this.#tenant);
+    else tenants.set(this.#tenant, left);
+  }
 }
 
 function refusal(code: 'tenant_capacity_exhausted' | 'capacity_exhausted', message: string): ServiceError {

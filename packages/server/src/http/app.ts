@@ -3,7 +3,7 @@
  * refusals into responses; every operation of the contract has its route here.
  */
 import { EventEmitter } from 'node:events';
-import { OPERATION_IDS, operationOf } from '@svc/protocol';
+import { OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
 import {
   type FastifyBaseLogger,
   type FastifyError,
@@ -24,7 +24,6 @@ import { AuthorityWatch } from './authority.ts';
 import { ClientGone } from './body.ts';
 import { Connections } from './connections.ts';
 import { entryHook } from './entry.ts';
-import { isStreamHandshake } from './handshake.ts';
 import { createDoorServer } from './listener.ts';
 import { answerUnrouted } from './methods.ts';
 import type { Metrics } from './metrics.ts';
@@ -99,11 +98,6 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   observeRequests(app, watchAnswer, observer);
   app.addHook('onRequest', entryHook({ access, tickets, rate: capacity.rate, metricsToken, stopping }));
-  app.addHook('onResponse', (request, reply, done) => {
-    // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
-    if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
-    done();
-  });
   // Those that come later are told by the entry.
   stopping.addEventListener('abort', () => connections.closeAfterAnswers(), { once: true });
   app.addHook('onClose', async () => {
@@ -112,26 +106,28 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(answerUnrouted);
-  addWebSockets(app, { upgrades, connections });
-  const context = { ...options, bounds, metrics, connections, authority, permits: capacity.permits };
-  app.register(async (routes) => addRoutes(routes, context));
+  addRoutes(app, { ...options, bounds, metrics, connections, authority, permits: capacity.permits }, upgrades);
   return app;
 }
 
-function addRoutes(app: FastifyInstance, context: RouteContext): void {
+function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventEmitter): void {
   const handlers: OperationHandlers = {
     ...publicHandlers(context),
     ...serviceHandlers(context),
     ...attestationHandlers(context),
     ...jobHandlers(context),
   };
-  for (const id of OPERATION_IDS) {
+  const routeOf = (id: OperationId) => {
     const operation = operationOf(id);
-    const { method } = operation;
     const url = operation.path.replace('{id}', ':id');
-    const more = id === 'streamEvents' ? streamRoute(context) : {};
-    app.route({ method, url, config: { operation }, handler: handlers[id], ...more });
-  }
+    return { method: operation.method, url, config: { operation }, handler: handlers[id] };
+  };
+  for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
+  // In a scope of its own: what a WebSocket needs, no other request has to pass.
+  app.register(async (scope) => {
+    await addWebSockets(scope, { upgrades, connections: context.connections });
+    scope.route({ ...routeOf('streamEvents'), ...streamRoute(context) });
+  });
 }
 
 function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {

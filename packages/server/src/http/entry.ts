@@ -57,7 +57,7 @@ async function enter(
 }
 
 /** A ticket stands in for the header only where a stream is really opened: nothing else spends it. */
-async function identify(
+function identify(
   request: FastifyRequest,
   operation: Operation,
   { access, tickets }: Pick<EntryOptions, 'access' | 'tickets'>,
@@ -65,8 +65,8 @@ async function identify(
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
   const isTicket = operation.ticket === true && typeof ticket === 'string' && authorization === undefined;
-  if (!isTicket || !isStreamHandshake(request.raw)) return await access.authenticate(authorization);
-  return await tickets.redeem(ticket, jobIdOf(request));
+  if (!isTicket || !isStreamHandshake(request.raw)) return access.authenticate(authorization);
+  return tickets.redeem(ticket, jobIdOf(request));
 }
 
 function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {

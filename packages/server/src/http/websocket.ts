@@ -5,6 +5,7 @@ import { fastifyWebsocket } from '@fastify/websocket';
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Connections } from './connections.ts';
+import { isStreamHandshake } from './handshake.ts';
 
 /** The largest message a client may send before it is told that it may send none. */
 const messageBytesMax = 125;
@@ -15,9 +16,17 @@ export interface WebSocketOptions {
   readonly connections: Connections;
 }
 
-/** Lets routes have a `wsHandler`. Closing the app closes what is open. */
-export function addWebSockets(app: FastifyInstance, { upgrades, connections }: WebSocketOptions): void {
-  app.register(fastifyWebsocket, {
+/** Lets the routes of this scope have a `wsHandler`. Closing the app closes what is open. */
+export async function addWebSockets(
+  scope: FastifyInstance,
+  { upgrades, connections }: WebSocketOptions,
+): Promise<void> {
+  scope.addHook('onResponse', (request, reply, done) => {
+    // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
+    if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
+    done();
+  });
+  await scope.register(fastifyWebsocket, {
     options: {
       // The plugin only ever listens for `upgrade` on it.
       server: upgrades as Server,
@@ -28,7 +37,7 @@ export function addWebSockets(app: FastifyInstance, { upgrades, connections }: W
     // The WebSocket server has answered a client that broke the protocol; what is left is to see the connection closed.
     errorHandler: (_error, _socket, request) => connections.close(request.raw.socket),
     preClose(done) {
-      for (const socket of app.websocketServer.clients) socket.close(STREAM_CLOSE_CODES.restarting);
+      for (const socket of scope.websocketServer.clients) socket.close(STREAM_CLOSE_CODES.restarting);
       done();
     },
   });
