@@ -37,10 +37,25 @@ export function holdPermitUntilAnswered(reply: FastifyReply, permits: Permits, k
   onAnswerEnd(reply.raw, () => permit[Symbol.dispose]());
 }
 
-/** Calls back once, when the answer was sent or can no longer be. */
-export function onAnswerEnd(response: ServerResponse, callback: () => void): void {
+const CALLBACKS = Symbol('called at the end of this answer');
+
+interface EndingResponse extends ServerResponse {
+  [CALLBACKS]?: (() => void)[];
+}
+
+/** Calls back once, in the order in which it was asked, when the answer was sent or can no longer be. */
+export function onAnswerEnd(response: EndingResponse, callback: () => void): void {
+  const callbacks = response[CALLBACKS];
   if (response.destroyed || response.closed) callback();
-  else response.once('close', callback);
+  else if (callbacks !== undefined) callbacks.push(callback);
+  else {
+    // One listener for all of them: this is passed by every request.
+    const all = [callback];
+    response[CALLBACKS] = all;
+    response.once('close', () => {
+      for (const called of all) called();
+    });
+  }
 }
 
 /** Aborts when the answer can no longer be sent or when the service stops. Disposing lets go of both. */

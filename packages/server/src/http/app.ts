@@ -2,28 +2,23 @@
  * The door: the only floor that knows HTTP. It turns requests into calls of the floors below and their answers and
  * refusals into responses; every operation of the contract has its route here.
  */
+
 import { EventEmitter } from 'node:events';
 import { OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
-import {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  fastify,
-  LogController,
-} from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Permits } from '../capacity/permits.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { ServiceError } from '../service-error.ts';
+import type { Log } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { AuthorityWatch } from './authority.ts';
 import { ClientGone } from './body.ts';
 import { Connections } from './connections.ts';
 import { entryHook } from './entry.ts';
+import { LibraryLog } from './library-log.ts';
 import { createDoorServer } from './listener.ts';
 import { answerUnrouted } from './methods.ts';
 import type { Metrics } from './metrics.ts';
@@ -53,7 +48,7 @@ export interface AppOptions {
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
-  readonly log: FastifyBaseLogger;
+  readonly log: Log;
   /** Null where the operator set none. */
   readonly metricsToken: string | null;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
@@ -76,9 +71,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const watchAnswer = createAnswerWatch(log, observer);
   log.info({ bounds }, 'transport bounds');
   const app = fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    childLoggerFactory: (parent) => parent,
+    logController: new LibraryLog(log),
     genReqId: newRequestId,
     requestIdHeader: false,
     return503OnClosing: false,
@@ -87,7 +80,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // The router refused before any hook could run.
     frameworkErrors: (error, request, reply) => {
       watchAnswer(request, reply);
-      void refuse(error, request, reply);
+      void refuse(error, request, reply, log);
     },
     // The listener has an answer to parser errors; Fastify's own would be written behind it.
     clientErrorHandler: () => undefined,
@@ -104,7 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     authority[Symbol.dispose]();
     connections[Symbol.dispose]();
   });
-  app.setErrorHandler(answerError);
+  app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(answerUnrouted);
   addRoutes(app, { ...options, bounds, metrics, connections, authority, permits: capacity.permits }, upgrades);
   return app;
@@ -130,17 +123,17 @@ function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventE
   });
 }
 
-function answerError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function answerError(error: Error, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
   if (error instanceof ClientGone || reply.raw.destroyed) return reply.hijack();
   // Fastify minds the body of some methods before it minds that there is no such route.
   if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply);
-  return refuse(error, request, reply);
+  return refuse(error, request, reply, log);
 }
 
-function refuse(cause: Error, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function refuse(cause: Error, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
   const error = serviceErrorOf(cause);
   if (error.code === 'internal') {
-    request.log.error({ request_id: request.id, err: error.cause ?? error }, 'request failed');
+    log.error({ request_id: request.id, err: error.cause ?? error }, 'request failed');
   }
   return sendRefusal(request, reply, { error });
 }

@@ -130,6 +130,10 @@ describe('an answer that is read while it is sent', () => {
       expect(await raw.send(RESULT_NOW, RESULT_NOW).untilClosed()).toEqual([]);
       expect(raw.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
       await expect.poll(() => door.permits.held('response')).toBe(0);
+      const err = { message: expect.stringMatching(/^a body is (longer|shorter) than was declared$/) as string };
+      expect(door.log).toContainEqual(
+        expect.objectContaining({ msg: 'answer broken off', err: expect.objectContaining(err) as object }),
+      );
     },
   );
 

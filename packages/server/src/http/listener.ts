@@ -2,13 +2,15 @@
  * The socket side of the door: one HTTP/1.1 server with every bound set, which refuses what is no clean request before
  * the router sees it, and answers in the envelope also where Node would answer with an empty body or not at all.
  */
+
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { ServiceError } from '../service-error.ts';
 import { StartError } from '../start-error.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import type { Connections } from './connections.ts';
 import { handshakeFault, isStreamHandshake } from './handshake.ts';
@@ -26,7 +28,7 @@ export interface DoorServerOptions {
   readonly connections: Connections;
   /** Emits `upgrade`, with what Node's event of that name carries, for every handshake that is clean. */
   readonly upgrades: EventEmitter;
-  readonly log: FastifyBaseLogger;
+  readonly log: Log;
   readonly observer: Observer;
 }
 

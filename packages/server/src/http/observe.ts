@@ -2,17 +2,20 @@
  * Sees every request to its end: the last byte of its answer out, or the connection gone. One line in the log, and a word
  * to the operator's instruments.
  */
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { knownMembersLog } from '../telemetry/log.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { knownMembersLog, type Log, type WriteLine } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { onAnswerEnd } from './answer-end.ts';
 
 /** Watches one answer to its end. */
 export type AnswerWatch = (request: FastifyRequest, reply: FastifyReply) => void;
 
-export function createAnswerWatch(log: FastifyBaseLogger, observer: Observer): AnswerWatch {
-  const lines = knownMembersLog(log);
-  return (request, reply) => onAnswerEnd(reply.raw, () => tellAnswer(request, reply, { lines, observer }));
+export function createAnswerWatch(log: Log, observer: Observer): AnswerWatch {
+  const writeLine = knownMembersLog(log);
+  return (request, reply) => {
+    const began = performance.now();
+    onAnswerEnd(reply.raw, () => tellAnswer(request, reply, { writeLine, observer, began }));
+  };
 }
 
 /** Watches the requests of an app; must be the first of its hooks. Requests that no hook is called for are not among them. */
@@ -26,17 +29,19 @@ export function observeRequests(app: FastifyInstance, watch: AnswerWatch, observ
 }
 
 interface Told {
-  readonly lines: Pick<FastifyBaseLogger, 'info'>;
+  readonly writeLine: WriteLine;
+  /** Of the monotonic clock, in milliseconds. */
+  readonly began: number;
   readonly observer: Observer;
 }
 
 /** One line per request. It names the route, never the target: a target may hold a ticket. */
-function tellAnswer(request: FastifyRequest, reply: FastifyReply, { lines, observer }: Told): void {
+function tellAnswer(request: FastifyRequest, reply: FastifyReply, { writeLine, observer, began }: Told): void {
   const { id, method, route } = identityOf(request);
   const { statusCode, writableFinished } = reply.raw;
   const status = writableFinished || statusCode === 101 ? statusCode : null;
-  const milliseconds = reply.elapsedTime;
-  lines.info(
+  const milliseconds = performance.now() - began;
+  writeLine(
     {
       request_id: id,
       method,

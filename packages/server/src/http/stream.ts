@@ -3,10 +3,11 @@
  * after the terminal event. The next page is read only when the reader has taken the last, so a slow reader holds one
  * page and no more. Spec § WebSocket stream.
  */
+
 import type { WebSocket } from '@fastify/websocket';
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
-import type { FastifyBaseLogger } from 'fastify';
 import type { Jobs } from '../job/jobs.ts';
+import type { Log } from '../telemetry/log.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
 
 /** Bytes that wait in this process for one reader before the next event is sent. */
@@ -20,7 +21,7 @@ export interface StreamOptions extends StreamLifeOptions {
   readonly job_id: string;
   /** Exclusive. */
   readonly after: number;
-  readonly log: FastifyBaseLogger;
+  readonly log: Log;
   readonly requestId: string;
 }
 

@@ -2,7 +2,7 @@
  * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out by
  * name, and what looks like a credential is cut out of every finished line, wherever it came from.
  */
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, symbols } from 'pino';
 import { type LineBatch, lineBatch } from './line-batch.ts';
 import { standardError } from './standard-error.ts';
 
@@ -39,7 +39,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
     {
       level,
       base: null,
-      timestamp: timeMember,
+      timestamp: () => `,"time":"${isoTime()}"`,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: pino.stdSerializers.err },
       redact: {
@@ -51,16 +51,19 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   );
 }
 
-/**
- * The same log for lines whose members are known and hold no secret: nothing is looked for by name in them. What looks like
- * a credential is cut out all the same.
- */
-export function knownMembersLog<Kind extends Parent<Kind>>(log: Kind): Kind {
-  return log.child({}, { redact: [] });
-}
+/** Writes one line at the level `info`. */
+export type WriteLine = (members: object, message: string) => void;
 
-interface Parent<Kind> {
-  child(bindings: object, options: { redact: string[] }): Kind;
+/**
+ * Writes lines to the same log whose members are known and hold no secret: nothing is looked for by name in them, and they
+ * are spelled at once, which is what a line for every request can afford. What looks like a credential is cut out all the same.
+ */
+export function knownMembersLog(log: Log): WriteLine {
+  const destination = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[symbols.streamSym];
+  return (members, message) => {
+    if (!log.isLevelEnabled('info')) return;
+    destination.write(`${JSON.stringify({ level: 'info', time: isoTime(), ...members, msg: message })}\n`);
+  };
 }
 
 let ofProcess: LineBatch | null = null;
@@ -85,11 +88,11 @@ function withoutCredentials(lines: string): string {
   return clean;
 }
 
-let lastTime = { at: Number.NaN, member: '' };
+let last = { at: Number.NaN, time: '' };
 
 /** Lines of one millisecond have one text for their time: making it costs more than the rest of most lines. */
-function timeMember(): string {
+function isoTime(): string {
   const at = Date.now();
-  if (at !== lastTime.at) lastTime = { at, member: `,"time":"${new Date(at).toISOString()}"` };
-  return lastTime.member;
+  if (at !== last.at) last = { at, time: new Date(at).toISOString() };
+  return last.time;
 }

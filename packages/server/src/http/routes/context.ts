@@ -1,8 +1,9 @@
 /** What the handlers of the door are built from. */
+
 import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/protocol';
-import type { FastifyBaseLogger } from 'fastify';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Jobs } from '../../job/jobs.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { Holds } from '../answer-end.ts';
 import type { Connections } from '../connections.ts';
 import type { Metrics } from '../metrics.ts';
@@ -22,7 +23,7 @@ export interface RouteContext extends Holds {
   readonly jobs: Jobs;
   readonly tickets: Tickets;
   readonly connections: Connections;
-  readonly log: FastifyBaseLogger;
+  readonly log: Log;
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
