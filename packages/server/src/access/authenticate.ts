@@ -5,6 +5,7 @@
 import type { AuthMethod } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import { ServiceError } from '../service-error.ts';
+import { type Soon, whenKnown } from '../soon.ts';
 
 /** Tokens are short; this leaves room for a JWT within the bounds of a request head. */
 export const tokenBytesMax = 8192;
@@ -17,7 +18,7 @@ export interface CredentialKind {
   /** What whoami says of callers of this kind. */
   readonly method: AuthMethod;
   /** Null where the token is not one of this kind. Rejects only where the service itself failed. */
-  resolve(token: string): Promise<Caller | ServiceError | null>;
+  resolve(token: string): Soon<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act; that it has not expired was seen to. */
   stands(caller: Caller): Promise<boolean>;
   /** See `Access`. A kind whose identifiers never come to mean another credential leaves both out. */
@@ -30,7 +31,7 @@ export interface Access {
    * The caller that an `Authorization` header stands for. A refusal is `unauthorized`, and its message says nothing of
    * why a token was not believed. Rejects only where the service itself failed.
    */
-  authenticate(authorization: string | undefined): Promise<Caller | ServiceError>;
+  authenticate(authorization: string | undefined): Soon<Caller | ServiceError>;
   /** Whether the authority that a caller was resolved from still stands: not expired, revoked or rotated since. */
   stands(caller: Caller): Promise<boolean>;
   /** What the ledger is to keep of a caller beside a ticket's digest: it tells nobody more than that caller's whoami. */
@@ -52,7 +53,7 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
       const caller = kind?.redeem === undefined ? pledge : kind.redeem(pledge, ticket);
       return caller !== null && (await stands(caller)) ? caller : null;
     },
-    async authenticate(authorization) {
+    authenticate(authorization) {
       if (authorization === undefined) {
         return new ServiceError(
           'unauthorized',
@@ -61,13 +62,16 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
       }
       const token = BEARER.exec(authorization)?.[1];
       if (token === undefined || token.length > tokenBytesMax) return unknownCredential();
-      for (const kind of kinds) {
-        const resolved = await kind.resolve(token);
-        if (resolved !== null) return resolved;
-      }
-      return unknownCredential();
+      return firstOf(kinds, token);
     },
   };
+}
+
+/** What the first kind says that knows the token. */
+function firstOf(kinds: readonly CredentialKind[], token: string): Soon<Caller | ServiceError> {
+  const [kind, ...others] = kinds;
+  if (kind === undefined) return unknownCredential();
+  return whenKnown(kind.resolve(token), (resolved) => resolved ?? firstOf(others, token));
 }
 
 /** Whether a time, RFC 3339 or null for never, has come. */

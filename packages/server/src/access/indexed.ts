@@ -5,6 +5,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
 import type { Caller } from '../caller.ts';
+import { type Soon, whenKnown } from '../soon.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
 
 /** A credential as the ledger keeps it. Times are RFC 3339 UTC. */
@@ -45,13 +46,14 @@ export function createIndexedKeys(rows: CredentialRows, now: () => number = Date
   const rowOf = remembering((credential_id) => rows.credential(credential_id));
   return {
     method: 'key',
-    async resolve(token) {
+    resolve(token) {
       const [, credential_id, secret] = KEY.exec(token) ?? [];
       if (credential_id === undefined || secret === undefined) return null;
-      const row = await rowOf(credential_id);
-      // An unknown index is compared as well, with nothing, so that it takes as long as a wrong secret.
-      const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
-      return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
+      return whenKnown(rowOf(credential_id), (row) => {
+        // An unknown index is compared as well, with nothing, so that it takes as long as a wrong secret.
+        const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
+        return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
+      });
     },
     async stands({ credential_id }) {
       const row = await rowOf(credential_id);
@@ -89,20 +91,21 @@ function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-type RowOf = (credential_id: string) => Promise<CredentialRow | null>;
+type RowOf = (credential_id: string) => Soon<CredentialRow | null>;
 
 /** Asks for a row at most once a second. Only rows that exist are remembered, so guessing fills no memory. */
 function remembering(read: RowOf): RowOf {
   const kept = new Map<string, { readonly at: number; readonly row: CredentialRow }>();
-  return async (credential_id) => {
+  return (credential_id) => {
     const at = performance.now();
     const known = kept.get(credential_id);
     if (known !== undefined && at - known.at < rowMilliseconds) return known.row;
-    const row = await read(credential_id);
-    kept.delete(credential_id);
-    if (row !== null) kept.set(credential_id, { at, row });
-    if (kept.size > rowsKeptMax) dropOldest(kept);
-    return row;
+    return whenKnown(read(credential_id), (row) => {
+      kept.delete(credential_id);
+      if (row !== null) kept.set(credential_id, { at, row });
+      if (kept.size > rowsKeptMax) dropOldest(kept);
+      return row;
+    });
   };
 }
 

@@ -4,13 +4,14 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Operation, SCOPES } from '@svc/protocol';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import { answered } from '../job/answered.ts';
 import { ServiceError } from '../service-error.ts';
+import { type Soon, whenKnown } from '../soon.ts';
 import { isStreamHandshake } from './handshake.ts';
 import { jobIdOf } from './job-id.ts';
 import { PLAIN_HEADERS } from './refusal.ts';
@@ -26,34 +27,47 @@ export interface EntryOptions {
   readonly stopping: AbortSignal;
 }
 
-/** The hook. It throws the refusal. */
-export function entryHook(options: EntryOptions): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  return async (request, reply) => {
-    reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
-    if (options.stopping.aborted || isStreamHandshake(request.raw)) reply.header('connection', 'close');
-    const { operation } = request.routeOptions.config;
-    if (operation === undefined) return;
-    await enter(request, reply, { ...options, operation });
-    if (operation.access !== 'public') refuseUnknownQuery(request, operation);
-    if (operation.method !== 'POST') refuseBody(request);
+/** The hook. It hands on the refusal. */
+export function entryHook(options: EntryOptions): onRequestHookHandler {
+  return (request, reply, done) => {
+    const entered = attempt(() => enter(request, reply, options));
+    if (entered instanceof Promise) entered.then(done, done);
+    else done(entered);
   };
 }
 
-async function enter(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { operation, metricsToken, ...options }: EntryOptions & { operation: Operation },
-): Promise<void> {
-  if (operation.access === 'public') return;
-  if (operation.access === 'metrics_token') {
-    checkMetricsToken(request, metricsToken);
-    return;
+/** Nothing that goes on after it is called within it: what a handler throws is not the entry's. */
+function attempt(enter: () => Soon<undefined>): Soon<Error | undefined> {
+  try {
+    return enter();
+  } catch (error) {
+    return error as Error;
   }
-  const caller = await answered(identify(request, operation, options));
-  if (caller instanceof ServiceError) throw caller;
-  request.caller = caller;
-  spendBudget(reply, options.rate, caller.tenant);
-  checkScope(caller, operation.access);
+}
+
+/** Throws the refusal or rejects with it. */
+function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptions): Soon<undefined> {
+  reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
+  if (options.stopping.aborted || isStreamHandshake(request.raw)) reply.header('connection', 'close');
+  const { operation } = request.routeOptions.config;
+  if (operation === undefined) return undefined;
+  if (operation.access === 'public') return refuseWhatIsNotAsked(request, operation);
+  if (operation.access === 'metrics_token') {
+    checkMetricsToken(request, options.metricsToken);
+    return refuseWhatIsNotAsked(request, operation);
+  }
+  return whenKnown(identify(request, operation, options), (caller) => {
+    if (caller instanceof ServiceError) throw caller;
+    request.caller = caller;
+    spendBudget(reply, options.rate, caller.tenant);
+    checkScope(caller, operation.access);
+    return refuseWhatIsNotAsked(request, operation);
+  });
+}
+
+function refuseWhatIsNotAsked(request: FastifyRequest, operation: Operation): undefined {
+  if (operation.access !== 'public') refuseUnknownQuery(request, operation);
+  if (operation.method !== 'POST') refuseBody(request);
 }
 
 /** A ticket stands in for the header only where a stream is really opened: nothing else spends it. */
@@ -61,12 +75,15 @@ function identify(
   request: FastifyRequest,
   operation: Operation,
   { access, tickets }: Pick<EntryOptions, 'access' | 'tickets'>,
-): Promise<Caller | ServiceError> {
+): Soon<Caller | ServiceError> {
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
   const isTicket = operation.ticket === true && typeof ticket === 'string' && authorization === undefined;
-  if (!isTicket || !isStreamHandshake(request.raw)) return access.authenticate(authorization);
-  return tickets.redeem(ticket, jobIdOf(request));
+  const caller =
+    isTicket && isStreamHandshake(request.raw)
+      ? tickets.redeem(ticket, jobIdOf(request))
+      : access.authenticate(authorization);
+  return caller instanceof Promise ? answered(caller) : caller;
 }
 
 function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {
