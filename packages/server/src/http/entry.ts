@@ -4,7 +4,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Operation, SCOPES } from '@svc/protocol';
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
@@ -27,12 +27,19 @@ export interface EntryOptions {
   readonly stopping: AbortSignal;
 }
 
-/** The hook. It hands on the refusal. */
-export function entryHook(options: EntryOptions): onRequestHookHandler {
+type EntryHook = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+) => Promise<Error | undefined> | undefined;
+
+/** The hook. It hands the refusal on, at once or with the promise that it returns. */
+export function entryHook(options: EntryOptions): EntryHook {
   return (request, reply, done) => {
     const entered = attempt(() => enter(request, reply, options));
-    if (entered instanceof Promise) entered.then(done, done);
-    else done(entered);
+    if (entered instanceof Promise) return entered;
+    done(entered);
+    return undefined;
   };
 }
 

@@ -3,7 +3,8 @@
  * to the operator's instruments.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { knownMembersLog, type Log, type WriteLine } from '../telemetry/log.ts';
+import { type AnswerLine, answerLog } from '../telemetry/answer-log.ts';
+import type { Log } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { onAnswerEnd } from './answer-end.ts';
 
@@ -11,7 +12,7 @@ import { onAnswerEnd } from './answer-end.ts';
 export type AnswerWatch = (request: FastifyRequest, reply: FastifyReply) => void;
 
 export function createAnswerWatch(log: Log, observer: Observer): AnswerWatch {
-  const writeLine = knownMembersLog(log);
+  const writeLine = answerLog(log);
   return (request, reply) => {
     const began = performance.now();
     onAnswerEnd(reply.raw, () => tellAnswer(request, reply, { writeLine, observer, began }));
@@ -29,31 +30,27 @@ export function observeRequests(app: FastifyInstance, watch: AnswerWatch, observ
 }
 
 interface Told {
-  readonly writeLine: WriteLine;
+  readonly writeLine: (answer: AnswerLine) => void;
   /** Of the monotonic clock, in milliseconds. */
   readonly began: number;
   readonly observer: Observer;
 }
 
-/** One line per request. It names the route, never the target: a target may hold a ticket. */
+/** One line per request. */
 function tellAnswer(request: FastifyRequest, reply: FastifyReply, { writeLine, observer, began }: Told): void {
   const { id, method, route } = identityOf(request);
   const { statusCode, writableFinished } = reply.raw;
   const status = writableFinished || statusCode === 101 ? statusCode : null;
   const milliseconds = performance.now() - began;
-  writeLine(
-    {
-      request_id: id,
-      method,
-      route,
-      // Null where the client did not wait for the end of the answer.
-      status,
-      duration_ms: Math.round(milliseconds * 10) / 10,
-      tenant: request.caller?.tenant ?? null,
-      credential_id: request.caller?.credential_id ?? null,
-    },
-    'request answered',
-  );
+  writeLine({
+    request_id: id,
+    method,
+    route,
+    status,
+    duration_ms: Math.round(milliseconds * 10) / 10,
+    tenant: request.caller?.tenant ?? null,
+    credential_id: request.caller?.credential_id ?? null,
+  });
   observer.requestAnswered({ id, method, route, status, seconds: milliseconds / 1000 });
 }
 

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createLog, knownMembersLog, type Log } from './log.ts';
+import { createLog, type Log } from './log.ts';
 
 function logLines(write: (log: Log) => void): Record<string, unknown>[] {
   const lines: string[] = [];
@@ -45,28 +45,6 @@ describe('the log', () => {
     });
     expect(JSON.stringify(lines)).not.toContain('CANARY');
     expect(lines).toHaveLength(3);
-  });
-
-  test('cuts what looks like a credential out of lines whose members are known, and leaves their names alone', () => {
-    const [line] = logLines((log) => {
-      knownMembersLog(log)({ route: '/v1/jobs?ticket=CANARY1234567890', key: 'no secret' }, 'request answered');
-    });
-    expect(JSON.stringify(line)).not.toContain('CANARY');
-    expect(line).toMatchObject({ key: 'no secret', msg: 'request answered' });
-  });
-
-  test('writes lines whose members are known like any other, and only where the level asks for them', () => {
-    const members = { request_id: 'req_1', status: null, note: 'two\nlines, "quoted"' };
-    const [plain, known] = logLines((log) => {
-      log.info(members, 'request answered');
-      knownMembersLog(log)(members, 'request answered');
-    });
-    expect(Object.keys(known ?? {})).toEqual(Object.keys(plain ?? {}));
-    expect({ ...known, time: null }).toEqual({ ...plain, time: null });
-    expect(known?.['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    const lines: string[] = [];
-    knownMembersLog(createLog('warn', { write: (line) => lines.push(line) }))(members, 'request answered');
-    expect(lines).toEqual([]);
   });
 
   test('keeps the code of an error, which is no source code', () => {

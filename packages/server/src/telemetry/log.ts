@@ -2,7 +2,8 @@
  * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out by
  * name, and what looks like a credential is cut out of every finished line, wherever it came from.
  */
-import { type DestinationStream, type Logger, pino, symbols } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { isoTime } from './iso-time.ts';
 import { type LineBatch, lineBatch } from './line-batch.ts';
 import { standardError } from './standard-error.ts';
 
@@ -51,21 +52,6 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   );
 }
 
-/** Writes one line at the level `info`. */
-export type WriteLine = (members: object, message: string) => void;
-
-/**
- * Writes lines to the same log whose members are known and hold no secret: nothing is looked for by name in them, and they
- * are spelled at once, which is what a line for every request can afford. What looks like a credential is cut out all the same.
- */
-export function knownMembersLog(log: Log): WriteLine {
-  const destination = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[symbols.streamSym];
-  return (members, message) => {
-    if (!log.isLevelEnabled('info')) return;
-    destination.write(`${JSON.stringify({ level: 'info', time: isoTime(), ...members, msg: message })}\n`);
-  };
-}
-
 let ofProcess: LineBatch | null = null;
 
 /** The one log of this process on standard error. */
@@ -86,13 +72,4 @@ function withoutCredentials(lines: string): string {
   let clean = lines;
   for (const [pattern, replacement] of CREDENTIALS) clean = clean.replace(pattern, replacement);
   return clean;
-}
-
-let last = { at: Number.NaN, time: '' };
-
-/** Lines of one millisecond have one text for their time: making it costs more than the rest of most lines. */
-function isoTime(): string {
-  const at = Date.now();
-  if (at !== last.at) last = { at, time: new Date(at).toISOString() };
-  return last.time;
 }

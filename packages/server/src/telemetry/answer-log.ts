@@ -1,0 +1,39 @@
+/**
+ * One line for each answer, beside everything else in the log. Its members are known and hold no secret, so that it is
+ * spelled here at once: through the log's own members it cost as much as the rest of a small answer. What looks like a
+ * credential is cut out of it all the same.
+ */
+import { type DestinationStream, symbols } from 'pino';
+import { isoTime } from './iso-time.ts';
+import type { Log } from './log.ts';
+
+/** An answer whose last byte is out, or that can no longer be sent. */
+export interface AnswerLine {
+  /** As in `X-Request-Id`: no character of it needs an escape in JSON. */
+  readonly request_id: string;
+  readonly method: string;
+  /** The path as the contract spells it, never the target, which may hold a ticket; null where no operation fits. */
+  readonly route: string | null;
+  /** Null where the client did not wait for the end of the answer. */
+  readonly status: number | null;
+  readonly duration_ms: number;
+  /** Both null where nobody was asked for, or nobody was found. */
+  readonly tenant: string | null;
+  readonly credential_id: string | null;
+}
+
+/** Writes lines at the level `info`. */
+export function answerLog(log: Log): (answer: AnswerLine) => void {
+  const destination = (log as unknown as { readonly [symbols.streamSym]: DestinationStream })[symbols.streamSym];
+  return (answer) => {
+    if (log.isLevelEnabled('info')) destination.write(lineOf(answer));
+  };
+}
+
+function lineOf({ request_id, method, route, status, duration_ms, tenant, credential_id }: AnswerLine): string {
+  return (
+    `{"level":"info","time":"${isoTime()}","request_id":"${request_id}","method":${JSON.stringify(method)},` +
+    `"route":${JSON.stringify(route)},"status":${status},"duration_ms":${duration_ms},` +
+    `"tenant":${JSON.stringify(tenant)},"credential_id":${JSON.stringify(credential_id)},"msg":"request answered"}\n`
+  );
+}

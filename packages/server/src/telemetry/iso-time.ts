@@ -1,0 +1,10 @@
+/** The time of day as lines of the log have it. */
+
+let last = { second: Number.NaN, text: '' };
+
+/** Now, RFC 3339 UTC with milliseconds. Only the milliseconds are spelled anew for each of many lines. */
+export function isoTime(now = Date.now()): string {
+  const second = Math.floor(now / 1000);
+  if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };
+  return `${last.text}${String(now - second * 1000).padStart(3, '0')}Z`;
+}
