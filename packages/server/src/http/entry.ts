@@ -9,7 +9,7 @@ import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
 import type { RateBudget } from '../capacity/rate.ts';
-import { answered } from '../job/answered.ts';
+import { answeredSoon } from '../job/answered.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Soon, whenKnown } from '../soon.ts';
 import { isStreamHandshake } from './handshake.ts';
@@ -90,7 +90,7 @@ function identify(
     isTicket && isStreamHandshake(request.raw)
       ? tickets.redeem(ticket, jobIdOf(request))
       : access.authenticate(authorization);
-  return caller instanceof Promise ? answered(caller) : caller;
+  return answeredSoon(caller);
 }
 
 function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {

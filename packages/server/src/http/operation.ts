@@ -2,6 +2,7 @@
 import type { Operation, OperationId } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../caller.ts';
+import type { Soon } from '../soon.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+export type OperationHandler = (request: FastifyRequest, reply: FastifyReply) => Soon<FastifyReply>;
 
 /** A handler for every operation of the contract: one that is missing does not compile. */
 export type OperationHandlers = { readonly [Id in OperationId]: OperationHandler };

@@ -1,10 +1,11 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
 import type { Caller } from '../caller.ts';
+import { type Soon, whenKnown } from '../soon.ts';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type AdmitOptions, admit } from './admit/admit.ts';
-import { answered } from './answered.ts';
+import { answered, answeredSoon } from './answered.ts';
 import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
@@ -29,11 +30,11 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
 export function createJobs(options: JobsOptions): Jobs {
   const { store, keys, history, shutdown } = options;
   const signing = keys === null ? 'off' : 'on';
-  const detail = async (key: JobKey): Promise<string> => {
-    const text = await store.jobDetail({ key, signing });
-    if (text === null) throw jobNotFound();
-    return text;
-  };
+  const detail = (key: JobKey): Soon<string> =>
+    whenKnown(store.jobDetail({ key, signing }), (text) => {
+      if (text === null) throw jobNotFound();
+      return text;
+    });
   const cancelJob = async (key: JobKey, principal: string): Promise<string> => {
     const { already_terminal } = await cancel({ ...key, principal }, options);
     return `${(await detail(key)).slice(0, -1)},"already_terminal":${already_terminal}}`;
@@ -41,7 +42,7 @@ export function createJobs(options: JobsOptions): Jobs {
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
     list: (caller, query) => answered(list(caller.tenant, query, { store, signing })),
-    detail: (caller, job_id) => answered(detail(keyOf(caller, job_id))),
+    detail: (caller, job_id) => answeredSoon(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
     replay: (caller, job_id, page) => answered(replay(store, keyOf(caller, job_id), page)),

@@ -4,6 +4,7 @@
  */
 import type { JobEvent, JobStatus, Language, SubmissionAnswer } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
+import type { Soon } from '../soon.ts';
 import type { Body } from './body.ts';
 import type { ResultAnswer } from './view/result.ts';
 
@@ -33,7 +34,7 @@ export interface Jobs {
   /** The JSON text of a `JobList`. */
   list(caller: Caller, query: ListQuery): Promise<string>;
   /** The JSON text of a `JobDetail`. */
-  detail(caller: Caller, job_id: string): Promise<string>;
+  detail(caller: Caller, job_id: string): Soon<string>;
   /** The JSON text of a `CancellationAnswer`. */
   cancel(caller: Caller, job_id: string): Promise<string>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */

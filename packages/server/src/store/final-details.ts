@@ -3,6 +3,7 @@
  * ledger. Only for a ledger that no other process changes. What may change a final detail, its removal or the withdrawal of
  * an attestation, goes through `change`, which forgets everything: it is rare, and what is forgotten is read again.
  */
+import type { Soon } from '../soon.ts';
 import type { DetailText, JobDetailInput } from './records.ts';
 
 /** Characters of all details together: some thousands of jobs. */
@@ -21,15 +22,16 @@ export class FinalDetails {
   }
 
   /** The detail that is kept, or what `ask` finds. Null where the tenant has no such job. */
-  async read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Promise<string | null> {
+  read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Soon<string | null> {
     const name = nameOf(input);
     const kept = this.#kept.get(name);
     if (kept !== undefined) return kept;
     const changed = this.#changed;
-    const detail = await ask();
-    if (detail === null) return null;
-    if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#keep(name, detail.text);
-    return detail.text;
+    return ask().then((detail) => {
+      if (detail === null) return null;
+      if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#keep(name, detail.text);
+      return detail.text;
+    });
   }
 
   /** Has something changed that may be kept: nothing is, from before it begins until it has ended. */

@@ -4,6 +4,7 @@
  * floor knows SQL; nothing here knows HTTP or processes.
  */
 import type { ArtifactRecord, EventBody, Whoami } from '@svc/protocol';
+import type { Soon } from '../soon.ts';
 import type {
   AdmitInput,
   AdmitResult,
@@ -60,7 +61,7 @@ export interface Store extends AsyncDisposable {
 
   job(key: JobKey): Promise<JobRow | null>;
   /** The JSON text of the contract's `JobDetail`, as its owner reads it. */
-  jobDetail(input: JobDetailInput): Promise<string | null>;
+  jobDetail(input: JobDetailInput): Soon<string | null>;
   jobSummary(key: JobKey): Promise<JobSummary | null>;
   /** One page of a tenant's jobs, newest first. */
   list(input: ListInput): Promise<ListPage>;

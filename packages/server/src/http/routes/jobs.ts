@@ -8,6 +8,7 @@ import {
   replayLimitDefault,
   replayLimitMax,
 } from '@svc/protocol';
+import { whenKnown } from '../../soon.ts';
 import { holdUntilAnswered } from '../answer-end.ts';
 import { readJsonBody } from '../body.ts';
 import { idempotencyKeyOf } from '../idempotency-key.ts';
@@ -52,9 +53,10 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
       const query = { limit, cursor, statuses: status, language };
       return sendJsonText(reply, 200, await jobs.list(callerOf(request), query));
     },
-    getJob: async (request, reply) => {
+    getJob: (request, reply) => {
       holdUntilAnswered(reply, context, 'response');
-      return sendJsonText(reply, 200, await jobs.detail(callerOf(request), jobIdOf(request)));
+      const detail = jobs.detail(callerOf(request), jobIdOf(request));
+      return whenKnown(detail, (text) => sendJsonText(reply, 200, text));
     },
     // It holds no permit: a service that is full must still be able to be relieved.
     cancelJob: async (request, reply) =>

@@ -90,7 +90,7 @@ describe('job detail', () => {
     const { job_id } = await rig.submit();
     const refusals = await Promise.all(
       [rig.jobs.detail(callerOf('umbrella'), job_id), rig.jobs.detail(acme, 'job_none')].map((answer) =>
-        answer.catch((error: unknown) => error),
+        Promise.resolve(answer).catch((error: unknown) => error),
       ),
     );
     expect(refusals[0]).toMatchObject({ code: 'job_not_found' });
