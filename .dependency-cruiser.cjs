@@ -17,7 +17,7 @@ function packageFloor(name, below) {
   };
 }
 
-/** A folder of the server may import only these others, and what stands beside all folders: the caller and the two kinds of error. */
+/** A folder of the server may import only these others, and what stands beside all folders: the caller, the two kinds of error, and what may be known already. */
 function serverFloor(name, below) {
   const allowed = [name, ...below].map((folder) => `${folder}/`).join('|');
   return {
@@ -25,7 +25,7 @@ function serverFloor(name, below) {
     comment: `server/${name} stands on ${below.length > 0 ? below.join(', ') : 'no other folder'}`,
     severity: 'error',
     from: { path: `^packages/server/src/${name}/`, pathNot: tests },
-    to: { path: `^packages/server/src/(?!${allowed}|(caller|service-error|start-error|strict-json)\\.ts$)` },
+    to: { path: `^packages/server/src/(?!${allowed}|(caller|service-error|soon|start-error|strict-json)\\.ts$)` },
   };
 }
 
