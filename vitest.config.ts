@@ -28,7 +28,8 @@ export default defineConfig({
           name: 'promises',
           include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: HOSTILE,
-          maxWorkers: 2,
+          // Two processors: what waits for a service or a cell leaves them to another file.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },

@@ -14,6 +14,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
+import { secretOf } from '../rig/credentials.ts';
 import { rawExchange } from '../rig/raw-http.ts';
 import { useRig } from '../rig/rig.ts';
 
@@ -297,7 +298,7 @@ test('AUTH-14 public surfaces say nothing of who is served, of the host, or of w
 describe('AUTH-16 a refusal repeats no credential', () => {
   test('wherever in the request it was', async () => {
     const [, key = ''] = keys.alpha;
-    const secret = key.slice(key.lastIndexOf('_') + 1);
+    const secret = secretOf(key);
     const wrong = `${key}x`;
     const refusals = [
       await rig().request('/v1/whoami', { key: wrong }),

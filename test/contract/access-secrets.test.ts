@@ -10,6 +10,7 @@ import { type IssuedCredential, openCredentials } from '@svc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { Command } from '../rig/command.ts';
+import { secretOf } from '../rig/credentials.ts';
 
 const LEGACY_KEY = 'canary-of-legacy-key';
 const METRICS_TOKEN = 'canary-of-metrics-token';
@@ -118,7 +119,7 @@ beforeAll(async () => {
   await using operator = await openCredentials({ dataDir });
   const issued = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
   const token = await issuer.token({ scope: 'jobs:read jobs:submit jobs:cancel service:read metrics:read' });
-  credentials.push(issued.key, issued.key.slice(issued.key.lastIndexOf('_') + 1), token);
+  credentials.push(issued.key, secretOf(issued.key), token);
   await useEverything(url, issued, token);
   const spare = await operator.rotate({ credential_id: issued.credential_id, expires_at: null, overlap_seconds: 60 });
   credentials.push(spare.key);
