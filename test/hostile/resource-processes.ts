@@ -54,6 +54,7 @@ export const processLimitCases: readonly HostileCase[] = [
     id: 'RES-13',
     title: 'a program that renews itself before any one process reaches the CPU limit ends at the CPU limit',
     holds: 'the CPU time of the whole tree is watched',
+    alone: true,
     attack: { program: 'cpu-evasion.py', limits: { cpu_seconds: 1 } },
     expect(seen) {
       assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'cpu_limit' }, ['cpu_time']]);
@@ -64,6 +65,7 @@ export const processLimitCases: readonly HostileCase[] = [
     id: 'RES-13',
     title: 'many processes spinning at once end at the CPU limit of their tree',
     holds: 'the CPU time of the whole tree is watched more closely the nearer the limit is',
+    alone: true,
     attack: { program: 'spin.py', values: { PROCESSES: 16 }, limits: { cpu_seconds: 1, mem_mb: 512 } },
     expect(seen) {
       assert.deepEqual(seen.ending, { kind: 'cpu_limit' });
