@@ -2,7 +2,8 @@
  * Keys that the operator issues: `svc_<index>_<secret>`. The index finds the row; of the secret only its digest is kept,
  * so that nobody who reads the ledger can use a key. Spec § Authentication 2.
  */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { sha256Hex } from '@svc/evidence';
 import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
 import type { Caller } from '../caller.ts';
 import { type Soon, whenKnown } from '../soon.ts';
@@ -85,10 +86,6 @@ function callerOf(row: CredentialRow): Caller {
 function earlier(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
   return one < other ? one : other;
-}
-
-function sha256Hex(text: string): string {
-  return hash('sha256', text, 'hex');
 }
 
 type RowOf = (credential_id: string) => Soon<CredentialRow | null>;

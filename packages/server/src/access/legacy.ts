@@ -1,5 +1,6 @@
 /** Keys that the operator sets beside a tenant's name: every scope, no expiry. Spec § Authentication 2. */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { sha256Hex } from '@svc/evidence';
 import { SCOPES } from '@svc/protocol/vocabulary';
 import type { Caller } from '../caller.ts';
 import type { CredentialKind } from './authenticate.ts';
@@ -57,8 +58,4 @@ function legacyCaller(tenant: string, ordinal: number): Caller {
     scopes: [...SCOPES],
     expires_at: null,
   };
-}
-
-function sha256Hex(text: string): string {
-  return hash('sha256', text, 'hex');
 }

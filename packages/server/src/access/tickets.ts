@@ -3,7 +3,8 @@
  * WebSocket addresses. The ledger keeps a ticket's digest and whose authority it stands for, so that one that was minted
  * before a restart opens a stream after it. Spec § Authentication 6.
  */
-import { hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { sha256Hex } from '@svc/evidence';
 import { streamTicketSeconds } from '@svc/protocol';
 import type { Caller } from '../caller.ts';
 import { ServiceError } from '../service-error.ts';
@@ -45,11 +46,11 @@ export function createTickets({ rows, access, now = Date.now }: TicketsOptions):
       const created = now();
       const [created_at, expires_at] = [timestamp(created), timestamp(created + streamTicketSeconds * 1000)];
       const pledge = access.pledge(caller, ticket);
-      const row = { ticket_sha256: digestOf(ticket), job_id, caller: pledge, created_at, expires_at };
+      const row = { ticket_sha256: sha256Hex(ticket), job_id, caller: pledge, created_at, expires_at };
       return (await rows.storeTicket(row)) ? { ticket, expires_at, expires_in: streamTicketSeconds } : null;
     },
     async redeem(ticket, job_id) {
-      const use = { ticket_sha256: digestOf(ticket), job_id, now: timestamp(now()) };
+      const use = { ticket_sha256: sha256Hex(ticket), job_id, now: timestamp(now()) };
       const pledge = TICKET.test(ticket) ? await rows.consumeTicket(use) : null;
       const caller = pledge === null ? null : await access.redeem(pledge, ticket);
       return caller ?? new ServiceError('unauthorized', 'The ticket is unknown, spent or expired.');
@@ -59,8 +60,4 @@ export function createTickets({ rows, access, now = Date.now }: TicketsOptions):
 
 function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
-}
-
-function digestOf(ticket: string): string {
-  return hash('sha256', ticket, 'hex');
 }
