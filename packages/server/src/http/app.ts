@@ -2,7 +2,6 @@
  * The door: the only floor that knows HTTP. It turns requests into calls of the floors below and their answers and
  * refusals into responses; every operation of the contract has its route here.
  */
-
 import { EventEmitter } from 'node:events';
 import { OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';

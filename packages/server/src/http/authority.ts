@@ -2,7 +2,6 @@
  * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked when
  * they arrive; this is for those that stay. Spec § Authentication 8.
  */
-
 import type { Access } from '../access/authenticate.ts';
 import type { Caller } from '../caller.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -31,25 +31,16 @@ type EntryHook = (
   request: FastifyRequest,
   reply: FastifyReply,
   done: HookHandlerDoneFunction,
-) => Promise<Error | undefined> | undefined;
+) => Promise<undefined> | undefined;
 
-/** The hook. It hands the refusal on, at once or with the promise that it returns. */
+/** The hook. It throws the refusal, or rejects with it. */
 export function entryHook(options: EntryOptions): EntryHook {
   return (request, reply, done) => {
-    const entered = attempt(() => enter(request, reply, options));
+    const entered = enter(request, reply, options);
     if (entered instanceof Promise) return entered;
-    done(entered);
+    done();
     return undefined;
   };
-}
-
-/** Nothing that goes on after it is called within it: what a handler throws is not the entry's. */
-function attempt(enter: () => Soon<undefined>): Soon<Error | undefined> {
-  try {
-    return enter();
-  } catch (error) {
-    return error as Error;
-  }
 }
 
 /** Throws the refusal or rejects with it. */

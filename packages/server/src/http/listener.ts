@@ -2,7 +2,6 @@
  * The socket side of the door: one HTTP/1.1 server with every bound set, which refuses what is no clean request before
  * the router sees it, and answers in the envelope also where Node would answer with an empty body or not at all.
  */
-
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';

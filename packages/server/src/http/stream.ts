@@ -3,7 +3,6 @@
  * after the terminal event. The next page is read only when the reader has taken the last, so a slow reader holds one
  * page and no more. Spec § WebSocket stream.
  */
-
 import type { WebSocket } from '@fastify/websocket';
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import type { Jobs } from '../job/jobs.ts';

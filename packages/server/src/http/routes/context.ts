@@ -1,5 +1,4 @@
 /** What the handlers of the door are built from. */
-
 import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/protocol';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Jobs } from '../../job/jobs.ts';
