@@ -56,8 +56,8 @@ function remarkOn({ kind, data }: JobEvent): string | null {
       return `${type}: ${path === undefined ? '' : `${path}: `}${message}`;
     }
     case 'truncated': {
-      const { stream, bytes_seen, bytes_stored } = data as EventData<'truncated'>;
-      return `${stream} was truncated: ${bytes_stored} of ${bytes_seen} bytes are recorded`;
+      const { stream, bytes_stored } = data as EventData<'truncated'>;
+      return `${stream} is truncated: only its first ${bytes_stored} bytes are recorded`;
     }
     case 'finished': {
       const { status, terminal_reason, signal } = data as EventData<'finished'>;

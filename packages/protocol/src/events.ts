@@ -60,6 +60,10 @@ export const ArtifactRecord = Type.Object({
 });
 export type ArtifactRecord = Static<typeof ArtifactRecord>;
 
+/**
+ * A stream exceeded a recording cap: what was seen of it until then and what is kept. There is one for each stream at most,
+ * stored with its last records. How much there was in the end is in the receipt, as `executor_output`. Spec § Events 6.
+ */
 export const Truncation = Type.Object({
   stream: Type.Enum([...STREAM_NAMES]),
   bytes_seen: Type.Integer(),

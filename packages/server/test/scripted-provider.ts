@@ -39,7 +39,6 @@ export const unready: Posture = unreadyPosture('namespace', IDENTITY);
 interface RunFacts {
   readonly artifacts?: readonly CollectedArtifact[];
   readonly violations?: readonly Violation[];
-  readonly truncated?: StreamName;
 }
 
 /** One cell under the test's control. */
@@ -74,12 +73,17 @@ export class ScriptedCell implements Sandbox {
     this.#sink?.(stream, records);
   }
 
+  /** The program writes more than is recorded: these are the last records of the stream. */
+  writeOver(stream: StreamName, bytes_seen: number, ...records: readonly OutputRecord[]): void {
+    this.#sink?.(stream, records, { bytes_seen });
+  }
+
   /** The program ends. */
   end(ending: Ending, facts: RunFacts = {}): void {
     this.#ended.resolve({
       ending,
       usage: { wall_ms: 1, cpu_ms: 1, memory_peak_bytes: 4096 },
-      output: telemetry(facts.truncated ?? null),
+      output: TELEMETRY,
       violations: facts.violations ?? [],
       artifacts: facts.artifacts ?? [],
     });
@@ -105,17 +109,14 @@ export class ScriptedCell implements Sandbox {
   }
 }
 
-function telemetry(truncated: StreamName | null): ExecutorOutput {
-  const raw_sha256 = createHash('sha256').digest('hex');
-  const stream = (name: StreamName) => ({
-    bytes_seen: name === truncated ? 2 ** 21 : 0,
-    bytes_offered_to_sink: 0,
-    records_offered_to_sink: 0,
-    raw_sha256,
-    executor_truncated: name === truncated,
-  });
-  return { stdout: stream('stdout'), stderr: stream('stderr') };
-}
+const NOTHING_SEEN = {
+  bytes_seen: 0,
+  bytes_offered_to_sink: 0,
+  records_offered_to_sink: 0,
+  raw_sha256: createHash('sha256').digest('hex'),
+  executor_truncated: false,
+};
+const TELEMETRY: ExecutorOutput = { stdout: NOTHING_SEEN, stderr: NOTHING_SEEN };
 
 /** Prepares cells as `script` says: a posture gives a cell that proved it, an error is thrown. */
 export class ScriptedProvider implements Provider {

@@ -10,8 +10,8 @@ export class Captures {
 
   /** Starts to read. What is recorded of each stream goes to the sink in the stream's order. */
   constructor(pipes: Pipes, sink: OutputSink) {
-    this.#stdout = new OutputCapture((records) => sink('stdout', records));
-    this.#stderr = new OutputCapture((records) => sink('stderr', records));
+    this.#stdout = new OutputCapture((records, cut) => sink('stdout', records, cut));
+    this.#stderr = new OutputCapture((records, cut) => sink('stderr', records, cut));
     pipes.stdout.on('data', (chunk: Buffer) => this.#stdout.write(chunk));
     pipes.stderr.on('data', (chunk: Buffer) => this.#stderr.write(chunk));
   }

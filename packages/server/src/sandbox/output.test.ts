@@ -73,6 +73,29 @@ describe('recording a stream', () => {
     expect(telemetry.bytes_offered_to_sink).toBe(folded.length);
   });
 
+  it.each([
+    ['records', ['x\n'.repeat(streamRecordsMax), 'y\n', 'more\n'], 2 * streamRecordsMax + 2],
+    ['bytes', ['x'.repeat(streamBytesMax), 'y\n', 'more\n'], streamBytesMax + 2],
+  ])('tells once, when it happens, that its cap of %s was exceeded', (_cap, chunks, bytesSeen) => {
+    const told: unknown[] = [];
+    const output = new OutputCapture((_records, cut) => cut && told.push(cut));
+    const [whole, over, after] = chunks as [string, string, string];
+    output.write(Buffer.from(whole));
+    expect(told).toEqual([]);
+    output.write(Buffer.from(over));
+    expect(told).toEqual([{ bytes_seen: bytesSeen }]);
+    output.write(Buffer.from(after));
+    output.end();
+    expect(told).toHaveLength(1);
+  });
+
+  it('tells that a cap was exceeded together with the last records', () => {
+    const offered: [number, unknown][] = [];
+    const output = new OutputCapture((records, cut) => offered.push([records.length, cut]));
+    output.write(Buffer.from('x\n'.repeat(streamRecordsMax + 7)));
+    expect(offered).toEqual([[streamRecordsMax, { bytes_seen: 2 * (streamRecordsMax + 7) }]]);
+  });
+
   it('counts and hashes everything after the cap', () => {
     const flood = Buffer.alloc(3 * streamBytesMax, 'A');
     const { telemetry } = capture(flood.subarray(0, 100), flood.subarray(100));

@@ -11,6 +11,7 @@ import {
   streamBytesMax,
   streamRecordsMax,
 } from '@svc/protocol';
+import type { Cut } from './sandbox.ts';
 
 const LF = 0x0a;
 /** A line that stays unfinished this long is shown as it is: a prompt or a progress bar must not seem to hang. */
@@ -18,11 +19,11 @@ const IDLE_MILLISECONDS = 1000;
 
 /**
  * Records of one stream. Bytes go in with `write`; records come out through `offer`, which gets each of them once, in
- * order. Folding the records (`text`, and LF unless `partial`) gives back the exact UTF-8 text; a byte that is not UTF-8
+ * order, and is told once where a cap is exceeded, as soon as it is. Folding the records (`text`, and LF unless `partial`) gives back the exact UTF-8 text; a byte that is not UTF-8
  * becomes U+FFFD. The caps count bytes of that folded text.
  */
 export class OutputCapture {
-  readonly #offer: (records: readonly OutputRecord[]) => void;
+  readonly #offer: (records: readonly OutputRecord[], cut?: Cut) => void;
   readonly #hash = createHash('sha256');
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   /** Decoded text of the line being written, as yet without its end; always shorter than one record. */
@@ -32,8 +33,9 @@ export class OutputCapture {
   #bytesOffered = 0;
   #recordsOffered = 0;
   #truncated = false;
+  #toldCut = false;
 
-  constructor(offer: (records: readonly OutputRecord[]) => void) {
+  constructor(offer: (records: readonly OutputRecord[], cut?: Cut) => void) {
     this.#offer = offer;
   }
 
@@ -136,7 +138,12 @@ export class OutputCapture {
   }
 
   #deliver(records: readonly OutputRecord[]): void {
-    if (records.length > 0) this.#offer(records);
+    if (this.#truncated && !this.#toldCut) {
+      this.#toldCut = true;
+      this.#offer(records, { bytes_seen: this.#bytesSeen });
+    } else if (records.length > 0) {
+      this.#offer(records);
+    }
   }
 }
 

@@ -42,8 +42,17 @@ export interface Program {
   readonly limits: RequestedLimits;
 }
 
-/** Takes recorded output as it comes, in order within a stream. Called often: it must not block and must not throw. */
-export type OutputSink = (stream: StreamName, records: readonly OutputRecord[]) => void;
+/** A stream exceeded a recording cap: nothing of it is offered from there on. Spec § Limits, stored stdout and stderr. */
+export interface Cut {
+  /** Bytes that the program had written to the stream until then. */
+  readonly bytes_seen: number;
+}
+
+/**
+ * Takes recorded output as it comes, in order within a stream. `cut` comes once, with the last records of a stream that
+ * exceeded a cap; there may be none with it. Called often: it must not block and must not throw.
+ */
+export type OutputSink = (stream: StreamName, records: readonly OutputRecord[], cut?: Cut) => void;
 
 /** What was on, as observed from the cell itself and never from configuration. Null says: not observed. */
 export interface Posture {

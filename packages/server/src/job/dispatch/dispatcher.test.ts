@@ -18,7 +18,7 @@ describe('a job that runs', () => {
     expect((await rig.row(key)).status).toBe('running');
     expect(cell.program).toMatchObject({ language: 'python', code: hello.code, stdin: 'in', outputs: ['output/b'] });
     expect(cell.program?.files).toEqual([{ path: 'input/a', content: Buffer.from('x') }]);
-    cell.write('stdout', { text: 'one' }, { text: 'two', partial: true });
+    cell.writeOver('stdout', 2 ** 21, { text: 'one' }, { text: 'two', partial: true });
     cell.write('stderr', { text: 'oops' });
     const content = Buffer.from('data');
     cell.end(
@@ -26,7 +26,6 @@ describe('a job that runs', () => {
       {
         artifacts: [{ path: 'output/b', size_bytes: 4, sha256: 'f'.repeat(64), content }],
         violations: [{ type: 'pids', message: 'too many' }],
-        truncated: 'stdout',
       },
     );
     const row = await rig.ended(key);
@@ -47,13 +46,13 @@ describe('a job that runs', () => {
       'started',
       'stdout',
       'stdout',
-      'stderr',
       'truncated',
+      'stderr',
       'violation',
       'artifact',
       'finished',
     ]);
-    expect(past[5]?.[1]).toEqual({
+    expect(past[4]?.[1]).toEqual({
       stream: 'stdout',
       bytes_seen: 2 ** 21,
       bytes_stored: 7,
@@ -65,6 +64,20 @@ describe('a job that runs', () => {
       backend: 'namespace',
       isolation_class: 'linux-shared-kernel',
       bootstrap_ready: true,
+    });
+  });
+
+  test('says that its output is cut while it still runs', async () => {
+    await using rig = await JobRig.open();
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    expect((await rig.result(key.job_id, { waitSeconds: 0, signal: never })).truncated).toBe(false);
+    cell.writeOver('stdout', 100, { text: 'one' });
+    await expect.poll(async () => (await rig.past(key)).length).toBe(4);
+    expect(await rig.result(key.job_id, { waitSeconds: 0, signal: never })).toMatchObject({
+      status: 'running',
+      stdout: 'one\n',
+      truncated: true,
     });
   });
 

@@ -133,7 +133,7 @@ async function runProgram(context: Context, sandbox: Sandbox, execution: Executi
   // Asked to stop between the start and here: it is over before it ran a single instruction.
   if (control.cause !== null) {
     const outcome = outcomeOf({ kind: 'stopped', cause: control.cause });
-    return await end(context, { outcome, duration_ms: 0, execution, collection: null, recorded: null });
+    return await end(context, { outcome, duration_ms: 0, execution, collection: null });
   }
   control.running = sandbox;
   const run = await execute({ ...context, sandbox });
@@ -144,7 +144,7 @@ async function runProgram(context: Context, sandbox: Sandbox, execution: Executi
     duration_ms: run.duration_ms,
     execution,
     collection: run.collection,
-    recorded: run.recorded,
+    unstored: run.unstored,
   });
 }
 
@@ -199,7 +199,7 @@ async function endWithoutRun(context: Context, error: unknown): Promise<void> {
   const step = error instanceof BootstrapError ? error.step : null;
   log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
   const execution = posture === null ? null : executionRecord(posture, NO_LIMITS_HELD);
-  await end(context, { outcome, duration_ms: null, execution, collection: null, recorded: null, violations });
+  await end(context, { outcome, duration_ms: null, execution, collection: null, violations });
 }
 
 interface FailureBeforeRun {

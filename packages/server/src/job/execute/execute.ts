@@ -2,19 +2,20 @@
  * Runs the one program of a sandbox that is ready for it, from release to the moment everything of it is dead and read.
  * Its output is recorded as it comes. What happened is returned; nothing terminal is stored here.
  */
-import type { StreamName } from '@svc/protocol';
+import type { EventBody } from '@svc/protocol';
 import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
-import { createRecorder, type Recorded, type RecordedStream } from './recorder.ts';
+import { createRecorder, type Recorded } from './recorder.ts';
 
 /** What one run came to. `collection` is null where the sandbox could not say, with the failure in its place. */
 export interface Execution {
   readonly collection: Collection | null;
   readonly failure: unknown;
   readonly recording: Recorded;
-  readonly recorded: Readonly<Record<StreamName, RecordedStream>>;
+  /** What the recorder could not store and the end must tell. */
+  readonly unstored: readonly EventBody[];
   /** Monotonic, from release to collection. */
   readonly duration_ms: number;
 }
@@ -33,8 +34,7 @@ export async function execute({ history, key, sandbox, clock }: ExecuteOptions):
   const { collection, failure } = await releasedAndCollected(sandbox, recorder.sink);
   const duration_ms = Math.round(clock.elapsedMilliseconds() - released);
   const recording = await recorder.flush();
-  const recorded = { stdout: recorder.recorded('stdout'), stderr: recorder.recorded('stderr') };
-  return { collection, failure, recording, recorded, duration_ms };
+  return { collection, failure, recording, unstored: recorder.unstored(), duration_ms };
 }
 
 async function releasedAndCollected(sandbox: Sandbox, sink: OutputSink) {

@@ -72,20 +72,72 @@ describe('the recorder', () => {
   test.each([
     ['records', streamRecordsMax, Array.from({ length: streamRecordsMax + 1 }, () => ({ text: '' })), streamRecordsMax],
     ['bytes', 2, [{ text: 'a'.repeat(streamBytesMax - 2) }, { text: '' }, { text: '' }], streamBytesMax],
-  ])('keeps a stream within its cap of %s, whatever is offered', async (_cap, records, offered, bytes) => {
+  ])('keeps a stream within its cap of %s, whatever is offered, and says so', async (_cap, records, offered, bytes) => {
     const { recorder, batches } = recorderOverSlowLedger();
+    recorder.sink('stdout', offered);
     recorder.sink('stdout', offered);
     recorder.sink('stderr', [{ text: 'other' }]);
     await storeAll(recorder, batches);
-    expect(recorder.recorded('stdout')).toEqual({ records, bytes, overrun: true });
-    expect(recorder.recorded('stderr')).toEqual({ records: 1, bytes: 6, overrun: false });
+    const events = batches.flatMap((batch) => batch.events);
+    expect(events.filter(({ kind }) => kind === 'stdout')).toHaveLength(records);
+    expect(events.filter(({ kind }) => kind === 'stderr')).toHaveLength(1);
+    expect(events.filter(({ kind }) => kind === 'truncated').map(({ data }) => data)).toEqual([
+      {
+        stream: 'stdout',
+        bytes_seen: bytes,
+        bytes_stored: bytes,
+        records_stored: records,
+        limit_bytes: streamBytesMax,
+        limit_records: streamRecordsMax,
+      },
+    ]);
   });
 
-  test('exactly at the caps nothing is overrun', async () => {
+  test('exactly at the caps nothing is truncated', async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'é'.repeat(streamBytesMax / 2), partial: true }]);
     await storeAll(recorder, batches);
-    expect(recorder.recorded('stdout')).toEqual({ records: 1, bytes: streamBytesMax, overrun: false });
+    expect(batches.flatMap(({ events }) => events.map(({ kind }) => kind))).toEqual(['stdout']);
+  });
+
+  test('stores that a stream was cut in the append that stores its last record', async () => {
+    const { recorder, batches } = recorderOverSlowLedger();
+    recorder.sink('stderr', [{ text: 'first' }]);
+    const last = Array.from({ length: 1000 }, () => ({ text: 'x' }));
+    recorder.sink('stdout', last, { bytes_seen: 5000 });
+    recorder.sink('stderr', [{ text: 'second' }]);
+    await storeAll(recorder, batches);
+    expect(batches.map(({ events }) => [events.length, events.at(-1)?.kind])).toEqual([
+      [1, 'stderr'],
+      [1001, 'truncated'],
+      [1, 'stderr'],
+    ]);
+    expect(batches[1]?.events.at(-1)?.data).toMatchObject({
+      bytes_seen: 5000,
+      bytes_stored: 2000,
+      records_stored: 1000,
+    });
+    expect(recorder.unstored()).toEqual([]);
+  });
+
+  test('stores that a stream was cut where no record is left to store with it', async () => {
+    const { recorder, batches } = recorderOverSlowLedger();
+    recorder.sink('stdout', [], { bytes_seen: 7 });
+    recorder.sink('stdout', [{ text: 'dropped' }]);
+    await storeAll(recorder, batches);
+    expect(batches.map(({ events }) => events.map(({ kind }) => kind))).toEqual([['truncated']]);
+  });
+
+  test('hands over to the end of the job what it could not store of a cut', async () => {
+    const { recorder, batches } = recorderOverSlowLedger();
+    recorder.sink('stdout', [{ text: 'a' }], { bytes_seen: 2 });
+    batches[0]?.answer.reject(new Error('disk full'));
+    await recorder.flush();
+    recorder.sink('stderr', [{ text: 'b' }], { bytes_seen: 3 });
+    expect(recorder.unstored().map(({ kind, data }) => [kind, data])).toMatchObject([
+      ['truncated', { stream: 'stdout', bytes_seen: 2 }],
+      ['truncated', { stream: 'stderr', bytes_seen: 3 }],
+    ]);
   });
 
   test('stores nothing behind an append that failed, and says so once', async () => {

@@ -2,23 +2,25 @@
  * Writes a running program's output into its history. One append is in flight at a time; what comes meanwhile goes into
  * the next, so a chatty program costs a transaction per batch and not per line. What is waiting is bounded by the
  * recording caps, which are asserted here once more.
+ *
+ * A stream that exceeds a cap gets its `truncated` event in the append that stores its last records: whenever the process
+ * dies, what is stored of a stream is all that was recorded of it, or says that it is cut. Spec § Events 6.
  */
-import { type EventBody, type OutputRecord, type StreamName, streamBytesMax, streamRecordsMax } from '@svc/protocol';
-import type { OutputSink } from '../../sandbox/sandbox.ts';
+import {
+  type EventBody,
+  type OutputRecord,
+  type StreamName,
+  streamBytesMax,
+  streamRecordsMax,
+  type Truncation,
+} from '@svc/protocol';
+import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 
 /** Events of one append: bounded, so that one flood does not hold the store's writer for long. */
 const appendEventsMax = 1000;
-
-/** What was recorded of one stream, counted as folded UTF-8. */
-export interface RecordedStream {
-  readonly bytes: number;
-  readonly records: number;
-  /** Whether the sandbox offered more than the caps allow; it was dropped. */
-  readonly overrun: boolean;
-}
 
 /** Whether everything that was offered is on disk. `superseded` says that the job was no longer running. */
 export type Recorded =
@@ -30,7 +32,8 @@ export interface Recorder {
   readonly sink: OutputSink;
   /** Resolves once nothing is waiting any more. Never rejects. */
   flush(): Promise<Recorded>;
-  recorded(stream: StreamName): RecordedStream;
+  /** The `truncated` events that are not stored: the end of the job must tell them. */
+  unstored(): readonly EventBody[];
 }
 
 export interface RecorderOptions {
@@ -41,28 +44,34 @@ export interface RecorderOptions {
   readonly onGap: () => void;
 }
 
-interface MutableCount {
+/** What was taken of one stream, counted as folded UTF-8. */
+interface Stream {
   bytes: number;
   records: number;
-  overrun: boolean;
+  /** Nothing more of it is taken. */
+  isCut: boolean;
 }
 
 /** A recorder for one run. After the first append that does not succeed it stores nothing more. */
 export function createRecorder({ history, key, clock, onGap }: RecorderOptions): Recorder {
-  const counts: Record<StreamName, MutableCount> = {
-    stdout: { bytes: 0, records: 0, overrun: false },
-    stderr: { bytes: 0, records: 0, overrun: false },
+  const streams: Record<StreamName, Stream> = {
+    stdout: { bytes: 0, records: 0, isCut: false },
+    stderr: { bytes: 0, records: 0, isCut: false },
   };
+  const unstored = new Set<EventBody>();
   let waiting: EventBody[] = [];
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
 
   async function write(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, appendEventsMax);
-      waiting = waiting.slice(appendEventsMax);
+      const batch = waiting.slice(0, batchLength(waiting));
+      waiting = waiting.slice(batch.length);
       outcome = await appended(history, key, batch);
-      if (outcome.kind === 'whole') continue;
+      if (outcome.kind === 'whole') {
+        for (const event of unstored) if (batch.includes(event)) unstored.delete(event);
+        continue;
+      }
       waiting = [];
       onGap();
     }
@@ -70,20 +79,34 @@ export function createRecorder({ history, key, clock, onGap }: RecorderOptions):
   }
 
   return {
-    sink(stream, records) {
-      if (outcome.kind !== 'whole') return;
+    sink(name, records, cut) {
+      const stream = streams[name];
       const timestamp = clock.timestamp();
-      for (const record of records) {
-        if (accepted(counts[stream], record)) waiting.push({ kind: stream, timestamp, data: record });
+      const taken = take(stream, records);
+      const events: EventBody[] = taken.map((data) => ({ kind: name, timestamp, data }));
+      if (!stream.isCut && (cut !== undefined || taken.length < records.length)) {
+        stream.isCut = true;
+        const truncated: EventBody = { kind: 'truncated', timestamp, data: truncation(name, stream, cut) };
+        unstored.add(truncated);
+        events.push(truncated);
       }
+      if (outcome.kind !== 'whole') return;
+      waiting.push(...events);
       if (waiting.length > 0) writing ??= write();
     },
     async flush() {
       while (writing !== null) await writing;
       return outcome;
     },
-    recorded: (stream) => ({ ...counts[stream] }),
+    unstored: () => [...unstored],
   };
+}
+
+/** How many events the next append takes: a `truncated` one is never parted from the records before it. */
+function batchLength(waiting: readonly EventBody[]): number {
+  let length = Math.min(appendEventsMax, waiting.length);
+  while (waiting[length]?.kind === 'truncated') length++;
+  return length;
 }
 
 async function appended(history: Pick<History, 'append'>, key: JobKey, batch: readonly EventBody[]): Promise<Recorded> {
@@ -94,12 +117,27 @@ async function appended(history: Pick<History, 'append'>, key: JobKey, batch: re
   }
 }
 
-/** Counts a record in, or notes that it is over a cap. Nothing is accepted behind a record that was not. */
-function accepted(count: MutableCount, record: OutputRecord): boolean {
-  const bytes = Buffer.byteLength(record.text) + (record.partial ? 0 : 1);
-  count.overrun ||= count.records + 1 > streamRecordsMax || count.bytes + bytes > streamBytesMax;
-  if (count.overrun) return false;
-  count.bytes += bytes;
-  count.records++;
-  return true;
+/** Counts in the records that fit the caps. Nothing is taken behind one that does not. */
+function take(stream: Stream, records: readonly OutputRecord[]): readonly OutputRecord[] {
+  let taken = 0;
+  for (const { text, partial } of records) {
+    const bytes = Buffer.byteLength(text) + (partial ? 0 : 1);
+    if (stream.isCut || stream.records >= streamRecordsMax || stream.bytes + bytes > streamBytesMax) break;
+    stream.bytes += bytes;
+    stream.records += 1;
+    taken += 1;
+  }
+  return taken === records.length ? records : records.slice(0, taken);
+}
+
+/** What was seen of a stream when it exceeded a cap, and what is kept of it. Where nobody counted, what is kept was seen. */
+function truncation(stream: StreamName, { bytes, records }: Stream, cut: Cut | undefined): Truncation {
+  return {
+    stream,
+    bytes_seen: cut?.bytes_seen ?? bytes,
+    bytes_stored: bytes,
+    records_stored: records,
+    limit_bytes: streamBytesMax,
+    limit_records: streamRecordsMax,
+  };
 }

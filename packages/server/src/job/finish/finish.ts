@@ -2,12 +2,10 @@
  * Turns an outcome into the terminal transaction, and does not let go of it until it is stored or the process ends. A job
  * that cannot be stored as it ended is stored as an error of the service: nothing stays `running`.
  */
-import type { EventBody, ExecutorOutput, StreamName, Truncation, Violation } from '@svc/protocol';
-import { STREAM_NAMES, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import type { EventBody, Violation } from '@svc/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, FinishInput, JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { RecordedStream } from '../execute/recorder.ts';
 import type { History } from '../history.ts';
 import { errorOutcome, type Outcome } from './outcome.ts';
 import { persistently } from './persistently.ts';
@@ -20,7 +18,8 @@ export interface Ended {
   readonly duration_ms: number | null;
   readonly execution: ExecutionRecord | null;
   readonly collection: Collection | null;
-  readonly recorded: Readonly<Record<StreamName, RecordedStream>> | null;
+  /** Events of the run that could not be stored while it lasted; they are told first. */
+  readonly unstored?: readonly EventBody[];
   /** What stood against running it at all; what a run broke is in its collection. */
   readonly violations?: readonly Violation[];
 }
@@ -49,16 +48,17 @@ export async function finish(ended: Ended, { history, log, signal }: FinishOptio
   }
 }
 
-function finishInput({ key, outcome, collection, recorded, violations = [], ...rest }: Ended): FinishInput {
+function finishInput({ key, outcome, collection, unstored = [], violations = [], ...rest }: Ended): FinishInput {
+  const { finished_at } = rest;
   return {
     tenant: key.tenant,
     job_id: key.job_id,
     ...outcome,
     ...rest,
-    events:
-      collection === null
-        ? violationEvents(violations, rest.finished_at)
-        : closingEvents(collection, recorded, rest.finished_at),
+    events: [
+      ...unstored,
+      ...(collection === null ? violationEvents(violations, finished_at) : closingEvents(collection, finished_at)),
+    ],
     artifacts: collection?.artifacts ?? [],
     usage: collection?.usage ?? null,
     output: collection?.output ?? null,
@@ -72,9 +72,8 @@ function bareError(ended: Ended): Ended {
 }
 
 /** The events that belong between the last output and `finished`, in the order in which they became certain. */
-function closingEvents(collection: Collection, recorded: Ended['recorded'], timestamp: string): EventBody[] {
+function closingEvents(collection: Collection, timestamp: string): EventBody[] {
   return [
-    ...truncations(collection.output, recorded).map((data) => ({ kind: 'truncated' as const, timestamp, data })),
     ...violationEvents(collection.violations, timestamp),
     ...collection.artifacts.map(({ path, size_bytes, sha256 }) => ({
       kind: 'artifact' as const,
@@ -86,21 +85,4 @@ function closingEvents(collection: Collection, recorded: Ended['recorded'], time
 
 function violationEvents(violations: readonly Violation[], timestamp: string): EventBody[] {
   return violations.map((data) => ({ kind: 'violation', timestamp, data }));
-}
-
-/** Which streams lost something to the recording caps, with what was seen and what was kept. Spec § Events 6. */
-function truncations(output: ExecutorOutput, recorded: Ended['recorded']): Truncation[] {
-  return STREAM_NAMES.flatMap((stream) => {
-    const { executor_truncated, bytes_seen } = output[stream];
-    const kept = recorded?.[stream] ?? { bytes: 0, records: 0, overrun: false };
-    if (!executor_truncated && !kept.overrun) return [];
-    return {
-      stream,
-      bytes_seen,
-      bytes_stored: kept.bytes,
-      records_stored: kept.records,
-      limit_bytes: streamBytesMax,
-      limit_records: streamRecordsMax,
-    };
-  });
 }

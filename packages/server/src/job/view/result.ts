@@ -55,7 +55,9 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
     // Artifacts are stored with the end: those of a job that was not terminal when it was read belong to a later answer.
     isTerminal(job.status) ? store.artifactRecords(key) : [],
   ]);
-  const { job_id, status, exit_code, duration_ms, truncated } = job;
+  // Looked at again where output may have been cut since: no text may be longer than this member knows of.
+  const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
+  const { job_id, status, exit_code, duration_ms } = job;
   const body = bodyOf([
     `${JSON.stringify({ job_id, status, exit_code, duration_ms }).slice(0, -1)},"stdout":"`,
     stdout,

@@ -254,6 +254,21 @@ describe('the job list', () => {
   });
 });
 
+test('output that was cut before the process died is still told as cut', async () => {
+  await using rig = await JobRig.open();
+  const key = await rig.submit();
+  const cell = await rig.provider.running(0);
+  cell.writeOver('stdout', 100, { text: 'one' });
+  await expect.poll(async () => (await rig.past(key)).length).toBe(4);
+  const { store, history } = rig;
+  await recover({ store, history, log: createLog('silent') });
+  expect(await rig.row(key)).toMatchObject({ terminal_reason: 'server_restarted', truncated: true });
+  expect((await list(rig, acme, { limit: 1, cursor: null, statuses: null, language: null })).items[0]?.truncated).toBe(
+    true,
+  );
+  expect((await rig.detail(key.job_id)).receipt).not.toHaveProperty('truncated');
+});
+
 test('a job left running by an earlier process ends as server_restarted, claiming nothing', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();

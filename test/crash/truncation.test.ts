@@ -1,0 +1,41 @@
+/** Spec § Events 6, § Result artifact: output that was cut is told as cut, whatever becomes of the service. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FoldedResult } from '@svc/protocol';
+import { streamRecordsMax } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { ServiceProcess } from './service-process.ts';
+import { crashClient } from './workload.ts';
+
+/** Says that something hangs, and not that the machine is busy. */
+const patient = { timeout: 600_000 };
+
+test('a killed service never signs that output was whole which it had cut', patient, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-truncation-'));
+  try {
+    const job_id = await killWhileCut(dataDir);
+    await using service = await ServiceProcess.start({ dataDir });
+    const client = crashClient(service.url);
+    const result = await client.result(job_id);
+    expect(result).toMatchObject({ status: 'error', truncated: true });
+    expect(result.stdout.split('\n')).toHaveLength(streamRecordsMax + 1);
+    await expect.poll(async () => (await client.detail(job_id)).attestation.available, { timeout: 60_000 }).toBe(true);
+    const artifact = JSON.parse(new TextDecoder().decode((await client.resultArtifact(job_id)).bytes)) as FoldedResult;
+    expect(artifact).toMatchObject({ terminal_reason: 'server_restarted', truncated: true });
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
+/** Runs a program that writes more than is recorded and goes on, and kills the service as soon as that is told. */
+async function killWhileCut(dataDir: string): Promise<string> {
+  await using service = await ServiceProcess.start({ dataDir });
+  const client = crashClient(service.url);
+  const code = `seq ${2 * streamRecordsMax}; sleep 60`;
+  const { job_id } = await client.submit({ language: 'bash', code, limits: { wall_seconds: 60 } });
+  for await (const { kind } of client.follow(job_id)) if (kind === 'truncated') break;
+  expect(await client.result(job_id)).toMatchObject({ status: 'running', truncated: true });
+  await service.kill();
+  return job_id;
+}
