@@ -1,6 +1,7 @@
 /** What a program can do with the files that the service gives it and takes from it. */
 import assert from 'node:assert/strict';
 import { execFile as execFileWithCallback } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +21,7 @@ const NAMED = [...LINKS, ...NO_FILES, ...PLAIN, 'first', 'second', 'hole', 'miss
 
 const SPECIAL: Attack = {
   program: 'outputs-special.py',
+  files: [{ path: 'input/given', content: Buffer.from('given') }],
   outputs: NAMED.map((name) => `output/${name}`),
   runs: 'once',
 };
@@ -116,28 +118,36 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-05',
-    title: 'sparse outputs are refused, large or small, and the others still come back',
-    holds: 'a file of which less is there than it says is not read',
+    title: 'a sparse output comes back with zeros in its holes, and one whose size is over the limit does not',
+    holds: 'a file counts with its whole size, looked at before anything is read',
     attack: sized(SIZES.sparse),
     expect(seen) {
       assertExited(seen);
-      assert.deepEqual(namesOf(seen), ['after']);
+      assert.deepEqual(namesOf(seen), ['sparse1', 'after']);
+      assert.ok(seen.artifacts.every(({ content, sha256 }) => sha256 === digestOf(content)));
+      assert.ok(Buffer.from(seen.artifacts[0]?.content ?? []).equals(Buffer.alloc(SIZES.sparse.sparse1)));
       assert.deepEqual(
         seen.violations.map(({ type, path }) => ({ type, path })),
-        [
-          { type: 'output_size', path: 'output/sparse15' },
-          { type: 'output_kind', path: 'output/sparse1' },
-        ],
+        [{ type: 'output_size', path: 'output/sparse15' }],
       );
     },
   },
   {
     id: 'ART-06',
-    title: 'hard links are refused by both names, and none can be made to what is not the job’s',
-    holds: 'the number of names of a file is looked at; inputs and system are other file systems',
+    title: 'a hard-linked output comes back by both names, and no link can be made to what is not the job’s',
+    holds: 'outputs are on a file system of the cell’s own; inputs, system and temporary files are other mounts',
     attack: SPECIAL,
     expect(seen) {
-      assert.deepEqual(violationsOf(seen, ['first', 'second']), ['output_kind', 'output_kind']);
+      assert.deepEqual(violationsOf(seen, ['first', 'second']), ['none', 'none']);
+      assert.deepEqual(artifactsOf(seen, ['first', 'second']), ['twice', 'twice']);
+      assert.deepEqual(answersOf<Record<string, string>>(seen), {
+        '/usr/bin/perl': 'EXDEV',
+        '/etc/passwd': 'EXDEV',
+        '/svc/guest/init.pl': 'EXDEV',
+        '/work/input/given': 'EXDEV',
+        '/proc/self/status': 'EXDEV',
+        '/tmp/own': 'EXDEV',
+      });
     },
   },
   {
@@ -242,6 +252,10 @@ function plantOutputs(): { directory: string; outputs: string[] } {
   linkSync(join(output, 'plain'), join(output, 'second'));
   const names = ['plain', 'closed/inside', 'outside/passwd', 'second', 'missing'];
   return { directory, outputs: names.map((name) => `output/${name}`) };
+}
+
+function digestOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }
 
 /** How often the swap is raced. */

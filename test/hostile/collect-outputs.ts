@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { Workspace } from '../../packages/server/src/sandbox/workspace.ts';
 
 const [directory = '', ...outputs] = process.argv.slice(2);
-using workspace = new Workspace(directory);
+using workspace = new Workspace(directory, 'shared');
 const { artifacts, violations } = workspace.collect(outputs);
 process.stdout.write(
   JSON.stringify({ artifacts: artifacts.length, violations: violations.length, written: tryWriting() }),

@@ -45,10 +45,14 @@ export interface HostCellOptions {
 export class HostCell implements Sandbox {
   readonly language: Language;
   readonly #options: HostCellOptions;
+  readonly #forget: (cell: HostCell) => void;
   #posture: Posture = unreadyPosture('subprocess', HOST_IDENTITY);
   #pipes: Pipes | undefined;
   #workspace: Workspace | undefined;
   #child: ChildProcess | undefined;
+  /** The program's process group, as long as its id cannot be another's. */
+  #group: number | undefined;
+  #disposed: Promise<void> | undefined;
   #exited: Promise<void> = Promise.resolve();
   #status: WaitStatus | undefined;
   #program: Program | undefined;
@@ -57,14 +61,18 @@ export class HostCell implements Sandbox {
   #wall: NodeJS.Timeout | undefined;
   #facts: Pick<EndingFacts, 'breach' | 'stopCause'> = { breach: null, stopCause: null };
 
-  private constructor(options: HostCellOptions) {
+  private constructor(options: HostCellOptions, forget: (cell: HostCell) => void) {
     this.language = options.language;
     this.#options = options;
+    this.#forget = forget;
   }
 
-  /** Starts the interpreter and waits until it waits. Rejects with `BootstrapError`. */
-  static async prepare(options: HostCellOptions): Promise<HostCell> {
-    const cell = new HostCell(options);
+  /**
+   * Starts the interpreter and waits until it waits. Rejects with `BootstrapError`. `forget` is called once, when nothing
+   * of the cell is left.
+   */
+  static async prepare(options: HostCellOptions, forget: (cell: HostCell) => void): Promise<HostCell> {
+    const cell = new HostCell(options, forget);
     try {
       await cell.#bootstrap();
       return cell;
@@ -111,7 +119,6 @@ export class HostCell implements Sandbox {
     await this.#exited;
     clearTimeout(this.#wall);
     const wallMilliseconds = performance.now() - this.#startedAt;
-    this.#killGroup();
     await drained(pipes);
     const status = this.#status ?? null;
     const ending = endingOf({ ...this.#facts, oomKills: 0, status, isCpuTimeUsedUp: false, diagnostics: '' });
@@ -126,7 +133,12 @@ export class HostCell implements Sandbox {
     };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#tearDown();
+    return this.#disposed;
+  }
+
+  async #tearDown(): Promise<void> {
     clearTimeout(this.#wall);
     this.#killGroup();
     await this.#exited;
@@ -134,6 +146,7 @@ export class HostCell implements Sandbox {
     this.#workspace?.[Symbol.dispose]();
     this.#workspace = undefined;
     await rm(this.#options.directory, { recursive: true, force: true });
+    this.#forget(this);
   }
 
   async #bootstrap(): Promise<void> {
@@ -141,7 +154,7 @@ export class HostCell implements Sandbox {
     const work = join(directory, 'work');
     for (const path of [work, join(work, 'input'), join(work, 'output')]) mkdirSync(path, { recursive: true });
     if (uid !== null) for (const path of [work, join(work, 'output')]) chownSync(path, uid, uid);
-    this.#workspace = new Workspace(work);
+    this.#workspace = new Workspace(work, 'shared');
     const child = await this.#start(work);
     await ready(child);
     this.#posture = observeHost(interpreterOf(child.pid as number));
@@ -153,15 +166,22 @@ export class HostCell implements Sandbox {
     const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
     const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
     this.#child = child;
+    this.#group = child.pid;
     this.#exited = this.#seeEnd(child);
     (child.stdio[3] as Socket).on('error', () => {}); // The launcher may be dead already: its exit says so.
     this.#pipes = await pipes;
     return child;
   }
 
-  /** Where the supervisor gave no report, a program of its group or this service killed it. */
+  /**
+   * Where the supervisor gave no report, a program of its group or this service killed it. Whoever it left in its group is
+   * killed as soon as it has ended: later the id of that group may be another's.
+   */
   async #seeEnd(child: ChildProcess): Promise<void> {
-    const over = new Promise((resolve) => child.once('exit', resolve).once('error', resolve));
+    const over = new Promise((resolve) => child.once('exit', resolve).once('error', resolve)).then(() => {
+      this.#killGroup();
+      this.#group = undefined;
+    });
     const [report] = await Promise.all([text(child.stdio.at(5) as Socket).catch(() => ''), over]);
     this.#status = parseWaitStatus(report) ?? { signal: 'SIGKILL' };
   }
@@ -181,10 +201,9 @@ export class HostCell implements Sandbox {
 
   /** Everything that did not leave the program's process group. A daemon that did survives: nothing here can hold it. */
   #killGroup(): void {
-    const pid = this.#child?.pid;
-    if (pid === undefined) return;
+    if (this.#group === undefined) return;
     try {
-      process.kill(-pid, 'SIGKILL');
+      process.kill(-this.#group, 'SIGKILL');
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }

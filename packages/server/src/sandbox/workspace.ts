@@ -4,17 +4,7 @@
  * name at a time, never following a link, so that no path a program shaped ever leads the host anywhere.
  */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  type Stats,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { fileBytesMax, filesTotalBytesMax, type Violation } from '@svc/protocol';
 import type { CollectedArtifact, Program } from './sandbox.ts';
 
@@ -23,20 +13,19 @@ const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY
 /** The program's file, by language. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
 export const SOURCE_FILE = { python: 'main.py', node: 'main.js', bash: 'main.sh' } as const;
 
-/** The number by which statfs(2) knows the file system of a cell. */
-const TMPFS = 0x01021994;
-const BLOCK_BYTES = 512;
-
 /** An open directory whose name no longer matters: it stays reachable after its mount namespace is gone. */
 export class Workspace implements Disposable {
   readonly #directory: number;
-  /** Whether a file's blocks say how much of it there is: not so where a file system compresses. */
-  readonly #showsHoles: boolean;
+  readonly #mayShareFiles: boolean;
 
-  /** Opens `path`, which must not yet be reachable by any program. */
-  constructor(path: string) {
+  /**
+   * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` where nothing but this cell's
+   * files can be on it: every name of such a file was given by the job itself, and a hard-linked output comes back. On
+   * a `shared` one another name may be a file of the host, so an output with a second name is refused.
+   */
+  constructor(path: string, fileSystem: 'own' | 'shared') {
     this.#directory = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    this.#showsHoles = statfsSync(`/proc/self/fd/${this.#directory}`).type === TMPFS;
+    this.#mayShareFiles = fileSystem === 'own';
   }
 
   /** Writes the source and the input files. Called once, before the program runs. */
@@ -47,7 +36,8 @@ export class Workspace implements Disposable {
 
   /**
    * Reads the requested outputs. Called once, after everything of the job is dead. Each that is missing, special,
-   * linked, sparse or too large is a violation that names it; the others still come back. Spec § Job submission, path rules.
+   * behind a symbolic link or too large is a violation that names it; the others still come back. A sparse file counts
+   * with its whole size, and its holes come back as zeros. Spec § Job submission, path rules.
    */
   collect(outputs: readonly string[]): { artifacts: CollectedArtifact[]; violations: Violation[] } {
     const artifacts: CollectedArtifact[] = [];
@@ -83,11 +73,10 @@ export class Workspace implements Disposable {
     try {
       const status = fstatSync(opened);
       if (!status.isFile()) return { type: 'output_kind', message: `${path} is not a regular file`, path };
-      if (status.nlink !== 1)
+      if (status.nlink !== 1 && !this.#mayShareFiles)
         return { type: 'output_kind', message: `${path} has other names: it is hard-linked`, path };
       if (status.size > fileBytesMax) return tooLarge(path, fileBytesMax, status.size);
       if (status.size > room) return tooLargeTogether(path, status.size, room);
-      if (this.#showsHoles && isSparse(status)) return sparse(path);
       return artifactOf(path, readWhole(opened, status.size));
     } finally {
       closeSync(opened);
@@ -142,15 +131,6 @@ function readWhole(file: number, size: number): Buffer {
 function artifactOf(path: string, content: Buffer): CollectedArtifact {
   const sha256 = createHash('sha256').update(content).digest('hex');
   return { path, size_bytes: content.byteLength, sha256, content };
-}
-
-/** Less of it is there than its size says: what was never written would come back as zeros. */
-function isSparse({ size, blocks }: Stats): boolean {
-  return blocks * BLOCK_BYTES < size;
-}
-
-function sparse(path: string): Violation {
-  return { type: 'output_kind', message: `${path} is sparse: parts of it were never written`, path };
 }
 
 function tooLarge(path: string, limit: number, observed: number): Violation {

@@ -195,8 +195,8 @@ export class OciCell implements Sandbox {
     const { runtime, pack, directory, hostPostureSha256 } = this.#options;
     const observed = runtime.observe(runtimePid, parseGuestReport(report));
     // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
-    this.#workspace = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/work')}`);
-    this.#report = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/report')}`);
+    this.#workspace = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/work')}`, 'own');
+    this.#report = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/report')}`, 'own');
     this.#posture = {
       bootstrap_ready: true,
       backend: runtime.backend,
