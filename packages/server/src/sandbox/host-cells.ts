@@ -30,7 +30,8 @@ export async function openHostCells(_options: PreflightOptions): Promise<Cells> 
     async prepare({ language }) {
       const directory = join(root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;
-      const cell = await HostCell.prepare({ language, command: commandOf(language), directory, uid, environment });
+      const options = { language, command: commandOf(language), directory, uid, environment };
+      const cell = await HostCell.prepare(options, (gone) => live.delete(gone));
       live.add(cell);
       return cell;
     },
