@@ -4,10 +4,11 @@
  * missing, and then says nothing. npm starts it with the Node that npm itself runs on: the pinned one may not work yet.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { BACKPORTS_FILES, planBackport } from './backports.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
@@ -30,6 +31,13 @@ const SYSTEM_PACKAGES = [
   { name: 'openssl', file: 'openssl', directories: COMMAND_DIRECTORIES },
   { name: 'python3-cryptography', file: 'cryptography/__init__.py', directories: MODULE_DIRECTORIES },
 ];
+
+/**
+ * The first gVisor with the `systrap` platform, and in which statx(2) works. Debian 12's own is older, the one in its
+ * backports is not.
+ */
+const RUNSC_CURRENT = 20230801;
+const OLD_RUNSC = 'in it `ls`, `stat` and whatever else asks statx(2) fail, and system calls are slow';
 
 function say(line) {
   process.stderr.write(`setup: ${line}\n`);
@@ -101,9 +109,17 @@ function installSystemPackages() {
     return;
   }
   const missing = missingSystemPackages();
-  if (missing.length === 0) return;
+  if (missing.length > 0) installMissing(missing);
+  if (isRunscOld()) upgradeRunsc();
+}
+
+function mayInstall() {
+  return process.getuid() === 0 && isDebianLike();
+}
+
+function installMissing(missing) {
   const words = missing.join(' ');
-  if (process.getuid() !== 0 || !isDebianLike()) {
+  if (!mayInstall()) {
     say(
       `install ${words} for isolation, all languages and every test (Debian, Ubuntu: apt-get install --no-install-recommends ${words})`,
     );
@@ -112,9 +128,54 @@ function installSystemPackages() {
   say(`installing ${words} with apt-get`);
   attempt('refresh its package lists', () => aptGet('update'));
   // One at a time: a release that lacks one of them still gets the others.
-  for (const name of missing) {
-    attempt(`install ${name}`, () => aptGet('install', '-y', '--no-install-recommends', name));
+  for (const name of missing) attempt(`install ${name}`, () => aptInstall(name));
+}
+
+/** Whether the first runsc in the search path says a date before the one that is wanted. */
+function isRunscOld() {
+  const path = COMMAND_DIRECTORIES.map((directory) => join(directory, 'runsc')).find(existsSync);
+  if (path === undefined) return false;
+  try {
+    const [date] = /\d{8}/.exec(execFileSync(path, ['--version'], { encoding: 'utf8', timeout: 5000 })) ?? [];
+    return date !== undefined && Number(date) < RUNSC_CURRENT;
+  } catch {
+    return false; // The service says why it cannot be used.
   }
+}
+
+/** Takes a newer runsc from the release's backports, where it has one. A runsc that apt did not install stays. */
+function upgradeRunsc() {
+  const plan = mayInstall() ? planBackport('runsc') : null;
+  if (plan !== null) {
+    say(`runsc is old (${OLD_RUNSC}): taking a newer one from ${plan.suite}`);
+    attempt(`install runsc from ${plan.suite}`, () => installFromBackports(plan));
+  }
+  if (isRunscOld()) say(`runsc is old: ${OLD_RUNSC}; install one of ${RUNSC_CURRENT} or later`);
+}
+
+function installFromBackports({ sources, preferences }) {
+  const files = [];
+  const write = (name, text) => {
+    const file = join('/etc', name);
+    files.push(file);
+    writeFileSync(file, text, { mode: 0o644 });
+  };
+  try {
+    write(BACKPORTS_FILES.preferences, preferences);
+    if (sources !== null) write(BACKPORTS_FILES.sources, sources);
+    // The lists of this one source alone: nothing else that apt knows is asked or forgotten.
+    const only = sources === null ? [] : ['-o', `Dir::Etc::SourceList=${files[1]}`, '-o', 'Dir::Etc::SourceParts=-'];
+    aptGet('update', ...only, '-o', 'APT::Get::List-Cleanup=0', '--error-on=any');
+    aptInstall('runsc');
+  } catch (error) {
+    // An entry that leads nowhere would trouble every later `apt-get update` of the operator's.
+    for (const file of files) rmSync(file, { force: true });
+    throw error;
+  }
+}
+
+function aptInstall(name) {
+  aptGet('install', '-y', '--no-install-recommends', name);
 }
 
 /** The service offers what it finds, so a runtime that cannot be installed is told and not fatal. */

@@ -156,7 +156,7 @@ function openRetention({ retentionDays, attestationMode }: Config, store: Store,
 
 async function openSandbox(config: Config, log: Log): Promise<Provider> {
   try {
-    const { provider, rejections, packsLeftOut } = await openProvider({
+    const { provider, rejections, packsLeftOut, runtimeDefects } = await openProvider({
       choice: config.provider,
       dataDirectory: config.dataDir,
       packsDirectory: packsDirectoryOf(config),
@@ -165,6 +165,8 @@ async function openSandbox(config: Config, log: Log): Promise<Provider> {
     });
     for (const leftOut of packsLeftOut) log.warn(leftOut, 'a runtime pack is not offered');
     for (const rejection of rejections) log.warn(rejection, 'a stronger provider did not pass its preflight');
+    if (runtimeDefects !== null)
+      log.warn({ runtimeDefects }, 'the runtime is old (`npm run setup` as root upgrades it)');
     if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
     return provider;
   } catch (error) {

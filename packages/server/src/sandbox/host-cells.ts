@@ -27,6 +27,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Cells> 
     backend: 'subprocess',
     runtime_packs: [],
     packsLeftOut: [],
+    runtimeDefects: null,
     async prepare({ language }) {
       const directory = join(root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;

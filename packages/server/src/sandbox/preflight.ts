@@ -30,6 +30,8 @@ export interface PreflightOptions {
 export interface Cells extends Omit<Provider, 'languages' | 'isolation_class'> {
   /** Packs that are there and cannot be used. */
   readonly packsLeftOut: readonly PackLeftOut[];
+  /** What is known to fail in the runtime that is in use, for an operator; null where nothing is. */
+  readonly runtimeDefects: string | null;
 }
 
 /** Why a candidate cannot be used, for an operator. */
@@ -56,6 +58,7 @@ export interface Opened {
   readonly provider: Provider;
   readonly rejections: readonly Rejection[];
   readonly packsLeftOut: readonly PackLeftOut[];
+  readonly runtimeDefects: string | null;
 }
 
 /** Bootstraps are the processors' work: more of them at once are no quicker, and all late. */
@@ -108,7 +111,7 @@ async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
     prepare: (request): Promise<Sandbox> => turns.take(() => cells.prepare(request), request.signal),
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
-  return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut] };
+  return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut], runtimeDefects: cells.runtimeDefects };
 }
 
 /** Its languages are the default ones, proven already. */

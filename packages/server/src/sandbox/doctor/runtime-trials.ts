@@ -2,28 +2,17 @@
 import { existsSync } from 'node:fs';
 import { tryGvisorPlatform } from '../oci/open-cells.ts';
 import { crunRuntime, GVISOR_PLATFORMS, type GvisorPlatform, type Runtime, runscRuntime } from '../oci/runtime.ts';
+import { knownDefects } from '../oci/runtime-version.ts';
 import type { PreflightOptions } from '../preflight.ts';
 import { pass, warn } from './report.ts';
 import type { Checks, Trial } from './trial.ts';
-
-/** The first gVisor with `systrap` and with every flag of statx(2) that ordinary tools use. */
-const RUNSC_CURRENT = 20230801;
 
 export function crunTrial(): Trial {
   return runtimeTrial('crun', crunRuntime);
 }
 
 export function runscTrial(): Trial {
-  const trial = runtimeTrial('runsc', () => runscRuntime('ptrace'));
-  return {
-    ...trial,
-    async attempt() {
-      const found = await trial.attempt();
-      const [date] = /\d{8}/.exec(found.observed.split(' ').at(-1) ?? '') ?? [];
-      if (date === undefined || Number(date) >= RUNSC_CURRENT) return found;
-      return warn(`${found.observed}, which works but is old`, FIXES.systrap);
-    },
-  };
+  return runtimeTrial('runsc', () => runscRuntime('ptrace'));
 }
 
 function runtimeTrial(name: 'crun' | 'runsc', find: () => Promise<Runtime>): Trial {
@@ -33,13 +22,16 @@ function runtimeTrial(name: 'crun' | 'runsc', find: () => Promise<Runtime>): Tri
     fix: `apt-get install ${name}`,
     async attempt() {
       const { path, identity } = await find();
-      return pass(`${path} ${identity.version}`);
+      const observed = `${path} ${identity.version}`;
+      const defects = knownDefects(identity);
+      return defects === null ? pass(observed) : warn(`${observed}, which is old: ${defects}`, FIXES.systrap);
     },
   };
 }
 
 const FIXES: Readonly<Record<GvisorPlatform, string>> = {
-  systrap: "install a current runsc from gVisor's own releases, which is quicker; the other platforms do without",
+  systrap:
+    'run `npm run setup` as root, which takes a newer runsc from backports where Debian has one; else install one of 2023-08 or later',
   kvm: 'give this machine a working /dev/kvm; the other platforms do without',
   ptrace: 'allow ptrace: sysctl -w kernel.yama.ptrace_scope=1',
 };

@@ -17,16 +17,23 @@ export async function choosePlatform(tryPlatform: TryPlatform): Promise<GvisorPl
   const key = await hostKey();
   const known = recall(key);
   if (known !== null) return known;
-  const attempts = await Promise.allSettled(GVISOR_PLATFORMS.map(tryPlatform));
-  const best = GVISOR_PLATFORMS.find((_, index) => attempts[index]?.status === 'fulfilled');
-  if (best === undefined) throw new Error(sayReasons(attempts.map(failureOf)));
+  const best = await firstThatWorks(tryPlatform);
   remember(key, best);
   return best;
 }
 
-function failureOf(attempt: PromiseSettledResult<void>, index: number): [string, string] {
-  const reason = attempt.status === 'rejected' ? (attempt.reason as Error).message : 'works';
-  return [GVISOR_PLATFORMS[index] as string, reason];
+/** Best first and one at a time: where the best works, none is tried that could hang. */
+async function firstThatWorks(tryPlatform: TryPlatform): Promise<GvisorPlatform> {
+  const failures: [string, string][] = [];
+  for (const platform of GVISOR_PLATFORMS) {
+    try {
+      await tryPlatform(platform);
+      return platform;
+    } catch (error) {
+      failures.push([platform, (error as Error).message]);
+    }
+  }
+  throw new Error(sayReasons(failures));
 }
 
 /** What a remembered choice is good for: this runsc on this start of this machine. */

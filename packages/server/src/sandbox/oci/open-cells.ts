@@ -8,6 +8,7 @@ import { instanceName, openRunDirectory } from '../run-directory.ts';
 import { choosePlatform } from './gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
 import { crunRuntime, type GvisorPlatform, type Runtime, runscRuntime } from './runtime.ts';
+import { knownDefects } from './runtime-version.ts';
 
 /** How long a platform has to start a cell: one that does not work may hang. */
 const TRY_MILLISECONDS_MAX = 5000;
@@ -50,6 +51,7 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
     backend: runtime.backend,
     runtime_packs: cells.packs,
     packsLeftOut: loaded.leftOut,
+    runtimeDefects: knownDefects(runtime.identity),
     prepare: (request) => cells.prepare(request),
     async [Symbol.asyncDispose]() {
       await cells[Symbol.asyncDispose]();

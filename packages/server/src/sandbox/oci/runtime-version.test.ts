@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requireVersion } from './runtime-version.ts';
+import { knownDefects, requireVersion } from './runtime-version.ts';
 
 it.each([
   ['crun', '1.8'],
@@ -27,4 +27,16 @@ it.each([
   ['runsc', 'VERSION_MISSING'],
 ] as const)('%s that says %j of its version is refused', (name, version) => {
   expect(() => requireVersion(name, version)).toThrow(/does not say which version/);
+});
+
+it('runsc of Debian 12 is told to fail where statx(2) is asked', () => {
+  expect(knownDefects({ name: 'runsc', version: '0.0~20221219.0', platform: 'ptrace' })).toMatch(/statx/);
+});
+
+it.each([
+  ['runsc', '0.0~20240729.0'],
+  ['crun', '1.8.1'],
+  ['runsc', null],
+] as const)('nothing is known to fail in %s %s', (name, version) => {
+  expect(knownDefects({ name, version, platform: null })).toBeNull();
 });

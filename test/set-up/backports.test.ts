@@ -1,0 +1,91 @@
+/** What the set-up tells apt, so that one package may come from the backports of a release. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+type Plan = { suite: string; sources: string | null; preferences: string } | null;
+const module = join(import.meta.dirname, '../../tools/backports.mjs');
+const { planBackport } = (await import(module)) as { planBackport: (name: string, etc: string) => Plan };
+
+let etc: string;
+beforeEach(() => {
+  etc = mkdtempSync(join(tmpdir(), 'svc-backports-'));
+  write('os-release', 'ID=debian\nVERSION_CODENAME=bookworm\n');
+});
+afterEach(() => rmSync(etc, { recursive: true }));
+
+function write(name: string, text: string): void {
+  mkdirSync(dirname(join(etc, name)), { recursive: true });
+  writeFileSync(join(etc, name), text);
+}
+
+const STANZA = `Types: deb
+# a comment
+URIs: http://mirror.example/debian
+Suites: bookworm bookworm-updates
+Components: main contrib
+Signed-By: /usr/share/keyrings/a.gpg
+`;
+const SECURITY = 'Types: deb\nURIs: http://mirror.example/security\nSuites: bookworm-security\nComponents: main\n';
+const ONLY_RUNSC = 'Package: runsc\nPin: release n=bookworm-backports\nPin-Priority: 990\n';
+const NOTHING_ELSE = 'Package: *\nPin: release n=bookworm-backports\nPin-Priority: -1\n';
+
+it('takes the mirror and the key of the source that has the release', () => {
+  write('apt/sources.list.d/debian.sources', `${SECURITY}\n${STANZA}`);
+  expect(planBackport('runsc', etc)?.sources?.split('\n').slice(1)).toEqual([
+    'Types: deb',
+    'URIs: http://mirror.example/debian',
+    'Suites: bookworm-backports',
+    'Components: main',
+    'Signed-By: /usr/share/keyrings/a.gpg',
+    '',
+  ]);
+});
+
+it('takes them from a source of one line too', () => {
+  write(
+    'apt/sources.list',
+    '# deb http://off.example a main\ndeb [arch=amd64 signed-by=/k.gpg] http://m.example/d bookworm main\n',
+  );
+  expect(planBackport('runsc', etc)?.sources).toMatch(
+    /\nURIs: http:\/\/m\.example\/d\nSuites: bookworm-backports\nComponents: main\nSigned-By: \/k\.gpg\n$/,
+  );
+});
+
+it('keeps a key that stands in the source itself', () => {
+  const key = ' -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc=\n -----END PGP PUBLIC KEY BLOCK-----';
+  write('apt/sources.list.d/debian.sources', STANZA.replace(' /usr/share/keyrings/a.gpg', `\n${key}`));
+  expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
+});
+
+it('lets no other package come from there', () => {
+  write('apt/sources.list.d/debian.sources', STANZA);
+  expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
+});
+
+it('pins the package alone where the host has the suite already', () => {
+  write(
+    'apt/sources.list.d/debian.sources',
+    `${STANZA}\n${STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports')}`,
+  );
+  expect(planBackport('runsc', etc)).toEqual({ suite: 'bookworm-backports', sources: null, preferences: ONLY_RUNSC });
+});
+
+it('does not take its own entry for the host’s', () => {
+  write('apt/sources.list.d/debian.sources', STANZA);
+  write('apt/sources.list.d/svc-backports.sources', STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports'));
+  expect(planBackport('runsc', etc)?.sources).not.toBeNull();
+});
+
+it.each([
+  ['another distribution', 'ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\n', STANZA],
+  ['a release without a name', 'ID=debian\n', STANZA],
+  ['a source that is off', 'ID=debian\nVERSION_CODENAME=bookworm\n', `Enabled: no\n${STANZA}`],
+  ['another release in the sources', 'ID=debian\nVERSION_CODENAME=trixie\n', STANZA],
+  ['sources of source code', 'ID=debian\nVERSION_CODENAME=bookworm\n', STANZA.replace('deb', 'deb-src')],
+])('plans nothing for %s', (_, release, sources) => {
+  write('os-release', release);
+  write('apt/sources.list.d/debian.sources', sources);
+  expect(planBackport('runsc', etc)).toBeNull();
+});
