@@ -189,12 +189,3 @@ describe('svc jobs', () => {
     expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);
   });
 });
-
-const olderNode = ['/usr/local/bin/node', '/usr/bin/node'].find((path) => existsSync(path));
-
-test.skipIf(olderNode === undefined)('an older Node hands over to the pinned one', async () => {
-  const { code, stdout } = await svc(['--version'], { node: olderNode as string });
-  expect([code, /^\d+\.\d+\.\d+\n$/.test(stdout)]).toEqual([0, true]);
-  const ended = await svc(['run', program('j.sh', 'exit 9')], { ...toService(), node: olderNode as string });
-  expect(ended.code).toBe(9);
-});

@@ -1,6 +1,6 @@
 /** `svc serve` as a process: how it starts, how it refuses to, how it stops, and what it finds when it starts again. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createServiceClient } from '@svc/client';
 import type { JobDetail } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { Command, svc } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
@@ -34,7 +35,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 
 async function serving(dataDir: string, env: Record<string, string> = {}, within: string[] = []) {
   const command = new Command(['serve'], { env: { ...settingsFor(dataDir), ...env }, within });
-  const [, url = ''] = await command.shows(/^listening on (http:\/\/\S+)\n/m);
+  const [, url = ''] = await command.shows(/^listening on (http:\/\/\S+)\r?\n/m);
   return { command, url, client: createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }) };
 }
 
@@ -57,6 +58,81 @@ describe('serving', () => {
       expect(ended).toMatchObject({ code: 0, stdout: `listening on ${url}\n`, stderr: '' });
       expect(leftoversOf(dataDir)).toEqual([]);
     }
+  });
+
+  test('is the very process that was started, on the pinned Node, whatever Node the path has first', async () => {
+    const older = join(scratch, 'older');
+    mkdirSync(older);
+    writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 1\n', { mode: 0o755 });
+    const env = { PATH: `${older}:${process.env['PATH']}`, SERVICE_PROVIDER: 'subprocess' };
+    const { command, url } = await serving(freshDirectory(), env);
+    await using _command = command;
+    expect(realpathSync(`/proc/${command.pid}/exe`)).toBe(realpathSync(process.execPath));
+    expect(readFileSync(`/proc/${command.pid}/task/${command.pid}/children`, 'utf8')).toBe('');
+    command.kill('SIGKILL');
+    expect((await command.ended()).signal).toBe('SIGKILL');
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
+  });
+
+  test('goes on where a signal came that asks for nothing, and opens no inspector', async () => {
+    const { command, client } = await serving(freshDirectory(), { SERVICE_PROVIDER: 'subprocess' });
+    await using _command = command;
+    for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+      command.kill(signal);
+      expect((await client.health()).status).toBe('ok');
+    }
+    command.kill('SIGTERM');
+    expect(await command.ended()).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('reads the keys of the token issuer again with SIGHUP, and goes on with those it had where it cannot', async () => {
+    using issuer = await openTokenIssuer();
+    const { settings } = issuer;
+    const { command, url } = await serving(freshDirectory(), {
+      SERVICE_PROVIDER: 'subprocess',
+      SERVICE_LOG_LEVEL: 'info',
+      SERVICE_JWT_ISSUER: settings['jwt-issuer'] ?? '',
+      SERVICE_JWT_AUDIENCE: settings['jwt-audience'] ?? '',
+      SERVICE_JWT_JWKS: settings['jwt-jwks'] ?? '',
+    });
+    await using _command = command;
+    const headers = { authorization: `Bearer ${await issuer.token()}` };
+    const answered = async () => (await fetch(`${url}/v1/whoami`, { headers })).status;
+    expect(await answered()).toBe(200);
+    issuer.withdraw();
+    expect(await answered()).toBe(200);
+    command.kill('SIGHUP');
+    await expect.poll(answered, soon).toBe(401);
+    expect(command.stderr).toContain('"msg":"reloaded"');
+    writeFileSync(settings['jwt-jwks'] ?? '', 'no JSON');
+    command.kill('SIGHUP');
+    await expect.poll(() => command.stderr, soon).toContain('what changed could not be read');
+    command.kill('SIGTERM');
+    expect((await command.ended()).code).toBe(0);
+  });
+
+  test('stops in order where the terminal that it was started from goes away', async () => {
+    const dataDir = freshDirectory();
+    const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
+    const first = await serving(dataDir, {}, terminal);
+    const job_id = await startedJob(first.client);
+    first.command.kill('SIGKILL');
+    await first.command.ended();
+    await expect.poll(() => leftoversOf(dataDir), soon).toEqual([]);
+
+    const second = await serving(dataDir, { SERVICE_PROVIDER: 'subprocess' });
+    await using _second = second.command;
+    expect((await second.client.detail(job_id)).terminal_reason).toBe('server_shutdown');
+  });
+
+  test('ends at once with the second signal to stop, as a crash would end it', async () => {
+    const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
+    await using _command = command;
+    await startedJob(client);
+    command.kill('SIGINT');
+    await expect.poll(async () => (await client.readiness()).status, soon).toBe('unready');
+    command.kill('SIGINT');
+    expect((await command.ended()).code).toBe(130);
   });
 
   test('takes each setting as a flag, which wins over the environment', async () => {

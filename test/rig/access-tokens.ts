@@ -20,6 +20,8 @@ export interface TokenIssuer extends Disposable {
   /** What a service is told of it. */
   readonly settings: RigSettings;
   token(claims?: TokenClaims): Promise<string>;
+  /** Takes its one key out of the set in the file. */
+  withdraw(): void;
 }
 
 const ISSUER = 'https://issuer.example';
@@ -45,6 +47,7 @@ export async function openTokenIssuer(): Promise<TokenIssuer> {
         .setExpirationTime(now + lifetimeSeconds)
         .sign(privateKey);
     },
+    withdraw: () => writeFileSync(file, JSON.stringify({ keys: [] })),
     [Symbol.dispose]: () => rmSync(directory, { recursive: true }),
   };
 }

@@ -3,15 +3,13 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-const bin = join(import.meta.dirname, '../../packages/cli/bin/svc.mjs');
+const bin = join(import.meta.dirname, '../../packages/cli/bin/svc');
 
 export interface CommandOptions {
   /** Added to an environment that has PATH and HOME alone. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly cwd?: string;
-  /** Another Node to start the command with. */
-  readonly node?: string;
   /** A command that runs the command, such as `unshare`. */
   readonly within?: readonly string[];
 }
@@ -33,7 +31,7 @@ export class Command implements AsyncDisposable {
 
   constructor(words: readonly string[], options: CommandOptions = {}) {
     const { PATH = '', HOME = '' } = process.env;
-    const [first = '', ...rest] = [...(options.within ?? []), options.node ?? process.execPath, bin, ...words];
+    const [first = '', ...rest] = [...(options.within ?? []), bin, ...words];
     this.#child = spawn(first, rest, {
       env: { PATH, HOME, ...options.env },
       cwd: options.cwd,

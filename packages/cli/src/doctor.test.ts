@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url';
 import type { DoctorReport } from '@svc/server';
 import { expect, test } from 'vitest';
 
-const SVC = fileURLToPath(new URL('../bin/svc.mjs', import.meta.url));
+const SVC = fileURLToPath(new URL('../bin/svc', import.meta.url));
 const NOBODY = 65534;
 
 function doctor(env: Record<string, string>, ...args: string[]) {
   const options = { uid: NOBODY, gid: NOBODY, encoding: 'utf8', env, cwd: '/tmp' } as const;
-  return spawnSync(process.execPath, [SVC, 'doctor', ...args], options);
+  return spawnSync(SVC, ['doctor', ...args], options);
 }
 
 test('where nothing can be isolated, as for a user that is not root, the doctor ends with 1 and says what to do', () => {

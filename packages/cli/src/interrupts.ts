@@ -9,20 +9,21 @@ export interface Interrupts extends Disposable {
   readonly asked: AbortSignal;
 }
 
-/** Takes SIGINT and SIGTERM of this process over until it is disposed. */
+/** A terminal that goes away interrupts too. */
+const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** Takes the interrupts of this process over until it is disposed. */
 export function takeInterrupts(): Interrupts {
   const controller = new AbortController();
   const onInterrupt = () => {
     if (controller.signal.aborted) process.exit(EXIT.cancelled);
     controller.abort();
   };
-  process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onInterrupt);
+  for (const signal of INTERRUPTS) process.on(signal, onInterrupt);
   return {
     asked: controller.signal,
     [Symbol.dispose]() {
-      process.off('SIGINT', onInterrupt);
-      process.off('SIGTERM', onInterrupt);
+      for (const signal of INTERRUPTS) process.off(signal, onInterrupt);
     },
   };
 }

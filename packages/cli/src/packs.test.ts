@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 
-const SVC = fileURLToPath(new URL('../bin/svc.mjs', import.meta.url));
+const SVC = fileURLToPath(new URL('../bin/svc', import.meta.url));
 const packs = mkdtempSync(join(tmpdir(), 'svc-cli-packs-'));
 afterAll(() => rmSync(packs, { recursive: true }));
 
 function svcPacks(args: readonly string[], as: { uid?: number } = {}) {
-  const words = [SVC, 'packs', ...args, '--runtime-packs-dir', packs];
-  const { status, stdout, stderr } = spawnSync(process.execPath, words, { ...as, encoding: 'utf8', env: {}, cwd: '/' });
+  const words = ['packs', ...args, '--runtime-packs-dir', packs];
+  const { status, stdout, stderr } = spawnSync(SVC, words, { ...as, encoding: 'utf8', env: {}, cwd: '/' });
   return { status, stdout, stderr };
 }
 
@@ -47,8 +47,8 @@ test('only root can build a pack', () => {
 });
 
 test('a build that is killed takes everything that it started with it, and no pack is there', async () => {
-  const words = [SVC, 'packs', 'build', 'python-data', '--runtime-packs-dir', packs];
-  const build = spawn(process.execPath, words, { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
+  const words = ['packs', 'build', 'python-data', '--runtime-packs-dir', packs];
+  const build = spawn(SVC, words, { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   await once(build.stderr, 'data');
   expect(processesNaming(packs).length).toBeGreaterThan(1);
   build.kill('SIGKILL');

@@ -48,6 +48,8 @@ export interface RunningService extends AsyncDisposable {
   readonly port: number;
   /** Whether anybody had a credential when it started. */
   readonly hasCallers: boolean;
+  /** Reads again what may have changed without a restart, and logs how that went. Never rejects. */
+  reload(): Promise<void>;
   /**
    * Refuses new work, answers waits with `shutting_down`, gives running jobs their bounded time, and resolves when
    * nothing is left. Idempotent; disposing does the same.
@@ -96,7 +98,7 @@ async function buildService(config: Config): Promise<RunningService> {
   const shared = { config, store, provider, health, nudges, signing, telemetry, log, stopping: stopping.signal };
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
-  const { access, hasCallers } = await openAccess(config, store);
+  const { access, hasCallers, reload } = await openAccess(config, store);
   const app = openDoor({ ...shared, jobs, access, permits });
   door.defer(() => closeDoor(app));
   const { host, port, url } = await listen(app, config);
@@ -107,7 +109,16 @@ async function buildService(config: Config): Promise<RunningService> {
   const { backend, isolation_class } = provider;
   log.info({ url, version: VERSION, backend, isolation_class }, 'started');
   const stop = stopOnce(parts.move(), { stopping, log });
-  return { url, host, port, hasCallers, stop, [Symbol.asyncDispose]: stop };
+  return { url, host, port, hasCallers, reload: () => reloading(reload, log), stop, [Symbol.asyncDispose]: stop };
+}
+
+async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
+  try {
+    await reload();
+    log.info('reloaded');
+  } catch (error) {
+    log.error({ err: error }, 'what changed could not be read: what was read before is used on');
+  }
 }
 
 /** However often it is asked, the service stops once. */

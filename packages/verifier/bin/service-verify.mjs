@@ -1,38 +1,13 @@
 #!/usr/bin/env node
-// Starts service-verify on a Node that can run its sources. An older one, as a system may have, hands over to the pinned
-// Node that was installed beside the packages. Plain JavaScript, so that any Node from 18 on can read it. It shares
-// nothing with the other commands, so that an auditor can take the verifier without the service.
-import { spawn } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
-import { constants } from 'node:os';
-import { dirname, join } from 'node:path';
+// Runs service-verify on the Node that runs this. `service-verify`, beside this file, finds the pinned one. Plain
+// JavaScript, so that any Node from 18 on can read it, and say that it is too old.
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
 
 const oldest = [26, 4];
 
 function isNewEnough() {
   const [major, minor] = process.versions.node.split('.').map(Number);
   return major > oldest[0] || (major === oldest[0] && minor >= oldest[1]);
-}
-
-/** The `node` of the nearest node_modules above this file that is not the one running. */
-function findPinnedNode() {
-  for (let at = dirname(fileURLToPath(import.meta.url)); at !== dirname(at); at = dirname(at)) {
-    const candidate = join(at, 'node_modules', '.bin', 'node');
-    if (existsSync(candidate) && realpathSync(candidate) !== realpathSync(process.execPath)) return candidate;
-  }
-  return null;
-}
-
-/** Runs this same command on another Node and ends as it ends. */
-function handOver(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // The child decides what a signal means. One from a terminal reaches the whole group by itself.
-  process.on('SIGINT', () => {});
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => fail(`${node} could not be started: ${error.message}`));
-  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }
 
 /** Nothing was verified: 70, which no check ends with. */
@@ -54,13 +29,8 @@ async function run() {
 if (isNewEnough()) {
   await run().catch((error) => fail(error.stack));
 } else {
-  const node = findPinnedNode();
-  if (node === null) {
-    fail(
-      `Node ${process.versions.node} is too old; run \`npm run setup\` in the repository, ` +
-        `which installs the pinned Node, or use Node ${oldest.join('.')} or newer`,
-    );
-  } else {
-    handOver(node);
-  }
+  fail(
+    `Node ${process.versions.node} is too old; run \`npm run setup\` in the repository, ` +
+      `which installs the pinned Node, or use Node ${oldest.join('.')} or newer`,
+  );
 }

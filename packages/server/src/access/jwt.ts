@@ -38,8 +38,14 @@ const rememberedMax = 1000;
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
+/** Access tokens, whose keys can be read again without a restart. */
+export interface JwtAccess extends CredentialKind {
+  /** Forgets every token that was checked, and reads the issuer's keys again. Rejects where they cannot be read. */
+  reload(): Promise<void>;
+}
+
 /** Knows tokens by their three parts. */
-export function createJwtAccess(options: JwtOptions): CredentialKind {
+export function createJwtAccess(options: JwtOptions): JwtAccess {
   const now = options.now ?? Date.now;
   const remembered = new Map<string, { readonly caller: Caller; readonly until: number }>();
   return {
@@ -59,6 +65,10 @@ export function createJwtAccess(options: JwtOptions): CredentialKind {
     },
     // A token cannot be taken back before it expires; that is what its short life is for.
     stands: async ({ expires_at }) => !hasExpired(expires_at, now()),
+    async reload() {
+      await options.keys.reload();
+      remembered.clear();
+    },
   };
 }
 

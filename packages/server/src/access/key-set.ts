@@ -19,6 +19,8 @@ export interface KeySet {
   readonly keyFor: JWTVerifyGetKey;
   /** Reads the set again unless that was done a moment ago. True where it was read. */
   refresh(): Promise<boolean>;
+  /** Reads the set again now. Rejects where it cannot be read; the keys it had are used on. */
+  reload(): Promise<void>;
 }
 
 export interface KeySetOptions {
@@ -62,6 +64,11 @@ export function createKeySet({ source, now = () => performance.now() }: KeySetOp
       if (now() - readAt < forcedMilliseconds) return false;
       await read().catch(() => undefined);
       return true;
+    },
+    async reload() {
+      // What is being read may be from before the change.
+      await reading?.catch(() => undefined);
+      await read();
     },
   };
 }
