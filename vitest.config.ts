@@ -1,6 +1,17 @@
+import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import TestOrder from './tools/test-order.ts';
+
+/** What property tests draw from: other values in every run. `PROPERTY_SEED` repeats those of an earlier one. */
+const propertySeed = Number(process.env['PROPERTY_SEED'] ?? randomInt(2 ** 31));
+process.stdout.write(`property tests: PROPERTY_SEED=${propertySeed}\n`);
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    propertySeed: number;
+  }
+}
 
 const HOSTILE = ['test/hostile/**/*.test.ts'];
 
@@ -10,6 +21,7 @@ export default defineConfig({
     // pipes handed to a socket are, and closes those numbers when it ends, whoever has them by then.
     pool: 'forks',
     isolate: false,
+    provide: { propertySeed },
     // Threads of the ledger and services that are started load what was compiled before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     // Ends what hangs, and judges no speed: a busy machine may take its time.

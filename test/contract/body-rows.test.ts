@@ -4,6 +4,7 @@
  * BODY-13.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { LIMIT_CEILINGS, LIMIT_NAMES } from '@svc/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Answer, useRig } from '../rig/rig.ts';
@@ -162,14 +163,14 @@ describe('BODY-05 text that is not plain UTF-8', () => {
 });
 
 describe('BODY-06 a number', () => {
-  const withLimit = (name: string, number: string) =>
-    `{"language":"bash","code":"true","limits":{"${name}":${number}}}`;
+  const members = (names: readonly string[], number: string) =>
+    `{"language":"bash","code":"true","limits":{${names.map((name) => `"${name}":${number}`).join(',')}}}`;
+  const withLimit = (name: string, number: string) => members([name], number);
 
   test.each([
-    ['wall_seconds', '1e400', '400 invalid_json'],
-    ['mem_mb', '-1e400', '400 invalid_json'],
-    ['mem_mb', '9007199254740993', '400 invalid_json'],
-    ['max_pids', '1'.repeat(400), '400 invalid_json'],
+    ['mem_mb', '-1e400', '400 invalid_request'],
+    ['mem_mb', '-9007199254740993', '400 invalid_request'],
+    ['max_pids', '1'.repeat(1025), '400 invalid_json'],
     ['mem_mb', 'NaN', '400 invalid_json'],
     ['mem_mb', 'Infinity', '400 invalid_json'],
     ['mem_mb', '+1', '400 invalid_json'],
@@ -180,7 +181,6 @@ describe('BODY-06 a number', () => {
     ['mem_mb', '-0', '400 invalid_request'],
     ['wall_seconds', '-0.0', '400 invalid_request'],
     ['wall_seconds', '1e-400', '400 invalid_request'],
-    ['mem_mb', '64.00001', '400 invalid_request'],
   ])('of %s that is %.20s is refused with %s', async (name, number, code) => {
     expect(codeOf(await rig().post(withLimit(name, number)))).toBe(code);
   });
@@ -193,10 +193,27 @@ describe('BODY-06 a number', () => {
     ['wall_seconds', '1e308', 300],
     ['wall_seconds', '0.30000000000000004', 0.30000000000000004],
     ['max_pids', '1E1', 10],
+    ['mem_mb', '64.00001', 64],
+    ['max_pids', '1.5', 1],
+    ['max_file_mb', '0.5', 1],
   ])('of %s that is written %s is kept as what it is', async (name, number, kept) => {
     const { json } = await rig().post(withLimit(name, number));
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
     expect((requested_spec.limits as Record<string, number>)[name]).toBe(kept);
+  });
+
+  test.each(['1e400', '9007199254740993', '9223372036854775807', '18446744073709551615', '1e25', '1'.repeat(400)])(
+    'that is %.25s is clamped in every limit',
+    async (number) => {
+      const { json } = await rig().post(members(LIMIT_NAMES, number));
+      const { requested_spec } = await rig().alpha.client.detail(json.job_id);
+      expect(requested_spec.limits).toEqual(LIMIT_CEILINGS);
+    },
+  );
+
+  test('that a double cannot hold is refused everywhere else', async () => {
+    const bodies = ['{"language":"bash","code":1e400}', '{"language":"bash","code":"true","files":[9007199254740993]}'];
+    for (const body of bodies) expect(codeOf(await rig().post(body))).toBe('400 invalid_json');
   });
 });
 

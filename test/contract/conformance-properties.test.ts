@@ -1,21 +1,21 @@
 /** Whatever is sent, made from the contract's own document: every answer is one of the contract, and nothing fails. */
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES, type LimitName } from '@svc/protocol';
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';
 import { type Answer, useRig } from '../rig/rig.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 
 const rig = useRig({ concurrency: '1', 'queue-max': '100000', 'tenant-queue-max': '100000', 'drain-seconds': '0' });
 
-/** The same requests in every run, so that a failure is one of the code; another seed makes others. */
-const seed = Number(process.env['FAST_CHECK_SEED'] ?? 20_260_103);
+const seed = inject('propertySeed');
 /** Requests to each operation, and to the one that takes a body. */
 const runs = {
   any: loadSize({ small: 150, full: 500 }),
   submitJob: loadSize({ small: 1500, full: 10_000 }),
 };
-/** A wait is held for so long at most here: the contract allows minutes. */
-const waitSecondsMax = 0.02;
+/** For so long a request may wait for what will not come; what ended, or is not there, is answered at once. */
+const heldSecondsMax = 0.02;
 
 let contract: Contract;
 /** Ids that a request may name: queued, ended, another tenant's, and one that runs and is never cancelled. */
@@ -58,8 +58,11 @@ function fitting(schema: JsonSchema): fc.Arbitrary<unknown> {
     }
     case 'integer':
       return fc.integer({ min: bounds.minimum ?? 0, max: bounds.maximum ?? 100_000 });
-    case 'number':
-      return fc.double({ min: bounds.minimum ?? 0.001, max: bounds.maximum ?? 100_000, noNaN: true });
+    case 'number': {
+      const { minimum, exclusiveMinimum, maximum = Number.MAX_VALUE } = bounds;
+      const min = minimum ?? exclusiveMinimum ?? -Number.MAX_VALUE;
+      return fc.double({ min, minExcluded: minimum === undefined, max: maximum, noNaN: true });
+    }
     case 'boolean':
       return fc.boolean();
     case 'null':
@@ -78,10 +81,15 @@ function fittingObject({ properties = {}, required = [] }: JsonSchema): fc.Arbit
 function bodies(schema: JsonSchema): fc.Arbitrary<unknown> {
   const plain = fc.constant({ language: 'bash', code: 'true' });
   const some = fittingObject(contract.resolved(schema));
-  const names = Object.keys(contract.resolved(schema).properties ?? {});
+  const { properties = {} } = contract.resolved(schema);
+  const names = Object.keys(properties);
+  const one = fc
+    .constantFrom(...names)
+    .chain((name) => fitting(properties[name] ?? {}).map((value) => ({ [name]: value })));
   const base = fc.oneof(
     plain,
     some,
+    fc.tuple(plain, one).map(([those, more]) => ({ ...those, ...more })),
     fc.tuple(some, plain).map(([more, those]) => ({ ...more, ...those })),
   );
   const strange = fc.tuple(base, fc.constantFrom(...names, '__proto__', 'constructor', 'surplus'), fc.jsonValue());
@@ -103,17 +111,21 @@ interface Given {
 }
 
 function parameters({ name, schema }: Parameter): fc.Arbitrary<Given | null> {
-  const allowed = (name === 'wait_seconds' ? fc.double({ min: 0, max: waitSecondsMax, noNaN: true }) : fitting(schema))
-    .map((value) => (Array.isArray(value) ? value.join(',') : plainText(value)))
+  const values =
+    schema.type === 'number' ? fc.oneof(fitting(schema), fc.double({ min: 0, max: heldSecondsMax })) : fitting(schema);
+  const allowed = values
+    .chain((value) => fc.constantFrom(...textsOf(value)))
     // Whether a cursor is one is not for the schema to say.
     .map((text) => ({ name, text, isAllowed: name !== 'cursor' }));
   const wrong = fc.constantFrom(...wrongTexts(schema)).map((text) => ({ name, text, isAllowed: false }));
   return fc.oneof(fc.constant(null), allowed, wrong);
 }
 
-/** A number without an exponent, as people write them. */
-function plainText(value: unknown): string {
-  return typeof value === 'number' ? value.toFixed(Number.isInteger(value) ? 0 : 6) : String(value);
+/** The ways to write a value into a query. */
+function textsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return [value.join(',')];
+  if (typeof value !== 'number' || Number.isInteger(value)) return [String(value)];
+  return [String(value), value.toExponential(), value.toFixed(20)];
 }
 
 function wrongTexts({ type, pattern, ...bounds }: JsonSchema): string[] {
@@ -164,9 +176,12 @@ function requests(operation: ContractOperation): fc.Arbitrary<Made> {
   });
 }
 
-/** Cancelling what holds the slot would let loose what waits behind it. */
+/** Cancelling what holds the slot would let loose what waits behind it; and nobody waits minutes here for what does not end. */
 function isSafe({ operation, path }: Made): boolean {
-  return operation.method !== 'DELETE' || !path.includes(job_ids.at(-1) ?? '');
+  const [, queued = '', , , running = ''] = job_ids;
+  if (operation.method === 'DELETE') return !path.includes(running);
+  const seconds = Number(new URLSearchParams(path.split('?')[1]).get('wait_seconds') ?? 0);
+  return !(path.includes(queued) || path.includes(running)) || !(seconds > heldSecondsMax);
 }
 
 test(
@@ -202,6 +217,39 @@ function isOfCaller({ path }: ContractOperation): boolean {
 function refusalOf({ status, text }: Answer): string {
   return status < 400 ? `accepted: ${text.slice(0, 200)}` : String(status);
 }
+
+/** Any number as JSON spells it: what a double holds, what it only comes near to, and what is past it. */
+const jsonNumbers: fc.Arbitrary<string> = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.bigInt({ min: -(2n ** 70n), max: 2n ** 1100n }).map(String),
+  fc.integer({ min: 2 ** 53 - 3, max: Number.MAX_SAFE_INTEGER }).map((value) => String(BigInt(value) + 4n)),
+  fc
+    .tuple(fc.double({ min: 0, max: 2000, noNaN: true }), fc.integer({ min: -400, max: 400 }))
+    .map(([digits, exponent]) => `${digits.toFixed(3)}e${exponent}`),
+);
+
+/** What becomes of a limit, by the letter of the contract; null where it is refused. */
+function limitOf(name: LimitName, text: string): number | null {
+  const value = Number(text);
+  if (!(value > 0)) return null;
+  const counted = name === 'wall_seconds' || name === 'cpu_seconds' ? value : Math.max(1, Math.floor(value));
+  return Math.min(counted, LIMIT_CEILINGS[name]);
+}
+
+test('every positive number is taken as a limit, and clamped to its ceiling', loadTimeout, async () => {
+  const asked = fc.record({ name: fc.constantFrom(...LIMIT_NAMES), text: jsonNumbers });
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ name, text }) => {
+      const answer = await rig().post(`{"language":"bash","code":"true","limits":{"${name}":${text}}}`);
+      const wanted = limitOf(name, text);
+      expect([answer.status, wanted === null]).toEqual(wanted === null ? [400, true] : [201, false]);
+      if (wanted === null) return;
+      const { requested_spec } = (await rig().request(`/v1/jobs/${answer.json.job_id}`)).json;
+      expect(requested_spec.limits).toEqual({ ...LIMIT_DEFAULTS, [name]: wanted });
+    }),
+    { numRuns: runs.any * 2, seed },
+  );
+});
 
 test(
   'bodies that are no JSON, and those of other kinds, are refused as the contract says (BODY-12)',

@@ -111,8 +111,6 @@ describe('a submission that is refused', () => {
     ['a limit of zero', bash({ limits: { wall_seconds: 0 } }), '/limits/wall_seconds'],
     ['a negative limit', bash({ limits: { cpu_seconds: -1 } }), '/limits/cpu_seconds'],
     ['a limit that is no number', bash({ limits: { mem_mb: '64' } }), '/limits/mem_mb'],
-    ['fractional memory', bash({ limits: { mem_mb: 64.5 } }), '/limits/mem_mb'],
-    ['fractional processes', bash({ limits: { max_pids: 1.5 } }), '/limits/max_pids'],
     [
       'a class that there is not',
       bash({ requirements: { minimum_isolation: 'strong' } }),
@@ -156,7 +154,7 @@ describe('a submission that is refused', () => {
     ['UTF-16', Buffer.from('{"language":"bash","code":"true"}', 'utf16le')],
     ['a control character in a string', '{"language":"bash","code":"a\nb"}'],
     ['NaN', '{"language":"bash","code":"true","limits":{"mem_mb":NaN}}'],
-    ['a number that no double holds', '{"language":"bash","code":"true","limits":{"mem_mb":1e400}}'],
+    ['a number that no double holds', '{"language":"bash","code":"true","files":1e400}'],
     ['nesting deeper than 32', `${'['.repeat(33)}${']'.repeat(33)}`],
     ['more than 2,000 tokens', `[${'0,'.repeat(2000)}0]`],
   ])('for a body with %s', (_name, body) => expectRefusal(body, 400, 'invalid_json'));

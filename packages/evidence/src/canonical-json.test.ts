@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { hasPublishedVectors, publishedBytes } from '../test/vectors.ts';
 import { canonicalJson } from './canonical-json.ts';
 
@@ -47,7 +47,7 @@ describe('whatever order the members stand in', () => {
       fc.property(anyJson, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value));
       }),
-      { seed: 20_260_103 },
+      { seed: inject('propertySeed') },
     );
   });
 
@@ -57,7 +57,7 @@ describe('whatever order the members stand in', () => {
         const text = canonicalJson(value);
         expect(canonicalJson(JSON.parse(text))).toBe(text);
       }),
-      { seed: 20_260_103 },
+      { seed: inject('propertySeed') },
     );
   });
 

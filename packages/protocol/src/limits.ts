@@ -66,6 +66,9 @@ export const listLimitDefault = 50;
 export const replayLimitMax = 1000;
 export const replayLimitDefault = 500;
 export const waitSecondsMax = 300;
+/** Longer than any cursor or ticket that was ever handed out. */
+export const cursorCharsMax = 512;
+export const ticketCharsMax = 128;
 
 // Transport.
 export const connectionsMax = 256;

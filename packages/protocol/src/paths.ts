@@ -26,14 +26,14 @@ export interface ListedPathProblem {
 
 /**
  * Checks a whole list: each path by itself, and that no two name the same file or one the directory of another. Paths
- * that differ only by case or by Unicode normalization count as the same, since some file systems hold them to be.
+ * are the same only where they are byte for byte: the file systems of a cell fold neither case nor Unicode.
  */
 export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPathProblem | null {
   const earlier: string[] = [];
   for (const [index, path] of paths.entries()) {
-    const problem = pathProblem(path, kind) ?? collisionProblem(foldedPath(path), earlier);
+    const problem = pathProblem(path, kind) ?? collisionProblem(path, earlier);
     if (problem !== null) return { index, problem };
-    earlier.push(foldedPath(path));
+    earlier.push(path);
   }
   return null;
 }
@@ -54,11 +54,6 @@ function collisionProblem(path: string, earlier: readonly string[]): string | nu
     if (other.startsWith(`${path}/`)) return 'is the directory of an earlier one';
   }
   return null;
-}
-
-/** Equal for two paths that some file system would take for one. Upper case first, so that `ß` meets `SS`. */
-function foldedPath(path: string): string {
-  return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');
 }
 
 function utf8Bytes(text: string): number {

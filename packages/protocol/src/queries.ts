@@ -1,15 +1,22 @@
 /** What operations take in the query and in headers of their own, as values after decoding. Spec § Endpoints. */
 import { type Static, Type } from 'typebox';
 import {
+  cursorCharsMax,
   idempotencyKeyBytesMax,
   listLimitDefault,
   listLimitMax,
   replayLimitDefault,
   replayLimitMax,
+  ticketCharsMax,
   waitSecondsMax,
 } from './limits.ts';
 import { JOB_STATUSES } from './status.ts';
 import { LanguageName } from './submission.ts';
+
+/** Text of visible ASCII characters that a client hands back as it got it. */
+function opaque(maxLength: number) {
+  return { minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$' };
+}
 
 /** `status` is one comma-separated parameter. */
 export const ListQuery = Type.Object({
@@ -17,7 +24,10 @@ export const ListQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: listLimitMax, default: listLimitDefault, description: 'Jobs per page.' }),
   ),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, description: 'The `next_cursor` of the page before, unchanged. Bound to the tenant.' }),
+    Type.String({
+      ...opaque(cursorCharsMax),
+      description: 'The `next_cursor` of the page before, unchanged. Bound to the tenant.',
+    }),
   ),
   status: Type.Optional(
     Type.Array(Type.Enum([...JOB_STATUSES]), { minItems: 1, description: 'Only jobs in one of these statuses.' }),
@@ -32,14 +42,19 @@ export const ResultQuery = Type.Object({
       minimum: 0,
       maximum: waitSecondsMax,
       default: 0,
-      description: 'How long to wait for a terminal status; may be fractional.',
+      description: 'Seconds to wait for a terminal status: any number, in decimal digits or with an exponent.',
     }),
   ),
 });
 export type ResultQuery = Static<typeof ResultQuery>;
 
 const after = Type.Optional(
-  Type.Integer({ minimum: 0, default: 0, description: 'Only events with a greater `seq`: the cursor is exclusive.' }),
+  Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    default: 0,
+    description: 'Only events with a greater `seq`: the cursor is exclusive.',
+  }),
 );
 
 export const ReplayQuery = Type.Object({
@@ -52,7 +67,10 @@ export type ReplayQuery = Static<typeof ReplayQuery>;
 
 export const StreamQuery = Type.Object({
   ticket: Type.Optional(
-    Type.String({ minLength: 1, description: 'A one-use ticket of this job, in place of the `Authorization` header.' }),
+    Type.String({
+      ...opaque(ticketCharsMax),
+      description: 'A one-use ticket of this job, in place of the `Authorization` header.',
+    }),
   ),
   after,
 });

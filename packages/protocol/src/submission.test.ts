@@ -21,12 +21,11 @@ describe('the schema of a submission (Spec § Job submission)', () => {
     ['an unknown requirement', { requirements: { isolation: 'none' } }],
     ['an unknown member of a file', { files: [{ ...file(1), mode: 7 }] }],
     ['empty code', { code: '' }],
-    ['null for stdin', { stdin: null }],
+    ['null for files', { files: null }],
     ['a limit of zero', { limits: { wall_seconds: 0 } }],
     ['a negative limit', { limits: { cpu_seconds: -1 } }],
     ['a limit that is a string', { limits: { mem_mb: '5' } }],
     ['an infinite limit', { limits: { wall_seconds: Number.POSITIVE_INFINITY } }],
-    ['a fraction of a process', { limits: { max_pids: 1.5 } }],
     ['an unknown isolation class', { requirements: { minimum_isolation: 'vm' } }],
   ])('refuses %s', (_name, change) => {
     expect(submission(change)).toBe(false);
@@ -35,7 +34,8 @@ describe('the schema of a submission (Spec § Job submission)', () => {
   test.each<[string, object]>([
     ['a language it does not know, which has an error of its own', { language: 'cobol' }],
     ['a limit over any ceiling, which is clamped', { limits: { mem_mb: 1e9, wall_seconds: 1e308 } }],
-    ['fractional times', { limits: { wall_seconds: 0.5, cpu_seconds: 0.0001 } }],
+    ['fractional limits', { limits: { wall_seconds: 0.5, cpu_seconds: 0.0001, max_pids: 1.5, mem_mb: 0.1 } }],
+    ['null where a stored specification has it', { stdin: null, runtime: null }],
     ['an empty stdin and no files', { stdin: '', files: [], outputs: [] }],
   ])('takes %s', (_name, change) => {
     expect(submission(change)).toBe(true);

@@ -50,14 +50,18 @@ function bounds(name: LimitName): string {
   return `${LIMIT_DEFAULTS[name]} if omitted; clamped to a ceiling, ${LIMIT_CEILINGS[name]} unless the operator set another.`;
 }
 
-/** A submitted limit: positive, and clamped rather than refused above its ceiling. */
+function wholeBounds(name: LimitName): string {
+  return `${bounds(name)} A fraction is rounded down, though never below 1.`;
+}
+
+/** A submitted limit: any positive number, and clamped rather than refused above its ceiling. */
 export const LimitsInput = Type.Object(
   {
     wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
     cpu_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('cpu_seconds') })),
-    mem_mb: Type.Optional(Type.Integer({ minimum: 1, description: bounds('mem_mb') })),
-    max_pids: Type.Optional(Type.Integer({ minimum: 1, description: bounds('max_pids') })),
-    max_file_mb: Type.Optional(Type.Integer({ minimum: 1, description: bounds('max_file_mb') })),
+    mem_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('mem_mb') })),
+    max_pids: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('max_pids') })),
+    max_file_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: wholeBounds('max_file_mb') })),
     allow_network: Type.Optional(
       Type.Boolean({ description: '`true` is refused with `network_not_allowed`: egress is never granted.' }),
     ),
@@ -74,7 +78,9 @@ export const JobSubmission = Type.Object(
   {
     language: Type.String({ description: '`python`, `node` or `bash`.' }),
     code: Type.String({ minLength: 1, description: 'Source; at most 1 MiB as UTF-8.' }),
-    stdin: Type.Optional(Type.String({ description: 'At most 1 MiB as UTF-8; without it stdin is at its end.' })),
+    stdin: Type.Optional(
+      Nullable(Type.String({ description: 'At most 1 MiB as UTF-8; without it, or null, stdin is at its end.' })),
+    ),
     files: Type.Optional(Type.Array(InputFile, { maxItems: filesMax, description: 'At most 4 MiB decoded in total.' })),
     outputs: Type.Optional(
       Type.Array(OutputPath, {
@@ -83,11 +89,13 @@ export const JobSubmission = Type.Object(
       }),
     ),
     runtime: Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: runtimeNameCharsMax,
-        description: 'Name of a runtime pack, from capabilities.',
-      }),
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: runtimeNameCharsMax,
+          description: 'Name of a runtime pack, from capabilities; null is as if it were left out.',
+        }),
+      ),
     ),
     requirements: Type.Optional(Requirements),
     limits: Type.Optional(LimitsInput),

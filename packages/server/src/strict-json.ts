@@ -27,18 +27,33 @@ const OBJECT_CLOSE = 0x7d;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
+export interface StrictJsonOptions {
+  /**
+   * The top-level member whose own members may be numbers that a double cannot hold: each becomes the nearest double, or
+   * the largest one of its sign. For numbers that are brought down to a bound anyway.
+   */
+  readonly approximateIn?: string;
+}
+
 /**
  * Parses one strict JSON value, alone in `bytes` but for white space. A token is a name, a scalar value, or the opening
  * of an object or an array. `__proto__` is a name like any other and becomes an own member.
  *
  * @throws ServiceError `invalid_json`, saying at which byte or JSON pointer.
  */
-export async function parseStrictJson(bytes: Buffer): Promise<unknown> {
+export async function parseStrictJson(bytes: Buffer, options: StrictJsonOptions = {}): Promise<unknown> {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid('starts with a byte order mark', 0);
   if (!isUtf8(bytes)) throw invalid('is not UTF-8', firstBadByte(bytes));
-  const scan = new Scan(bytes);
+  const scan = new Scan(bytes, options.approximateIn ?? null);
   while (!scan.runUntilPause()) await setImmediate();
-  return JSON.parse(bytes.toString('utf8')) as unknown;
+  const text = bytes.toString('utf8');
+  return (scan.isFinite ? JSON.parse(text) : JSON.parse(text, madeFinite)) as unknown;
+}
+
+/** `JSON.parse` makes an infinity of a number past the largest double; here it becomes that largest double. */
+function madeFinite(_name: string, value: unknown): unknown {
+  if (value === Number.POSITIVE_INFINITY) return Number.MAX_VALUE;
+  return value === Number.NEGATIVE_INFINITY ? -Number.MAX_VALUE : value;
 }
 
 /** An object or array that is open: the names it has so far (none in an array), and the member being read. */
@@ -62,6 +77,8 @@ type Expectation =
 class Scan {
   readonly #bytes: Buffer;
   readonly #open: Frame[] = [];
+  /** See `StrictJsonOptions`. */
+  readonly #approximateIn: string | null;
   #expects: Expectation = 'value';
   #at = 0;
   #pauseAt = 0;
@@ -70,9 +87,16 @@ class Scan {
   #stringStart = 0;
   /** Whether that string names a member. */
   #stringIsName = false;
+  #isFinite = true;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, approximateIn: string | null) {
     this.#bytes = bytes;
+    this.#approximateIn = approximateIn;
+  }
+
+  /** Whether every number that was read is within the range of a double. */
+  get isFinite(): boolean {
+    return this.#isFinite;
   }
 
   /** Reads on for a while; true once everything was read. */
@@ -242,7 +266,13 @@ class Scan {
     const value = Number(text);
     const isInteger = match[1] === undefined && match[2] === undefined;
     const isHeld = Number.isFinite(value) && (!isInteger || isWrittenFor(value, text));
-    if (!isHeld) throw this.#wrong('holds a number that a double cannot hold');
+    if (!isHeld && !this.#mayApproximate()) throw this.#wrong('holds a number that a double cannot hold');
+    if (!Number.isFinite(value)) this.#isFinite = false;
+  }
+
+  #mayApproximate(): boolean {
+    const [top, holder] = this.#open;
+    return this.#open.length === 2 && top?.member === this.#approximateIn && holder?.names !== null;
   }
 
   #skipSpace(): void {

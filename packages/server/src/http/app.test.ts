@@ -143,6 +143,12 @@ test.each([
   [`/v1/jobs/${JOB}/result?wait_seconds=-1`, 'wait_seconds'],
   [`/v1/jobs/${JOB}/result?wait_seconds=NaN`, 'wait_seconds'],
   [`/v1/jobs/${JOB}/result?wait_seconds=1e9`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=300.00000000000006`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=1e400`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=.`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=1_0`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/result?wait_seconds=0x1`, 'wait_seconds'],
+  [`/v1/jobs/${JOB}/replay?after=9007199254740992`, 'after'],
 ])('%s is refused, naming %s', async (path, name) => {
   const error = await refusalIn(await request(path, { headers: bearer() }));
   expect(error.code).toBe('invalid_request');
@@ -157,6 +163,13 @@ test.each([
   `/v1/jobs/${JOB}/result?wait_seconds=0`,
   `/v1/jobs/${JOB}/result?wait_seconds=0.25`,
   `/v1/jobs/${JOB}/result?wait_seconds=300`,
+  `/v1/jobs/${JOB}/result?wait_seconds=0.30000000000000004`,
+  `/v1/jobs/${JOB}/result?wait_seconds=1e1`,
+  `/v1/jobs/${JOB}/result?wait_seconds=5.`,
+  `/v1/jobs/${JOB}/result?wait_seconds=.5`,
+  `/v1/jobs/${JOB}/result?wait_seconds=-0.0`,
+  `/v1/jobs/${JOB}/result?wait_seconds=5e-324`,
+  `/v1/jobs/${JOB}/replay?after=9007199254740991`,
 ])('%s is taken', async (path) => {
   expect((await request(path, { headers: bearer() })).status).toBe(200);
 });

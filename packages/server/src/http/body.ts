@@ -41,7 +41,7 @@ export async function readJsonBody(
   using _permit = options.permits.take('body', options.tenant);
   if (request.headers.expect !== undefined) reply.raw.writeContinue();
   const bytes = await readBytes(request.raw, options);
-  return await parseStrictJson(bytes);
+  return await parseStrictJson(bytes, { approximateIn: 'limits' });
 }
 
 /** Encoded bytes of a body that may be there and must say nothing. */

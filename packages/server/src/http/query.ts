@@ -1,26 +1,37 @@
 /**
- * Query parameters, parsed once into values that cannot be wrong. A parameter that is given twice, is empty, or is not
- * known to the operation is refused by name: a filter that is silently dropped shows a client too much.
+ * Query parameters, read as the contract's table describes them: its schemas are what is checked here, so that the
+ * document cannot say anything else. A parameter that is given twice, is empty, or is not known to the operation is
+ * refused by name: a filter that is silently dropped shows a client too much.
  */
+import type { Static, TObject, TSchema } from 'typebox';
 import { ServiceError } from '../service-error.ts';
 
-/** Makes the value of a parameter out of its text; `undefined` stands for one that was not sent. */
-export type ParameterParser<T> = (text: string | undefined, name: string) => T;
-
-type Parsed<P> = { [Name in keyof P]: P[Name] extends ParameterParser<infer T> ? T : never };
-
 /**
- * Reads every parameter that `parsers` names.
+ * A reader of the query that a schema describes. A parameter that was not sent has its default, or is left out.
  *
- * @throws ServiceError `invalid_request` naming the first parameter that is wrong.
+ * @throws ServiceError, from the reader: `invalid_request` naming the first parameter that is wrong.
  */
-export function readQuery<P extends Record<string, ParameterParser<unknown>>>(query: unknown, parsers: P): Parsed<P> {
-  const given = textsOf(query);
-  for (const name of given.keys()) {
-    if (!Object.hasOwn(parsers, name)) throw refused(`The query parameter ${JSON.stringify(name)} is not known here.`);
-  }
-  const entries = Object.entries(parsers).map(([name, parse]) => [name, parse(given.get(name), name)]);
-  return Object.fromEntries(entries) as Parsed<P>;
+export function queryReader<T extends TObject>(schema: T): (query: unknown) => Static<T> {
+  const parameters = new Map(Object.entries(schema.properties as Record<string, ParameterSchema>));
+  return (query) => {
+    const given = textsOf(query);
+    const unknown = [...given.keys()].find((name) => !parameters.has(name));
+    if (unknown !== undefined) throw refused(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
+    const entries = [...parameters].map(([name, shape]) => [name, parameterOf(name, given.get(name), shape)] as const);
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Static<T>;
+  };
+}
+
+/** What this reads of a schema. Every number has both bounds. */
+interface ParameterSchema extends TSchema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly items?: ParameterSchema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly default?: unknown;
 }
 
 function textsOf(query: unknown): Map<string, string> {
@@ -32,61 +43,48 @@ function textsOf(query: unknown): Map<string, string> {
   return given;
 }
 
-export interface NumberBounds {
-  readonly minimum: number;
-  readonly maximum: number;
-  readonly default: number;
+function parameterOf(name: string, text: string | undefined, schema: ParameterSchema): unknown {
+  if (text === undefined) return schema.default;
+  if (schema.enum !== undefined) return wordOf(schema.enum, { text, name });
+  if (schema.type === 'integer') return numberOf(WHOLE, { text, name, schema, described: 'a whole number' });
+  if (schema.type === 'number') return numberOf(NUMBER, { text, name, schema, described: 'a number' });
+  if (schema.items !== undefined) return listOf(schema.items.enum ?? [], { text, name });
+  return opaqueText(text, name, schema);
 }
 
-/** A whole number in plain decimal digits. */
-export function wholeNumber(bounds: NumberBounds): ParameterParser<number> {
-  return numberOf(/^(?:0|[1-9]\d{0,15})$/, `a whole number from ${bounds.minimum} to ${bounds.maximum}`, bounds);
+/** Plain decimal digits. */
+const WHOLE = /^(?:0|[1-9]\d{0,15})$/;
+/** As any language writes a number: a sign, digits on one side of the point or on both, an exponent. */
+const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+interface GivenNumber {
+  readonly text: string;
+  readonly name: string;
+  readonly schema: ParameterSchema;
+  readonly described: string;
 }
 
-/** A number in plain decimal digits, with an optional fraction. */
-export function decimalNumber(bounds: NumberBounds): ParameterParser<number> {
-  return numberOf(
-    /^(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/,
-    `a number from ${bounds.minimum} to ${bounds.maximum}`,
-    bounds,
-  );
+function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber): number {
+  const { minimum = 0, maximum = 0 } = schema;
+  const value = form.test(text) ? Number(text) : Number.NaN;
+  // Not negative zero, which is nobody's number of seconds.
+  if (value >= minimum && value <= maximum) return value === 0 ? 0 : value;
+  throw refused(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
 }
 
-function numberOf(form: RegExp, described: string, bounds: NumberBounds): ParameterParser<number> {
-  return (text, name) => {
-    if (text === undefined) return bounds.default;
-    const value = form.test(text) ? Number(text) : Number.NaN;
-    if (value >= bounds.minimum && value <= bounds.maximum) return value;
-    throw refused(`The query parameter "${name}" must be ${described}.`);
-  };
+function opaqueText(text: string, name: string, { maxLength = 0, pattern = '' }: ParameterSchema): string {
+  if (text.length <= maxLength && new RegExp(pattern).test(text)) return text;
+  throw refused(`The query parameter "${name}" is malformed.`);
 }
 
-/** Opaque text of 1 to `charsMax` visible ASCII characters; null where it was not sent. */
-export function opaqueText(charsMax: number): ParameterParser<string | null> {
-  return (text, name) => {
-    if (text === undefined) return null;
-    if (text.length <= charsMax && /^[\x21-\x7e]+$/.test(text)) return text;
-    throw refused(`The query parameter "${name}" is malformed.`);
-  };
+/** Words between commas, each once. */
+function listOf(words: readonly string[], { text, name }: { text: string; name: string }): string[] {
+  return [...new Set(text.split(',').map((word) => wordOf(words, { text: word, name })))];
 }
 
-/** One of a set of words; null where it was not sent. */
-export function oneOf<W extends string>(words: readonly W[]): ParameterParser<W | null> {
-  return (text, name) => (text === undefined ? null : wordOf(words, text, name));
-}
-
-/** Some of a set of words, separated by commas; null where it was not sent. */
-export function someOf<W extends string>(words: readonly W[]): ParameterParser<readonly W[] | null> {
-  return (text, name) => {
-    if (text === undefined) return null;
-    return [...new Set(text.split(',').map((word) => wordOf(words, word, name)))];
-  };
-}
-
-function wordOf<W extends string>(words: readonly W[], text: string, name: string): W {
-  const word = words.find((candidate) => candidate === text);
-  if (word === undefined) throw refused(`The query parameter "${name}" takes: ${words.join(', ')}.`);
-  return word;
+function wordOf(words: readonly string[], { text, name }: { text: string; name: string }): string {
+  if (words.includes(text)) return text;
+  throw refused(`The query parameter "${name}" takes: ${words.join(', ')}.`);
 }
 
 function refused(message: string): ServiceError {

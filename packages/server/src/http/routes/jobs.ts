@@ -1,38 +1,20 @@
 /** Operations on jobs. Who asks and what they may do was settled at the entry. Spec § Endpoints. */
-import {
-  bodyBytesMax,
-  JOB_STATUSES,
-  LANGUAGES,
-  listLimitDefault,
-  listLimitMax,
-  replayLimitDefault,
-  replayLimitMax,
-} from '@svc/protocol';
+import { bodyBytesMax, ListQuery, listLimitDefault, ReplayQuery, replayLimitDefault } from '@svc/protocol';
 import { whenKnown } from '../../soon.ts';
 import { holdUntilAnswered } from '../answer-end.ts';
 import { readJsonBody } from '../body.ts';
 import { idempotencyKeyOf } from '../idempotency-key.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
-import { oneOf, opaqueText, readQuery, someOf, wholeNumber } from '../query.ts';
+import { queryReader } from '../query.ts';
 import { sendBody, sendJson, sendJsonText } from '../respond.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 import { resultHandler } from './result.ts';
 import { refusePlainStream, ticketHandler } from './stream.ts';
 
-const cursorCharsMax = 512;
-
-const LIST_QUERY = {
-  limit: wholeNumber({ minimum: 1, maximum: listLimitMax, default: listLimitDefault }),
-  cursor: opaqueText(cursorCharsMax),
-  status: someOf(JOB_STATUSES),
-  language: oneOf(LANGUAGES),
-};
-const REPLAY_QUERY = {
-  after: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-  limit: wholeNumber({ minimum: 1, maximum: replayLimitMax, default: replayLimitDefault }),
-};
+const readList = queryReader(ListQuery);
+const readReplay = queryReader(ReplayQuery);
 
 type JobOperation =
   | 'submitJob'
@@ -49,7 +31,7 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
   return {
     submitJob: submitHandler(context),
     listJobs: async (request, reply) => {
-      const { limit, cursor, status, language } = readQuery(request.query, LIST_QUERY);
+      const { limit = listLimitDefault, cursor = null, status = null, language = null } = readList(request.query);
       const query = { limit, cursor, statuses: status, language };
       return sendJsonText(reply, 200, await jobs.list(callerOf(request), query));
     },
@@ -63,9 +45,9 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
       sendJsonText(reply, 200, await jobs.cancel(callerOf(request), jobIdOf(request))),
     getResult: resultHandler(context),
     replayEvents: async (request, reply) => {
-      const page = readQuery(request.query, REPLAY_QUERY);
+      const { after = 0, limit = replayLimitDefault } = readReplay(request.query);
       holdUntilAnswered(reply, context, 'response');
-      return sendBody(reply, 200, await jobs.replay(callerOf(request), jobIdOf(request), page));
+      return sendBody(reply, 200, await jobs.replay(callerOf(request), jobIdOf(request), { after, limit }));
     },
     mintStreamTicket: ticketHandler(context),
     streamEvents: refusePlainStream,

@@ -3,7 +3,7 @@
  * whoever waited is never turned away at the end of it; without a wait the answer holds a response permit. A wait that
  * shutdown interrupts never answers with a part. Spec § GET result.
  */
-import { isTerminal, waitSecondsMax } from '@svc/protocol';
+import { isTerminal, ResultQuery } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
@@ -13,17 +13,17 @@ import { holdUntilAnswered, interruptionOf } from '../answer-end.ts';
 import { ClientGone } from '../body.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
-import { decimalNumber, readQuery } from '../query.ts';
+import { queryReader } from '../query.ts';
 import { sendBody } from '../respond.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 
-const RESULT_QUERY = { wait_seconds: decimalNumber({ minimum: 0, maximum: waitSecondsMax, default: 0 }) };
+const readResult = queryReader(ResultQuery);
 
 export function resultHandler(context: RouteContext): OperationHandler {
   const { jobs, stopping } = context;
   return async (request, reply) => {
-    const { wait_seconds: waitSeconds } = readQuery(request.query, RESULT_QUERY);
+    const { wait_seconds: waitSeconds = 0 } = readResult(request.query);
     if (waitSeconds > 0) refuseWhenStopping(stopping);
     holdUntilAnswered(reply, context, waitSeconds > 0 ? 'wait' : 'response');
     return sendBody(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));

@@ -3,6 +3,7 @@
  * connection becomes a WebSocket. Spec § POST stream-ticket, § WebSocket stream.
  */
 import type { WebSocket } from '@fastify/websocket';
+import { StreamQuery } from '@svc/protocol';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { answered } from '../../job/answered.ts';
 import { jobNotFound } from '../../job/refusals.ts';
@@ -11,16 +12,13 @@ import { holdPermitUntilAnswered } from '../answer-end.ts';
 import { readEmptyBody } from '../body.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
-import { opaqueText, readQuery, wholeNumber } from '../query.ts';
+import { queryReader } from '../query.ts';
 import { sendJson } from '../respond.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import { serveStream } from '../stream.ts';
 import type { RouteContext } from './context.ts';
 
-const STREAM_QUERY = {
-  ticket: opaqueText(128),
-  after: wholeNumber({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-};
+const readStream = queryReader(StreamQuery);
 
 export function ticketHandler({ permits, tickets, stopping, bounds }: RouteContext): OperationHandler {
   return async (request, reply) => {
@@ -43,14 +41,14 @@ export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 
     preHandler: async (request, reply) => {
       if (!request.ws) return;
       refuseWhenStopping(stopping);
-      readQuery(request.query, STREAM_QUERY);
+      readStream(request.query);
       await jobs.replay(callerOf(request), jobIdOf(request), { after: 0, limit: 1 });
       holdPermitUntilAnswered(reply, permits, 'stream');
       // For the log: the answer itself is written by the WebSocket server.
       reply.raw.statusCode = 101;
     },
     wsHandler: async (socket: WebSocket, request: FastifyRequest) => {
-      const { after } = readQuery(request.query, STREAM_QUERY);
+      const { after = 0 } = readStream(request.query);
       const stream = { caller: callerOf(request), job_id: jobIdOf(request), after, requestId: request.id };
       const connection = request.raw.socket;
       await serveStream(socket, { ...stream, connection, jobs, connections, authority, stopping, log });

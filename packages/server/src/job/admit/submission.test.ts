@@ -54,6 +54,12 @@ describe('a submission', () => {
     expect(parseSubmission({ ...body, limits: { ...body.limits, allow_network: false } })).toEqual(body);
   });
 
+  test('that a specification was made of can be submitted again as that specification', () => {
+    const spec = parseSubmission(python({}));
+    expect([spec.stdin, spec.runtime]).toEqual([null, null]);
+    expect(parseSubmission(JSON.parse(JSON.stringify(spec)))).toEqual(spec);
+  });
+
   test.each([
     [null, 'invalid_request: the body must be an object'],
     [[], 'invalid_request: the body must be an object'],
@@ -61,7 +67,8 @@ describe('a submission', () => {
     [{ language: 'python' }, 'invalid_request: /code is required'],
     [python({ code: '' }), 'invalid_request: /code must not be empty'],
     [python({ code: null }), 'invalid_request: /code must be a string'],
-    [python({ stdin: null }), 'invalid_request: /stdin must be a string'],
+    [python({ stdin: 5 }), 'invalid_request: /stdin must be a string'],
+    [python({ runtime: {} }), 'invalid_request: /runtime must be a string'],
     [python({ language: 1 }), 'invalid_request: /language must be a string'],
     [python({ files: {} }), 'invalid_request: /files must be an array'],
     [python({ files: [{ path: 'input/a' }] }), 'invalid_request: /files/0/content_base64 is required'],
@@ -109,17 +116,15 @@ describe('a limit of a submission', () => {
     ['wall_seconds', 0, 'must be greater than 0'],
     ['wall_seconds', -0, 'must be greater than 0'],
     ['cpu_seconds', -1, 'must be greater than 0'],
-    ['mem_mb', 0, 'must be at least 1'],
-    ['max_pids', -1, 'must be at least 1'],
-    ['max_file_mb', 0.5, 'must be a whole number'],
-    ['mem_mb', 1.5, 'must be a whole number'],
-    ['mem_mb', '5', 'must be a whole number'],
+    ['mem_mb', 0, 'must be greater than 0'],
+    ['max_pids', -1, 'must be greater than 0'],
+    ['mem_mb', '5', 'must be a finite number'],
     ['wall_seconds', '5', 'must be a finite number'],
     ['wall_seconds', null, 'must be a finite number'],
     ['wall_seconds', Number.NaN, 'must be a finite number'],
     ['cpu_seconds', Number.POSITIVE_INFINITY, 'must be a finite number'],
-    ['mem_mb', Number.POSITIVE_INFINITY, 'must be a whole number'],
-    ['max_pids', true, 'must be a whole number'],
+    ['mem_mb', Number.POSITIVE_INFINITY, 'must be a finite number'],
+    ['max_pids', true, 'must be a finite number'],
   ])('%s of %s is refused: it %s', (name, value, problem) => {
     expect(refused(python({ limits: { [name]: value } }))).toBe(`invalid_request: /limits/${name} ${problem}`);
   });
@@ -132,6 +137,15 @@ describe('a limit of a submission', () => {
     ['max_pids', 1],
   ])('%s of %s is kept as it was asked for', (name, value) => {
     expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: value });
+  });
+
+  test.each([
+    ['mem_mb', 64.5, 64],
+    ['max_pids', 1.999, 1],
+    ['max_file_mb', 0.5, 1],
+    ['mem_mb', Number.MIN_VALUE, 1],
+  ])('%s of %s is counted in whole units, and kept as %s', (name, value, kept) => {
+    expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: kept });
   });
 });
 

@@ -5,6 +5,7 @@
  */
 import {
   codeBytesMax,
+  FRACTIONAL_LIMITS,
   fileBytesMax,
   filesTotalBytesMax,
   type InputFile,
@@ -13,6 +14,7 @@ import {
   type Language,
   LIMIT_DEFAULTS,
   LIMIT_NAMES,
+  type LimitName,
   type LimitsInput,
   type PathKind,
   pathsProblem,
@@ -27,8 +29,8 @@ import { quoted, refusal } from './refuse.ts';
 const submissionSchema = Compile(JobSubmission);
 
 /**
- * The specification a body stands for: every omitted member has its default, every limit is as it was asked for and not
- * yet clamped.
+ * The specification a body stands for: every omitted member has its default, every limit is as it was asked for, in
+ * whole units where it is counted in them, and not yet clamped.
  *
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
@@ -40,8 +42,8 @@ export function parseSubmission(body: unknown): RequestedSpec {
     throw refusal('network_not_allowed', '/limits/allow_network', 'must not be true: egress is never granted');
   }
   checkText('/code', submission.code, codeBytesMax);
-  if (submission.stdin !== undefined) checkText('/stdin', submission.stdin, stdinBytesMax);
-  if (submission.runtime !== undefined) checkText('/runtime', submission.runtime, Number.POSITIVE_INFINITY);
+  if (typeof submission.stdin === 'string') checkText('/stdin', submission.stdin, stdinBytesMax);
+  if (typeof submission.runtime === 'string') checkText('/runtime', submission.runtime, Number.POSITIVE_INFINITY);
   return {
     language,
     code: submission.code,
@@ -109,8 +111,13 @@ function decodedBytes(pointer: string, text: string): number {
 
 function completeLimits(limits: LimitsInput): RequestedLimits {
   const complete = { ...LIMIT_DEFAULTS };
-  for (const name of LIMIT_NAMES) complete[name] = limits[name] ?? complete[name];
+  for (const name of LIMIT_NAMES) complete[name] = countedIn(name, limits[name] ?? complete[name]);
   return complete;
+}
+
+/** Memory, processes and file sizes are counted in whole units: a fraction is rounded down, and a part of one is one. */
+function countedIn(name: LimitName, value: number): number {
+  return FRACTIONAL_LIMITS.has(name) ? value : Math.max(1, Math.floor(value));
 }
 
 /** Of all that is wrong with a body, the first thing that a client can put its finger on. */

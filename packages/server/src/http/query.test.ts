@@ -1,0 +1,66 @@
+import { ListQuery, ReplayQuery, ResultQuery, waitSecondsMax } from '@svc/protocol';
+import fc from 'fast-check';
+import { describe, expect, inject, test } from 'vitest';
+import { queryReader } from './query.ts';
+
+const seed = inject('propertySeed');
+
+/** Every way in which a client may write a number that is not negative. */
+function spellings(value: number): fc.Arbitrary<string> {
+  const [digits = '', exponent = ''] = value.toExponential().split('e');
+  const pointed = digits.includes('.') ? digits : `${digits}.`;
+  return fc.constantFrom(
+    String(value),
+    value.toFixed(25),
+    `${digits}e${exponent}`,
+    `${pointed}E${exponent}`,
+    `0${value.toFixed(30)}`,
+    value.toFixed(30).replace(/^0\./, '.'),
+  );
+}
+
+describe('a number of seconds in the query', () => {
+  const read = queryReader(ResultQuery);
+  const seconds = fc.double({ min: 0, max: waitSecondsMax, noNaN: true });
+
+  test('is taken in every spelling of every double from 0 to 300, as that double', () => {
+    const spelled = seconds.chain((value) => spellings(value).map((text) => ({ value, text })));
+    fc.assert(
+      fc.property(spelled, ({ value, text }) => {
+        expect(read({ wait_seconds: text }).wait_seconds).toBe(Math.abs(Number(text)));
+        expect(read({ wait_seconds: String(value) }).wait_seconds).toBe(Math.abs(value));
+      }),
+      { seed, numRuns: 2000 },
+    );
+  });
+
+  test('is refused outside of 0 to 300, however little', () => {
+    const outside = fc.oneof(
+      fc.double({ min: waitSecondsMax, minExcluded: true, noNaN: true }),
+      fc.double({ max: -Number.MIN_VALUE, noNaN: true }),
+    );
+    fc.assert(
+      fc.property(outside, (value) => {
+        expect(() => read({ wait_seconds: String(value) })).toThrow('must be a number from 0 to 300');
+      }),
+      { seed, numRuns: 2000 },
+    );
+  });
+
+  test('is refused where the text is no number', () => {
+    const isNumber = (text: string) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+    const texts = fc.oneof(fc.string(), fc.stringMatching(/^[-+0-9.eE_xn ]{1,6}$/)).filter((text) => !isNumber(text));
+    fc.assert(
+      fc.property(texts, (text) => {
+        expect(() => read({ wait_seconds: text })).toThrow('must be a number');
+      }),
+      { seed, numRuns: 2000 },
+    );
+  });
+});
+
+test('a parameter that was not sent has the default of the contract, or is left out', () => {
+  expect(queryReader(ListQuery)({})).toEqual({ limit: 50 });
+  expect(queryReader(ReplayQuery)({})).toEqual({ after: 0, limit: 500 });
+  expect(queryReader(ResultQuery)({})).toEqual({ wait_seconds: 0 });
+});
