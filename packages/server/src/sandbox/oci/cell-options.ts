@@ -44,6 +44,7 @@ export function stageCommand(options: CellOptions): readonly string[] {
     String(workBytes),
     String(WORK_INODES),
     String(runtime.outputPipeBytes),
+    runtime.hidesAttributes ? 'hidden' : '-',
     hybridMount ?? '-',
     ...group.joinFiles,
     '--',

@@ -36,6 +36,8 @@ export interface Runtime {
   readonly overhead: Overhead;
   /** What the pipes of standard output and error hold, each; 0 leaves them as the kernel makes them. */
   readonly outputPipeBytes: number;
+  /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
+  readonly hidesAttributes: boolean;
   /** The command that runs the bundle in `directory` in the foreground. */
   command(directory: string, id: string): readonly string[];
   /** Throws, naming what is missing, unless the cell is what the class demands. */
@@ -63,6 +65,7 @@ export async function crunRuntime(): Promise<Runtime> {
     rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
     outputPipeBytes: 0,
+    hidesAttributes: false,
     command: (directory, id) => [
       path,
       `--root=${join(directory, 'state')}`,
@@ -110,6 +113,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     rootFlags: 0,
     overhead: { memoryBytes: 36 * MIB, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,
+    hidesAttributes: true,
     command: (directory, id) => [
       path,
       `--root=${join(directory, 'state')}`,

@@ -4,8 +4,9 @@
 # its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
 # the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
-# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES HIDE CGROUP_FILE... -- TREE... -- COMMAND...
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HIDE CGROUP_FILE... -- TREE... -- COMMAND...
 #   PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as the kernel makes them.
+#   ATTRIBUTES is `hidden` where the runtime is to find no extended attributes on the host, or `-`.
 #   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
 #   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime leaves root's view of
 #   the host before it mounts, and could not reach one whose way there is closed to others, as a data directory's is.
@@ -15,7 +16,7 @@ use warnings;
 my ($here) = __FILE__ =~ m{^(.*)/}s;
 require "$here/../pipes.pl";
 
-my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $hide, @rest) = @ARGV;
+my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $attributes, $hide, @rest) = @ARGV;
 my @procs = take_words();
 my @trees = take_words();
 
@@ -44,6 +45,7 @@ directory("$cell/trees", 0755, 0);
 show($trees[$_], "$cell/trees/$_") for 0 .. $#trees;
 
 take_pipes();
+hide_attributes() if $attributes eq 'hidden';
 %ENV = (PATH => '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin');
 exec { $rest[0] } @rest or fail("cannot start $rest[0]: $!");
 
@@ -62,6 +64,24 @@ sub show {
     if (-d $tree) { directory($at, 0755, 0) }
     else          { open(my $handle, '>', $at) or fail("cannot make $at: $!") }
     mount($tree, $at, '', $BIND | $REC, '');
+}
+
+# A filter for this process and all that it becomes, in which fgetxattr(2) answers EOPNOTSUPP and every other call is as it was.
+# gVisor asks it of a descriptor by which no symbolic link can be read, hands on the EBADF, and `ls -l` takes that for a fault.
+sub hide_attributes {
+    my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
+    my ($architecture, $fgetxattr) = @{ { x86_64 => [0xc000003e, 193], aarch64 => [0xc00000b7, 10] }->{$machine} };
+    my @filter = (
+        [0x20, 0, 0, 4],                     # load the architecture
+        [0x15, 0, 3, $architecture],         # another one: allow
+        [0x20, 0, 0, 0],                     # load the number of the call
+        [0x15, 0, 1, $fgetxattr],            # another one: allow
+        [0x06, 0, 0, 0x00050000 | 95],       # SECCOMP_RET_ERRNO, EOPNOTSUPP
+        [0x06, 0, 0, 0x7fff0000],            # SECCOMP_RET_ALLOW
+    );
+    my $instructions = join '', map { pack('SCCL', @$_) } @filter;
+    my $program = pack('Sx6P', scalar @filter, $instructions);
+    call('prctl', 22, 2, $program, 0, 0) == 0 or fail("prctl: $!");    # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 }
 
 sub join_cgroup {
