@@ -1,6 +1,16 @@
 /** `svc serve` as a process: how it starts, how it refuses to, how it stops, and what it finds when it starts again. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -162,6 +172,42 @@ describe('serving', () => {
   });
 });
 
+test('two services with data directories of one path in different mount namespaces leave each other alone', async () => {
+  const [dataDir, other] = [freshDirectory(), freshDirectory()];
+  for (const directory of [dataDir, other]) mkdirSync(directory, { mode: 0o700 });
+  const first = await serving(dataDir, { SERVICE_CONCURRENCY: '2' });
+  await using _first = first.command;
+  const job_id = await startedJob(first.client);
+
+  const elsewhere = 'mount --bind "$1" "$2" && shift 2 && exec "$@"';
+  const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', elsewhere, 'sh', other, dataDir];
+  const second = await serving(dataDir, {}, within);
+  await using _second = second.command;
+  const echo = { language: 'bash', code: 'echo ran' };
+  const ran = async ({ client }: typeof first) =>
+    (await client.waitForResult((await client.submit(echo)).job_id)).stdout;
+  expect(await ran(second)).toBe('ran\n');
+  expect((await first.client.detail(job_id)).status).toBe('running');
+  second.command.kill('SIGTERM');
+  expect((await second.command.ended()).code).toBe(0);
+  expect((await first.client.detail(job_id)).status).toBe('running');
+  expect(await ran(first)).toBe('ran\n');
+  expect((await first.client.readiness()).status).toBe('ready');
+});
+
+test('what a service keeps is closed to other users, whatever its own mask is', async () => {
+  const dataDir = freshDirectory();
+  const { command, client } = await serving(dataDir, {}, ['sh', '-c', 'umask 0; exec "$@"', 'sh']);
+  await using _command = command;
+  await client.waitForResult((await client.submit({ language: 'bash', code: 'echo ran' })).job_id);
+  const modes = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).map((name) => {
+    const facts = statSync(join(dataDir, name));
+    return [name, facts.mode & 0o077];
+  });
+  expect(modes.length).toBeGreaterThan(6);
+  expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
+});
+
 test('after a crash every job is still there: what ran is recovered, what waited runs, and nothing is left over', async () => {
   const dataDir = freshDirectory();
   const first = await serving(dataDir);
@@ -275,6 +321,14 @@ describe('a start that cannot be is one clear line and exit code 1', () => {
     const file = freshDirectory();
     writeFileSync(file, '');
     await expectLine(settingsFor(file), /^svc: the data directory .* cannot be used/);
+  });
+
+  test('a data directory that others may change', async () => {
+    const dataDir = freshDirectory();
+    mkdirSync(dataDir);
+    chmodSync(dataDir, 0o777);
+    await expectLine(settingsFor(dataDir), /^svc: the data directory .* is open to other users .*; chmod go-w /);
+    expect(readdirSync(dataDir)).toEqual([]);
   });
 
   test('a store that is none', async () => {

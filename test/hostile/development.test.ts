@@ -15,7 +15,7 @@ describe('the development subprocess', () => {
   beforeAll(async () => {
     process.env['SECRET_HOST_ENV'] = 'planted-for-development';
     const options = { packsDirectory: null, workBytes: WORK_BYTES, hostPostureSha256: null };
-    ({ provider } = await openProvider({ choice: 'subprocess', dataDirectory, ...options }));
+    ({ provider } = await openProvider({ choice: 'subprocess', instance: dataDirectory, ...options }));
   });
   afterAll(async () => {
     await provider[Symbol.asyncDispose]();

@@ -43,7 +43,7 @@ async function open({ hostileClass }: SeparateTask & { kind: 'open' }): Promise<
   const before = performance.now();
   const options = { choice: hostileClass, packsDirectory: null, workBytes: WORK_BYTES, hostPostureSha256: null };
   try {
-    const { provider } = await openProvider({ ...options, dataDirectory: directory });
+    const { provider } = await openProvider({ ...options, instance: directory });
     const { languages, isolation_class } = provider;
     await provider[Symbol.asyncDispose]();
     return { ready: true, languages, isolation_class, left: readdirSync('/run/svc') };

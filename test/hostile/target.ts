@@ -54,7 +54,7 @@ export class Target implements AsyncDisposable {
     process.env['SECRET_HOST_ENV'] = canary;
     const { provider } = await openProvider({
       choice: hostileClass,
-      dataDirectory: directory,
+      instance: directory,
       packsDirectory: null,
       workBytes: WORK_BYTES,
       hostPostureSha256: null,

@@ -1,18 +1,26 @@
 /**
  * What a service left on the host: looked for in the kernel's own books, not in the service's. Everything that belongs to
- * one service carries a name made from its data directory.
+ * one service carries a name made from what its data directory holds.
  */
 import { createHash } from 'node:crypto';
-import { globSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 
-/** The name that groups, directories and mounts of one service carry. */
+/** The name that groups, directories and mounts of one service carry. Its data directory is there. */
 export function instanceOf(dataDir: string): string {
-  return `svc-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  const path = join(dataDir, 'instance-id');
+  return nameOf(`${readFileSync(path, 'latin1').trimEnd()}:${statSync(path).ino}`);
+}
+
+function nameOf(instance: string): string {
+  return `svc-${createHash('sha256').update(instance).digest('hex').slice(0, 12)}`;
 }
 
 /** Everything on this host that still belongs to the service of a data directory; none where it cleaned up. */
 export function leftoversOf(dataDir: string): string[] {
-  const names = [instanceOf(dataDir), dataDir];
+  // A provider without a service is named after its directory.
+  const served = existsSync(join(dataDir, 'instance-id')) ? [instanceOf(dataDir)] : [];
+  const names = [...served, nameOf(dataDir), dataDir];
   return [...groups(names), ...directories(names), ...processes(names)];
 }
 

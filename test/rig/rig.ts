@@ -140,7 +140,9 @@ export class Rig {
   async stop(dataDir: 'removed' | 'kept' = 'removed'): Promise<string[]> {
     await this.service.stop();
     const left = leftoversOf(this.dataDir);
-    const strangers = readdirSync(this.dataDir).filter((name) => !/^(svc\.db|svc\.lock|attestation-keys$)/.test(name));
+    const strangers = readdirSync(this.dataDir).filter(
+      (name) => !/^(svc\.db|instance-id$|attestation-keys$)/.test(name),
+    );
     if (dataDir === 'removed') rmSync(this.dataDir, { recursive: true });
     return [...left, ...strangers.map((name) => `file ${name} in the data directory`)];
   }

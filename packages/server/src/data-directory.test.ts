@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,6 +16,33 @@ describe('the data directory', () => {
     await openDataDirectory(path);
     await openDataDirectory(path);
     expect((await stat(path)).mode & 0o777).toBe(0o700);
+  });
+
+  test.each(['777', '770', '775', '722', '1777'])(
+    'that others may change ends the start, with what to do: mode %s',
+    async (mode) => {
+      const path = join(root, `open-${mode}`);
+      await mkdir(path);
+      await chmod(path, Number.parseInt(mode, 8));
+      await expect(openDataDirectory(path)).rejects.toMatchObject({
+        name: 'StartError',
+        message: `the data directory ${path} is open to other users (mode ${mode})`,
+        hint: `chmod go-w ${path}`,
+      });
+      await chmod(path, 0o755);
+      await expect(openDataDirectory(path)).resolves.toBeUndefined();
+    },
+  );
+
+  test.runIf(process.geteuid?.() === 0)('of another user ends the start, with what to do', async () => {
+    const path = join(root, 'foreign');
+    await mkdir(path, { mode: 0o700 });
+    await chown(path, 65_534, 65_534);
+    await expect(openDataDirectory(path)).rejects.toMatchObject({
+      name: 'StartError',
+      message: expect.stringContaining('belongs to user 65534') as string,
+      hint: expect.stringMatching(/^chown 0 /) as string,
+    });
   });
 
   test('where a file is ends the start', async () => {

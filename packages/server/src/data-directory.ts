@@ -1,24 +1,51 @@
 /**
- * The directory of everything the service keeps: made where it is missing, for its owner alone.
+ * The directory of everything the service keeps: made where it is missing, for its owner alone. Whoever else may write to
+ * it could put a ledger, a key or a socket of their own into it: it is then refused.
  */
+import type { Stats } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from './start-error.ts';
 
+/** Others may read the directory's names: its files are closed to them. They may not change it. */
+const OTHERS_WRITE = 0o022;
+
 /**
- * Makes a directory and those above it. Node's own recursive `mkdir` never returns where a file system answers ENOENT for
+ * Opens the directory for a service, and makes it and those above it where they are missing. Node's own recursive `mkdir` never returns where a file system answers ENOENT for
  * a name below a directory that exists, as /proc does.
  *
- * @throws StartError where there is none and none can be made.
+ * @throws StartError where there is none and none can be made, or where others may change it.
  */
 export async function openDataDirectory(path: string): Promise<void> {
   try {
     await makeDirectories(path);
-    if ((await stat(path)).isDirectory()) return;
   } catch (cause) {
-    throw unusable(path, (cause as NodeJS.ErrnoException).code ?? 'unknown', cause);
+    throw unusable(path, cause);
   }
-  throw unusable(path, 'ENOTDIR', undefined);
+  await checkDataDirectory(path);
+}
+
+/** @throws StartError where there is no directory, or where others than this user may change it. */
+export async function checkDataDirectory(path: string): Promise<void> {
+  let facts: Stats;
+  try {
+    facts = await stat(path);
+  } catch (cause) {
+    throw unusable(path, cause);
+  }
+  if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
+  const user = process.geteuid?.() ?? facts.uid;
+  if (facts.uid !== user) {
+    throw new StartError(`the data directory ${path} belongs to user ${facts.uid}, who could put anything into it`, {
+      hint: `chown ${user} ${path}, or set SERVICE_DATA_DIR to a directory of user ${user}`,
+    });
+  }
+  if ((facts.mode & OTHERS_WRITE) !== 0) {
+    const mode = (facts.mode & 0o7777).toString(8);
+    throw new StartError(`the data directory ${path} is open to other users (mode ${mode})`, {
+      hint: `chmod go-w ${path}`,
+    });
+  }
 }
 
 async function makeDirectories(path: string): Promise<void> {
@@ -51,7 +78,8 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-function unusable(path: string, code: string, cause: unknown): StartError {
+function unusable(path: string, cause: unknown): StartError {
+  const { code = 'unknown' } = cause as { readonly code?: string };
   return new StartError(`the data directory ${path} cannot be used: ${PROBLEMS[code] ?? code}`, {
     hint: 'set SERVICE_DATA_DIR to a directory that this user may write',
     cause,

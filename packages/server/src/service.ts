@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import { openDataDirectory } from './data-directory.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listener.ts';
+import { openInstance } from './instance.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { recover } from './job/dispatch/recover.ts';
@@ -80,9 +81,10 @@ async function buildService(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
   const store = parts.use(await openLedger(config, log));
+  const { id: instance } = parts.use(openInstance(config.dataDir));
   const credentials = createCredentials(store);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
-  const provider = parts.use(await openSandbox(config, log));
+  const provider = parts.use(await openSandbox({ config, instance, log }));
   const health = parts.use(new ProviderHealth({ provider, log }));
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(
@@ -165,14 +167,20 @@ function openRetention({ retentionDays, attestationMode }: Config, store: Store,
   });
 }
 
-async function openSandbox(config: Config, log: Log): Promise<Provider> {
+interface SandboxParts {
+  readonly config: Config;
+  readonly instance: string;
+  readonly log: Log;
+}
+
+async function openSandbox({ config, instance, log }: SandboxParts): Promise<Provider> {
   try {
     const { provider, rejections, packsLeftOut, runtimeDefects } = await openProvider({
       choice: config.provider,
-      dataDirectory: config.dataDir,
+      instance,
       packsDirectory: packsDirectoryOf(config),
       workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,
-      hostPostureSha256: await hostPostureDigest(config),
+      hostPostureSha256: await hostPostureDigest(config, instance),
     });
     for (const leftOut of packsLeftOut) log.warn(leftOut, 'a runtime pack is not offered');
     for (const rejection of rejections) log.warn(rejection, 'a stronger provider did not pass its preflight');
@@ -187,8 +195,8 @@ async function openSandbox(config: Config, log: Log): Promise<Provider> {
 }
 
 /** What `svc doctor --json` says of this host, for receipts. A development subprocess is held by none of it. */
-async function hostPostureDigest({ provider, dataDir }: Config): Promise<string | null> {
-  return provider === 'subprocess' ? null : (await hostPosture(dataDir)).sha256;
+async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
+  return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
 }
 
 /** A job's files may together be as large as this many files of the largest size one may have. */

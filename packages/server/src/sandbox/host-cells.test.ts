@@ -34,7 +34,7 @@ describe('development subprocesses', () => {
   });
 
   function openCells(): Promise<Cells> {
-    const options = { dataDirectory: '/nowhere', packsDirectory: null, workBytes: 1024, hostPostureSha256: null };
+    const options = { instance: 'host-cells', packsDirectory: null, workBytes: 1024, hostPostureSha256: null };
     return openHostCells({ choice: 'subprocess', ...options });
   }
 });

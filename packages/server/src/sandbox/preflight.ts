@@ -18,8 +18,8 @@ export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
 
 export interface PreflightOptions {
   readonly choice: ProviderChoice;
-  /** The service's data directory: what names its groups and its directory on the host. */
-  readonly dataDirectory: string;
+  /** Names the groups and the directory on the host. Whoever opens a provider holds it: what is left of it is killed. */
+  readonly instance: string;
   readonly packsDirectory: string | null;
   /** The most that a job can write below `/work`, in bytes. */
   readonly workBytes: number;

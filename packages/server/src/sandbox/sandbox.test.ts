@@ -31,7 +31,7 @@ const dataDirectory = mkdtempSync(join(tmpdir(), 'svc-sandbox-test-'));
 beforeAll(async () => {
   for (const choice of EVERY) {
     const options = { packsDirectory: null, workBytes: 96 * 1024 * 1024, hostPostureSha256: null };
-    const { provider } = await openProvider({ choice, dataDirectory: join(dataDirectory, choice), ...options });
+    const { provider } = await openProvider({ choice, instance: join(dataDirectory, choice), ...options });
     open.set(choice, provider);
   }
 });
@@ -293,7 +293,7 @@ except BlockingIOError:
 it('leaves no process, group or directory when it was disposed', async () => {
   const directory = join(dataDirectory, 'gone');
   const options = { packsDirectory: null, workBytes: 1 << 20, hostPostureSha256: null };
-  const { provider } = await openProvider({ choice: 'namespace', dataDirectory: directory, ...options });
+  const { provider } = await openProvider({ choice: 'namespace', instance: directory, ...options });
   const parked = await provider.prepare({ language: 'python', runtime: null });
   const running = await provider.prepare({ language: 'bash', runtime: null });
   await running.handOver({

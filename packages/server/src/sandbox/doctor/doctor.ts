@@ -65,7 +65,7 @@ function preflightOf(options: DoctorOptions, choice: 'gvisor' | 'namespace'): Pr
   const { packsDirectory, workBytes, dataDirectory } = options;
   return {
     choice,
-    dataDirectory: `${dataDirectory}#doctor-${choice}`,
+    instance: `${dataDirectory}#doctor-${choice}`,
     packsDirectory,
     workBytes,
     hostPostureSha256: null,

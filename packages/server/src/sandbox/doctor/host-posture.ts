@@ -62,11 +62,11 @@ const SETTINGS = [
   'vm/overcommit_memory',
 ];
 
-/** Tries the kernel's controls and reads the rest. `dataDirectory` names the group it tries them in, and nothing else. */
-export async function hostPosture(dataDirectory: string): Promise<HostPosture> {
+/** Tries the kernel's controls and reads the rest. `instance` names the group it tries them in, and nothing else. */
+export async function hostPosture(instance: string): Promise<HostPosture> {
   const kernel = new Checks();
   const cgroup = new Checks();
-  await using groups = new CgroupTrials(instanceName(`${dataDirectory}#posture`));
+  await using groups = new CgroupTrials(instanceName(`${instance}#posture`));
   await Promise.all([kernel.runTogether(kernelTrials()), cgroup.run(groups.all)]);
   return postureOf([...kernel.all, ...cgroup.all]);
 }

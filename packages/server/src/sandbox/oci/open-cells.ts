@@ -31,8 +31,8 @@ export async function openGvisorCellsOn(options: PreflightOptions, platform: Gvi
 /** Starts one cell on a platform, which is gone when this resolves. Rejects where it is not ready in time. */
 export async function tryGvisorPlatform(options: PreflightOptions, platform: GvisorPlatform): Promise<void> {
   if (platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
-  const dataDirectory = `${options.dataDirectory}#${platform}`;
-  await using cells = await openGvisorCellsOn({ ...options, dataDirectory, packsDirectory: null }, platform);
+  const instance = `${options.instance}#${platform}`;
+  await using cells = await openGvisorCellsOn({ ...options, instance, packsDirectory: null }, platform);
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds: TRY_MILLISECONDS_MAX });
 }
 
@@ -40,9 +40,9 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
   if (process.getuid?.() !== 0) {
     throw new Error('only root can make the control groups and mounts of a cell: run the service as root');
   }
-  const instance = instanceName(options.dataDirectory);
-  const groups = openGroupRoot(readCgroupLayout(), instance);
-  const directory = await openRunDirectory(instance, groups);
+  const name = instanceName(options.instance);
+  const groups = openGroupRoot(readCgroupLayout(), name);
+  const directory = await openRunDirectory(name, groups);
   const { workBytes, hostPostureSha256 } = options;
   const loaded = loadPacks(options.packsDirectory);
   const packs = [await systemPack(), ...loaded.packs];

@@ -8,7 +8,7 @@ it('a pack whose languages do not run is not offered, and the operator is told w
   plantPack(packsDirectory, { ...RECIPE, languages: ['python', 'bash'] });
   const options = {
     choice: 'namespace',
-    dataDirectory,
+    instance: dataDirectory,
     packsDirectory,
     workBytes: 2 ** 20,
     hostPostureSha256: null,

@@ -34,7 +34,7 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
   beforeAll(async () => {
     ({ provider, packsLeftOut } = await openProvider({
       choice,
-      dataDirectory,
+      instance: dataDirectory,
       packsDirectory: packs,
       workBytes: 96 * MIB,
       hostPostureSha256: null,

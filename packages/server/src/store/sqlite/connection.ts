@@ -2,13 +2,14 @@
  * One connection to the ledger's file, set up so that a commit is on disk when it returns: write-ahead log,
  * `synchronous=FULL`. The writer's connection creates the file; the reader's cannot change it.
  */
-import { closeSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { mkdirSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import type { Ledger, LedgerDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 import { openDatabase, syncDirectory } from './database.ts';
+import { ownFile } from './own-file.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 /** A log that grew larger than this is cut when it starts again. */
@@ -58,6 +59,6 @@ export function prepareFile(path: string): void {
   if (fileSystem !== undefined) {
     throw new StoreError('unopenable', `it is on ${fileSystem}, where commits are not safe: use a local disk`);
   }
-  closeSync(openSync(path, 'a', 0o600));
+  ownFile(path);
   syncDirectory(directory);
 }

@@ -5,6 +5,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store-error.ts';
+import { ownFile } from './own-file.ts';
 import { storeErrorOf } from './sqlite-error.ts';
 
 /** A held lock; disposing lets go of it. */
@@ -15,6 +16,7 @@ export class LedgerLock implements Disposable {
 
   /** @throws StoreError `locked` where another service, or this one a second time, holds the ledger at `path`. */
   constructor(path: string) {
+    ownFile(`${path}-lock`);
     this.#database = new DatabaseSync(`${path}-lock`, { timeout: 0 });
     try {
       this.#database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin exclusive');

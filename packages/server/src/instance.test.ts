@@ -1,0 +1,51 @@
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { openInstance, readInstance } from './instance.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-instance-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function directory(name: string): string {
+  const path = join(scratch, name);
+  mkdirSync(path);
+  return path;
+}
+
+describe('the instance of a data directory', () => {
+  test('is made once, for its owner alone, and stays the same where the directory is moved', () => {
+    const path = directory('first');
+    expect(readInstance(path)).toBeNull();
+    const instance = openInstance(path);
+    instance[Symbol.dispose]();
+    expect(statSync(join(path, 'instance-id')).mode & 0o777).toBe(0o600);
+    renameSync(path, join(scratch, 'moved'));
+    expect(readInstance(join(scratch, 'moved'))).toBe(instance.id);
+  });
+
+  test('is another in a copy, and in a directory of the same path', () => {
+    const path = directory('same');
+    using original = openInstance(path);
+    cpSync(path, join(scratch, 'copy'), { recursive: true });
+    using copy = openInstance(join(scratch, 'copy'));
+    expect(copy.id).not.toBe(original.id);
+    renameSync(path, join(scratch, 'elsewhere'));
+    using other = openInstance(directory('same'));
+    expect(other.id).not.toBe(original.id);
+  });
+
+  test.runIf(process.geteuid?.() === 0)('is held by one service of the host at a time', () => {
+    const path = directory('held');
+    const first = openInstance(path);
+    expect(() => openInstance(path)).toThrow(`another service on this host has the instance-id of ${path}`);
+    first[Symbol.dispose]();
+    openInstance(path)[Symbol.dispose]();
+  });
+
+  test('is refused where somebody else wrote the file', () => {
+    const path = directory('spoiled');
+    writeFileSync(join(path, 'instance-id'), '../../etc\n');
+    expect(() => openInstance(path)).toThrow('is not what a service wrote');
+  });
+});

@@ -1,0 +1,53 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+import { ProcessLock } from './process-lock.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-process-lock-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const LOCK = fileURLToPath(new URL('./process-lock.ts', import.meta.url));
+
+test('a file is held once, for its owner alone, and is gone when it is let go', () => {
+  const path = join(directory, 'once');
+  const first = ProcessLock.take(path);
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(ProcessLock.take(path)).toBeNull();
+  first?.[Symbol.dispose]();
+  expect(existsSync(path)).toBe(false);
+  const second = ProcessLock.take(path);
+  expect(second).not.toBeNull();
+  second?.[Symbol.dispose]();
+});
+
+test('asking for it again in the process that holds it does not let go of it', () => {
+  const path = join(directory, 'again');
+  using first = ProcessLock.take(path);
+  expect([first === null, ProcessLock.take(path)]).toEqual([false, null]);
+  const source = `
+    const { ProcessLock } = await import(${JSON.stringify(LOCK)});
+    process.stdout.write(ProcessLock.take(${JSON.stringify(path)}) === null ? 'refused' : 'held');`;
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', source], { encoding: 'utf8' });
+  expect(stdout).toBe('refused');
+});
+
+test('a process that is killed lets go of it', async () => {
+  const path = join(directory, 'killed');
+  const source = `
+    const { ProcessLock } = await import(${JSON.stringify(LOCK)});
+    process.stdout.write(ProcessLock.take(${JSON.stringify(path)}) === null ? 'refused' : 'held');
+    setInterval(() => {}, 1000);`;
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', source]);
+  const [said] = (await once(holder.stdout, 'data')) as [Buffer];
+  expect(said.toString()).toBe('held');
+  expect(ProcessLock.take(path)).toBeNull();
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  const lock = ProcessLock.take(path);
+  expect(lock).not.toBeNull();
+  lock?.[Symbol.dispose]();
+});
