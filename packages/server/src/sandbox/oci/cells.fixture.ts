@@ -32,7 +32,7 @@ export class CellsFixture implements AsyncDisposable {
     const providers = new Map<IsolatedClass, Provider>();
     for (const choice of CLASSES) {
       const options = { packsDirectory: null, workBytes: 64 * 1024 * 1024, hostPostureSha256: null };
-      const { provider } = await openProvider({ choice, dataDirectory: join(directory, choice), ...options });
+      const { provider } = await openProvider({ choice, instance: join(directory, choice), ...options });
       providers.set(choice, provider);
     }
     return new CellsFixture(providers, directory);
