@@ -63,6 +63,8 @@ export interface Config {
   readonly streams: Bound;
   readonly bodyReads: Bound;
   readonly responses: Bound;
+  /** Connections of one peer that have shown no live credential. */
+  readonly peerConnections: number;
   /** MiB; null stands for the larger of 1 GiB and 5 %. */
   readonly freeSpaceReserveMb: number | null;
   readonly ceilings: RequestedLimits;
@@ -171,6 +173,7 @@ function configOf(values: SettingValues): Config {
     streams: { total: values.SERVICE_STREAMS_MAX, perTenant: values.SERVICE_TENANT_STREAMS_MAX },
     bodyReads: { total: values.SERVICE_BODY_READS_MAX, perTenant: values.SERVICE_TENANT_BODY_READS_MAX },
     responses: { total: values.SERVICE_RESPONSES_MAX, perTenant: values.SERVICE_TENANT_RESPONSES_MAX },
+    peerConnections: values.SERVICE_PEER_CONNECTIONS_MAX,
     freeSpaceReserveMb: values.SERVICE_FREE_SPACE_RESERVE_MB ?? null,
     ceilings: {
       wall_seconds: values.SERVICE_CEILING_WALL_SECONDS,

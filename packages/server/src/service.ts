@@ -272,6 +272,7 @@ function openDoor({
     metrics: telemetry.metrics,
     observer: telemetry.observer,
     metricsToken: config.metricsToken,
+    connectionsOfPeer: config.peerConnections,
     stopping,
   });
 }

@@ -125,6 +125,14 @@ const SHAPES = {
   SERVICE_TENANT_BODY_READS_MAX: count(8, 'Request bodies read at once for one tenant.'),
   SERVICE_RESPONSES_MAX: count(40, 'Large responses sent at once.'),
   SERVICE_TENANT_RESPONSES_MAX: count(12, 'Large responses sent at once for one tenant.'),
+  SERVICE_PEER_CONNECTIONS_MAX: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 256,
+    default: 64,
+    description:
+      'Connections of one address, or of one IPv6 /64 network, that have shown no live credential. 256 behind a proxy.',
+  },
   SERVICE_FREE_SPACE_RESERVE_MB: {
     type: 'integer',
     minimum: 0,

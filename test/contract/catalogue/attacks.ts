@@ -101,7 +101,7 @@ export const ATTACKS: readonly Promised[] = [
   ['E-17', 'contract/transport-battery › E-17'],
   [
     'E-18',
-    'server/http/transport › a connection whose reader takes nothing is closed',
+    'server/http/transport › a connection whose reader takes nothing is reset',
     'client/service-client › that was cut short is never parsed',
   ],
   ['E-19', 'contract/transport-battery › E-19 a bomb is thrown away as it comes'],

@@ -175,7 +175,7 @@ export const ENDPOINTS: readonly Promised[] = [
   ],
   [
     'Transfer: what is cut short does not satisfy its length',
-    'server/http/transport › a connection whose reader takes nothing is closed',
+    'server/http/transport › a connection whose reader takes nothing is reset',
     'client/service-client › that was cut short is never parsed',
   ],
   [

@@ -45,7 +45,10 @@ export const LIMITS: readonly Promised[] = [
     'server/http/connections › no byte accepted for the whole deadline closes the connection',
     'server/http/connections › one byte of the piece in flight begins the deadline anew',
   ],
-  ['256 connections', 'contract/connections › E-13'],
+  [
+    '256 connections',
+    'contract/connections › of three hundred that connect at once no more are held than there are places',
+  ],
   [
     'Request head 30 seconds',
     'contract/deadlines › is closed at the end of its time, without an answer',

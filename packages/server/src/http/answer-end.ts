@@ -20,7 +20,7 @@ export interface Holds {
 export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: Holds, kind: PermitKind): void {
   const caller = callerOf(reply.request);
   const permit = permits.take(kind, caller.tenant);
-  const unwatch = authority.watch(caller, () => reply.request.raw.socket.destroy());
+  const unwatch = authority.watch(caller, () => reply.request.raw.socket.resetAndDestroy());
   onAnswerEnd(reply.raw, () => {
     permit[Symbol.dispose]();
     unwatch();

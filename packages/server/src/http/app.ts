@@ -16,6 +16,7 @@ import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { AuthorityWatch } from './authority.ts';
 import { ClientGone } from './body.ts';
 import { Connections } from './connections.ts';
+import { Crowd } from './crowd.ts';
 import { entryHook } from './entry.ts';
 import { LibraryLog } from './library-log.ts';
 import { createDoorServer } from './listener.ts';
@@ -52,8 +53,14 @@ export interface AppOptions {
   readonly metricsToken: string | null;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
+  /** Connections of one peer that have shown no live credential. Left out, as many as are compiled in. */
+  readonly connectionsOfPeer?: number;
   /** Tests shorten it; everybody else leaves it out. */
   readonly bounds?: Partial<TransportBounds>;
+}
+
+function transportBounds({ bounds, connectionsOfPeer }: AppOptions): TransportBounds {
+  return { ...TRANSPORT_BOUNDS, ...(connectionsOfPeer !== undefined && { connectionsOfPeer }), ...bounds };
 }
 
 /** How often authorities are asked after: what they hold open ends within five seconds of their end. */
@@ -62,9 +69,10 @@ const authorityCheckMilliseconds = 2000;
 /** Builds the door. Nothing listens yet: see `listen`. Closing the app ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
-  const bounds = { ...TRANSPORT_BOUNDS, ...options.bounds };
+  const bounds = transportBounds(options);
   const metrics = options.metrics ?? null;
-  const connections = new Connections(bounds);
+  const crowd = new Crowd(log, observer);
+  const connections = new Connections(bounds, () => crowd.turnedAway());
   const upgrades = new EventEmitter();
   const authority = new AuthorityWatch({ access, log, checkMilliseconds: authorityCheckMilliseconds });
   const watchAnswer = createAnswerWatch(log, observer);
@@ -75,7 +83,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     requestIdHeader: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: bounds.headBytes },
-    serverFactory: (handler) => createDoorServer(handler, { bounds, connections, upgrades, log, observer }),
+    serverFactory: (handler) => createDoorServer(handler, { bounds, connections, crowd, upgrades, log, observer }),
     // The router refused before any hook could run.
     frameworkErrors: (error, request, reply) => {
       watchAnswer(request, reply);
@@ -89,7 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   observeRequests(app, watchAnswer, observer);
-  app.addHook('onRequest', entryHook({ access, tickets, rate: capacity.rate, metricsToken, stopping }));
+  app.addHook('onRequest', entryHook({ access, tickets, rate: capacity.rate, metricsToken, stopping, connections }));
   // Those that come later are told by the entry.
   stopping.addEventListener('abort', () => connections.closeAfterAnswers(), { once: true });
   app.addHook('onClose', async () => {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Connections } from './connections.ts';
 import { TRANSPORT_BOUNDS } from './transport.ts';
 
@@ -14,6 +14,13 @@ class SocketNumbers extends EventEmitter {
   bytesRead = 0;
   readonly _handle = { writeQueueSize: 0 };
   isDestroyed = false;
+  isReset = false;
+
+  constructor() {
+    super();
+    // Where the HTTP server reads.
+    this.on('data', () => {});
+  }
 
   /** So much was written, of which this is not accepted yet: whole pieces not begun, and the rest of the one in flight. */
   write(bytes: number): void {
@@ -26,6 +33,21 @@ class SocketNumbers extends EventEmitter {
     this.isDestroyed = true;
     this.emit('close');
   }
+
+  resetAndDestroy(): void {
+    this.isReset = true;
+    this.destroy();
+  }
+}
+
+/** An answer that has not begun to leave. */
+function answer(): ServerResponse {
+  const numbers = { shouldKeepAlive: true, closed: false, destroyed: false, writableLength: 0 };
+  return Object.assign(new EventEmitter(), numbers) as unknown as ServerResponse;
+}
+
+function requestOn(socket: Socket): IncomingMessage {
+  return { socket, headers: {} } as IncomingMessage;
 }
 
 function watched() {
@@ -57,6 +79,31 @@ test('no byte accepted for the whole deadline closes the connection, and not a m
   expect(at(1000)).toBe(false);
   expect(at(1000 + writeProgressMilliseconds - 1)).toBe(false);
   expect(at(1000 + writeProgressMilliseconds)).toBe(true);
+});
+
+test('a stuck connection is reset, so that the kernel keeps nothing for its reader, and an idle one is not', () => {
+  const stuck = watched();
+  stuck.socket.write(100_000);
+  stuck.at(0);
+  stuck.at(writeProgressMilliseconds);
+  const idle = watched();
+  idle.at(connectionMilliseconds);
+  expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
+});
+
+test('what is closed when it was sent is closed a moment after its last byte, and a stuck one at its deadline', () => {
+  const { socket, connections, raw, at } = watched();
+  socket.write(100);
+  connections.closeWhenSent(raw);
+  expect(at(5000)).toBe(false);
+  socket.write(0);
+  expect(at(6000)).toBe(false);
+  expect(at(8000)).toBe(true);
+  const stuck = watched();
+  stuck.socket.write(100);
+  stuck.connections.closeWhenSent(stuck.raw);
+  stuck.at(0);
+  expect([stuck.at(writeProgressMilliseconds - 1), stuck.at(writeProgressMilliseconds)]).toEqual([false, true]);
 });
 
 test('one byte of the piece in flight begins the deadline anew', () => {
@@ -99,12 +146,11 @@ test('who asked to be told of the end is told once, and of its reason, a moment 
 
 test('a connection in the second half of its life is told to close with its next answer', () => {
   const { connections, raw, socket } = watched();
-  const answer = () => ({ shouldKeepAlive: true, closed: false }) as ServerResponse;
   const young = answer();
-  connections.beginAnswer(raw, young);
+  connections.beginAnswer(requestOn(raw), young);
   expect(young.shouldKeepAlive).toBe(true);
   expect(connections.answersOn(raw)).toEqual([young]);
-  Object.assign(young, { closed: true });
+  young.emit('close');
   expect(connections.answersOn(raw)).toEqual([]);
   socket.destroy();
   expect(connections.count).toBe(0);
@@ -112,57 +158,8 @@ test('a connection in the second half of its life is told to close with its next
 
 test('a closing connection takes no further answer', () => {
   const { connections, raw } = watched();
-  const answer = { shouldKeepAlive: true } as ServerResponse;
   connections.closeAfterAnswer(raw);
   expect(connections.isClosing(raw)).toBe(true);
-  expect(connections.beginAnswer(raw, answer)).toBe(false);
+  expect(connections.beginAnswer(requestOn(raw), answer())).toBe(false);
   connections[Symbol.dispose]();
-});
-
-describe('where a connection was turned away', () => {
-  const restMilliseconds = 5000;
-  function several(count: number) {
-    const connections = new Connections(TRANSPORT_BOUNDS);
-    const start = Math.ceil(performance.now());
-    const sockets = Array.from({ length: count }, () => new SocketNumbers());
-    for (const socket of sockets) connections.add(socket as unknown as Socket);
-    return {
-      connections,
-      sockets,
-      raw: (index: number) => sockets[index] as unknown as Socket,
-      sweepAt: (milliseconds: number) => connections.sweep(start + milliseconds),
-      /** Which connections are left after room was made at this time. */
-      leftAfterRoomAt: (milliseconds: number) => {
-        connections.makeRoom(start + milliseconds);
-        return sockets.flatMap(({ isDestroyed }, index) => (isDestroyed ? [] : [index]));
-      },
-    };
-  }
-
-  test('the one that has rested longest is given up, and no other', () => {
-    const { connections, sockets, sweepAt, leftAfterRoomAt } = several(3);
-    sweepAt(0);
-    for (const [index, socket] of sockets.entries()) {
-      socket.bytesRead = 10;
-      sweepAt([2000, 1000, 3000][index] ?? 0);
-    }
-    expect(leftAfterRoomAt(1000 + restMilliseconds)).toEqual([0, 2]);
-    expect(leftAfterRoomAt(2000 + restMilliseconds)).toEqual([2]);
-    connections[Symbol.dispose]();
-  });
-
-  test('none is given up that just came, sent something, is being answered, is closing or is a stream', () => {
-    const { connections, sockets, raw, sweepAt, leftAfterRoomAt } = several(5);
-    expect(leftAfterRoomAt(restMilliseconds - 1000)).toEqual([0, 1, 2, 3, 4]);
-    connections.beginAnswer(raw(1), { closed: false, destroyed: false } as ServerResponse);
-    connections.closeAfterAnswer(raw(2));
-    connections.onEnding(raw(3), () => {});
-    sweepAt(restMilliseconds * 2);
-    for (const index of [0, 4]) Object.assign(sockets[index] ?? {}, { bytesRead: 1 });
-    expect(leftAfterRoomAt(restMilliseconds * 2)).toEqual([0, 1, 2, 3, 4]);
-    expect(leftAfterRoomAt(restMilliseconds * 3)).toHaveLength(4);
-    expect(leftAfterRoomAt(restMilliseconds * 3)).toEqual([1, 2, 3]);
-    expect(leftAfterRoomAt(restMilliseconds * 4)).toEqual([1, 2, 3]);
-    connections[Symbol.dispose]();
-  });
 });

@@ -1,48 +1,33 @@
 /**
- * Watches every open connection: how old it is, whether its reader still takes bytes, and which answers are under way on
- * it. One sweep serves all of them. Spec § Limits, rows on write progress and connection lifetime.
+ * Watches every open connection: how old it is, whether its reader still takes bytes, which answers are under way on it,
+ * and whether it has to give way to others. One sweep serves all of them. Spec § Limits, rows on write progress,
+ * concurrent connections and connection lifetime.
  */
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { onAnswerEnd } from './answer-end.ts';
+import { type Connection, type Ending, noteProgress, peerOf } from './connection.ts';
+import { Intake } from './intake.ts';
+import { placesOfStrangers, whoGivesWay } from './room.ts';
 import type { TransportBounds } from './transport.ts';
+import { Turns } from './turns.ts';
 
 /** After an answer that ends a connection, how long the client may take to read it and close. */
 const lingerMilliseconds = 1000;
 
-/** A connection on which nothing happened for this long is given up where another one needs its place. */
-const restMilliseconds = 5000;
-
-/** Why a connection must end: its reader takes nothing, or its lifetime is over. */
-export type Ending = 'stuck' | 'old';
-
-/** What is known of one open connection. Times are of the monotonic clock, in milliseconds. */
-interface Connection {
-  readonly openedAt: number;
-  /** Answers that have begun or are queued, oldest first; those that have ended are dropped when the next begins. */
-  answers: ServerResponse[];
-  /** Bytes of pieces that the kernel accepted whole, and what was left of the piece in flight. */
-  accepted: number;
-  left: number;
-  /** When one of the two last changed, or nothing was left to send. */
-  progressAt: number;
-  /** Bytes that came, when that was last looked at. */
-  received: number;
-  /** Since when nothing came and nothing was answered. */
-  restsSince: number;
-  /** No request is taken any more, and the socket is destroyed at this time. */
-  closesAt: number | null;
-  /** Called once when the connection must end; the socket is destroyed a moment later. */
-  onEnding: ((why: Ending) => void) | null;
-}
-
 /** The connections of one listener. Disposing destroys what is still open. */
 export class Connections implements Disposable {
   readonly #bounds: TransportBounds;
+  readonly #gaveWay: () => void;
   readonly #open = new Map<Socket, Connection>();
+  readonly #turns = new Turns();
   readonly #timer: NodeJS.Timeout;
+  #willMakeRoom = false;
 
-  constructor(bounds: TransportBounds) {
+  /** `gaveWay` is called for each connection that had to give way to others. */
+  constructor(bounds: TransportBounds, gaveWay: () => void = () => undefined) {
     this.#bounds = bounds;
+    this.#gaveWay = gaveWay;
     this.#timer = setInterval(() => this.sweep(performance.now()), bounds.checkMilliseconds);
     this.#timer.unref();
   }
@@ -51,40 +36,63 @@ export class Connections implements Disposable {
     return this.#open.size;
   }
 
+  /** Takes a connection that the HTTP server has just taken. */
   add(socket: Socket): void {
     const now = performance.now();
-    this.#open.set(socket, {
+    const answers: ServerResponse[] = [];
+    const isClosing = () => this.isClosing(socket);
+    const connection: Connection = {
+      socket,
+      peer: peerOf(socket.remoteAddress ?? ''),
       openedAt: now,
-      answers: [],
+      answers,
+      intake: new Intake(socket, { turns: this.#turns, answers, isClosing }),
+      requests: 0,
+      tenant: null,
+      quietSince: now,
       accepted: 0,
       left: 0,
       progressAt: now,
-      received: 0,
-      restsSince: now,
       closesAt: null,
+      closesWhenSent: false,
       onEnding: null,
-    });
+    };
+    this.#open.set(socket, connection);
     socket.once('close', () => this.#open.delete(socket));
+    this.#makeRoomSoon();
   }
 
   /**
    * Registers an answer. False where the connection is closing: the request must be ignored, its bytes are what is left
    * behind a refused one.
    */
-  beginAnswer(socket: Socket, response: ServerResponse): boolean {
-    const connection = this.#open.get(socket);
+  beginAnswer(request: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#open.get(request.socket);
     if (connection === undefined || connection.closesAt !== null) return false;
-    connection.answers = connection.answers.filter(isUnderWay);
+    connection.intake.requestBegan(request);
+    connection.requests += 1;
     connection.answers.push(response);
+    onAnswerEnd(response, () => this.#answerEnded(connection, response));
     // The longest wait begun from here on still fits into what is left of the connection's life.
     const age = performance.now() - connection.openedAt;
     if (age > this.#bounds.connectionMilliseconds / 2) response.shouldKeepAlive = false;
     return true;
   }
 
+  /** A live credential of this tenant was shown on a connection. */
+  recognize(socket: Socket, tenant: string): void {
+    const connection = this.#open.get(socket);
+    if (connection !== undefined) connection.tenant = tenant;
+  }
+
+  /** The connection speaks another protocol from now on. Answers what had arrived for it already. */
+  upgrade(socket: Socket): Buffer {
+    return this.#open.get(socket)?.intake.release() ?? Buffer.alloc(0);
+  }
+
   /** The answers under way on a connection, oldest first. */
   answersOn(socket: Socket): readonly ServerResponse[] {
-    return this.#open.get(socket)?.answers.filter(isUnderWay) ?? [];
+    return this.#open.get(socket)?.answers ?? [];
   }
 
   /** Whether no further request of this connection is taken. */
@@ -108,32 +116,23 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.closesAt ??= Number.POSITIVE_INFINITY;
   }
 
+  /** Closes this connection soon after the kernel has taken all that was written to it. */
+  closeWhenSent(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.closesAt ??= Number.POSITIVE_INFINITY;
+    connection.closesWhenSent = true;
+  }
+
   /** Makes every answer that is under way the last of its connection, where its head is not out yet. */
   closeAfterAnswers(): void {
-    for (const { answers } of this.#open.values()) {
-      for (const answer of answers.filter(isUnderWay)) answer.shouldKeepAlive = false;
-    }
+    for (const { answers } of this.#open.values()) for (const answer of answers) answer.shouldKeepAlive = false;
   }
 
   /** Has `callback` called when the connection must end, a moment before the socket is destroyed. */
   onEnding(socket: Socket, callback: (why: Ending) => void): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.onEnding = callback;
-  }
-
-  /**
-   * Gives up the one connection that has rested longest, so that a client who was turned away finds room when it tries
-   * again. One that was used a moment ago, or that is a stream, is nobody's to take.
-   */
-  makeRoom(now: number): void {
-    let longest: [Socket, Connection] | null = null;
-    for (const [socket, connection] of this.#open) {
-      noteRest(socket, connection, now);
-      const isTaken = connection.onEnding !== null || connection.closesAt !== null;
-      if (isTaken || now - connection.restsSince < restMilliseconds) continue;
-      if (longest === null || connection.restsSince < longest[1].restsSince) longest = [socket, connection];
-    }
-    longest?.[0].destroy();
   }
 
   [Symbol.dispose](): void {
@@ -143,33 +142,59 @@ export class Connections implements Disposable {
 
   /** Ends what is due at `now`, a time of the monotonic clock in milliseconds. Runs by itself as well. */
   sweep(now: number): void {
-    for (const [socket, connection] of this.#open) {
-      noteProgress(socket, connection, now);
-      noteRest(socket, connection, now);
+    for (const connection of this.#open.values()) {
+      noteProgress(connection, now);
+      if (connection.closesWhenSent && connection.socket.writableLength === 0) {
+        connection.closesWhenSent = false;
+        connection.closesAt = Math.min(connection.closesAt ?? Number.POSITIVE_INFINITY, now + lingerMilliseconds);
+      }
       const closesAt = connection.closesAt ?? Number.POSITIVE_INFINITY;
       const isStuck = now - connection.progressAt >= this.#bounds.writeProgressMilliseconds;
       const isOld = now - connection.openedAt >= this.#bounds.connectionMilliseconds;
-      if (now >= closesAt) socket.destroy();
+      if (now >= closesAt) giveUp(connection);
       else if ((isStuck || isOld) && closesAt === Number.POSITIVE_INFINITY) {
-        end(socket, connection, { why: isStuck ? 'stuck' : 'old', now });
+        end(connection, { why: isStuck ? 'stuck' : 'old', now });
       }
     }
+    this.makeRoom(now);
+  }
+
+  /** Ends connections until those that are left are within their bounds, or none of them can give way. */
+  makeRoom(now: number): void {
+    for (;;) {
+      if (this.#open.size <= Math.min(this.#bounds.connectionsOfPeer, placesOfStrangers(this.#bounds))) return;
+      const connection = whoGivesWay(this.#open.values(), this.#bounds, now);
+      if (connection === null) return;
+      // At once: the event that says so comes later.
+      this.#open.delete(connection.socket);
+      connection.socket.resetAndDestroy();
+      this.#gaveWay();
+    }
+  }
+
+  /** Not at once: of many clients that connect together, those that have sent their requests are read first. */
+  #makeRoomSoon(): void {
+    if (this.#willMakeRoom) return;
+    this.#willMakeRoom = true;
+    setImmediate(() =>
+      setImmediate(() => {
+        this.#willMakeRoom = false;
+        this.makeRoom(performance.now());
+      }),
+    );
+  }
+
+  #answerEnded(connection: Connection, response: ServerResponse): void {
+    const at = connection.answers.indexOf(response);
+    if (at >= 0) connection.answers.splice(at, 1);
+    if (connection.answers.length === 0) connection.quietSince = performance.now();
+    connection.intake.answerEnded();
   }
 }
 
-function noteRest(socket: Socket, connection: Connection, now: number): void {
-  if (socket.bytesRead === connection.received && !connection.answers.some(isUnderWay)) return;
-  connection.received = socket.bytesRead;
-  connection.restsSince = now;
-}
-
-function isUnderWay(answer: ServerResponse): boolean {
-  return !answer.closed && !answer.destroyed;
-}
-
-function end(socket: Socket, connection: Connection, { why, now }: { why: Ending; now: number }): void {
+function end(connection: Connection, { why, now }: { why: Ending; now: number }): void {
   if (connection.onEnding === null) {
-    socket.destroy();
+    giveUp(connection);
     return;
   }
   connection.closesAt = now + lingerMilliseconds;
@@ -177,14 +202,10 @@ function end(socket: Socket, connection: Connection, { why, now }: { why: Ending
 }
 
 /**
- * A stuck reader shows in two numbers that stand still: bytes of pieces that were accepted whole, and what is left of the
- * piece in flight. The latter is known to the handle alone, which is where Node's own socket timeout reads it too.
+ * Closes a connection at once. What its reader has not taken is thrown away with it: closed in the ordinary way, the kernel
+ * would keep megabytes of it for minutes, for a reader that takes nothing. tcp(7), on SO_LINGER.
  */
-function noteProgress(socket: Socket, connection: Connection, now: number): void {
-  const accepted = socket.bytesWritten - socket.writableLength;
-  const left = (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
-  if (socket.writableLength > 0 && accepted === connection.accepted && left === connection.left) return;
-  connection.accepted = accepted;
-  connection.left = left;
-  connection.progressAt = now;
+function giveUp({ socket }: Connection): void {
+  if (socket.writableLength > 0) socket.resetAndDestroy();
+  else socket.destroy();
 }

@@ -12,6 +12,7 @@ import type { RateBudget } from '../capacity/rate.ts';
 import { answeredSoon } from '../job/answered.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Soon, whenKnown } from '../soon.ts';
+import type { Connections } from './connections.ts';
 import { isStreamHandshake } from './handshake.ts';
 import { jobIdOf } from './job-id.ts';
 import { PLAIN_HEADERS } from './refusal.ts';
@@ -25,6 +26,8 @@ export interface EntryOptions {
   readonly metricsToken: string | null;
   /** Aborted once the service is stopping. */
   readonly stopping: AbortSignal;
+  /** Told whose live credential a connection has shown. */
+  readonly connections: Pick<Connections, 'recognize'>;
 }
 
 type EntryHook = (
@@ -57,6 +60,7 @@ function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptio
   return whenKnown(identify(request, operation, options), (caller) => {
     if (caller instanceof ServiceError) throw caller;
     request.caller = caller;
+    options.connections.recognize(request.raw.socket, caller.tenant);
     spendBudget(reply, options.rate, caller.tenant);
     checkScope(caller, operation.access);
     return refuseWhatIsNotAsked(request, operation);

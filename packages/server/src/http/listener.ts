@@ -12,6 +12,7 @@ import { StartError } from '../start-error.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import type { Connections } from './connections.ts';
+import type { Crowd } from './crowd.ts';
 import { handshakeFault, isStreamHandshake } from './handshake.ts';
 import { inspectHead } from './head.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
@@ -25,6 +26,7 @@ const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 export interface DoorServerOptions {
   readonly bounds: TransportBounds;
   readonly connections: Connections;
+  readonly crowd: Crowd;
   /** Emits `upgrade`, with what Node's event of that name carries, for every handshake that is clean. */
   readonly upgrades: EventEmitter;
   readonly log: Log;
@@ -33,7 +35,7 @@ export interface DoorServerOptions {
 
 /** Builds the server; nothing listens yet. `handler` sees only requests whose head is clean. */
 export function createDoorServer(handler: RequestListener, options: DoorServerOptions): Server {
-  const { bounds, connections, log, observer } = options;
+  const { bounds, connections } = options;
   const server = createServer({
     maxHeaderSize: bounds.headBytes,
     headersTimeout: bounds.headMilliseconds,
@@ -58,8 +60,7 @@ export function createDoorServer(handler: RequestListener, options: DoorServerOp
   server.on('connect', (_request, socket) => answerConnect(door, socket as Socket));
   server.on('clientError', (error: ParserError, socket) => answerParserError(door, error, socket as Socket));
   server.on('drop', () => {
-    observer.connectionRefused();
-    log.warn({ connections: connections.count }, 'connection refused: too many are open');
+    options.crowd.turnedAway();
     connections.makeRoom(performance.now());
   });
   return server;
@@ -71,7 +72,7 @@ interface Door extends DoorServerOptions {
 
 function receive(door: Door, request: IncomingMessage, response: ServerResponse): void {
   const { connections, handler } = door;
-  if (!connections.beginAnswer(request.socket, response)) return;
+  if (!connections.beginAnswer(request, response)) return;
   const fault = inspectHead(request);
   if (fault === null) {
     handler(request, response);
@@ -91,12 +92,13 @@ function receiveUpgrade(
   { socket, head }: { socket: Socket; head: Buffer },
 ): void {
   const { connections, upgrades } = door;
+  const behind = connections.upgrade(socket);
   if (connections.isClosing(socket) || connections.answersOn(socket).length > 0) {
     socket.destroy();
     return;
   }
   const fault = inspectHead(request) ?? handshakeFault(request);
-  if (fault === null) upgrades.emit('upgrade', request, socket, head);
+  if (fault === null) upgrades.emit('upgrade', request, socket, Buffer.concat([head, behind]));
   else endWith(connections, socket, doorRefusal(fault, door));
 }
 
@@ -113,6 +115,7 @@ interface ParserError extends Error {
 
 /** CONNECT asks for a tunnel. There is none, and the method is refused like any other. RFC 9110 § 9.3.6. */
 function answerConnect(door: Door, socket: Socket): void {
+  door.connections.upgrade(socket);
   const refusal = doorRefusal(new ServiceError('method_not_allowed', 'This service is no proxy.'), door);
   const headers = { ...refusal.headers, allow: 'GET, HEAD, POST, DELETE, OPTIONS' };
   endWith(door.connections, socket, { ...refusal, headers });

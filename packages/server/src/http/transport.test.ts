@@ -246,7 +246,7 @@ describe('deadlines', () => {
     expect((await raw.untilClosed())[0]?.headers['connection']).toBe('close');
   });
 
-  test('a connection whose reader takes nothing is closed, and its permit is free again', async () => {
+  test('a connection whose reader takes nothing is reset, so that the kernel keeps nothing for it, and its permit is free again', async () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);
     const asked = Promise.withResolvers<number>();
     await using slow = await openDoor({
@@ -260,10 +260,12 @@ describe('deadlines', () => {
     });
     using raw = await RawSocket.open(slow.port);
     raw.socket.pause();
+    const failure = new Promise<NodeJS.ErrnoException>((resolve) => raw.socket.once('error', resolve));
     raw.send(get(`/v1/jobs/${JOB}/result`, HOST + KEY));
     expect(await asked.promise).toBe(1);
     await expect.poll(() => slow.permits.held('response')).toBe(0);
     raw.socket.resume();
+    expect((await failure).code).toBe('ECONNRESET');
     // What did arrive does not satisfy the declared length: no whole answer is in it.
     expect(await raw.untilClosed()).toEqual([]);
     expect(raw.text).toContain('content-length: 335');
@@ -312,10 +314,10 @@ describe('whatever bytes come', () => {
 });
 
 describe('connections', () => {
-  test('as many are open as may be; the next is refused at once, and a freed place is given again', async () => {
+  test('of callers as many are open as may be; the next is refused at once, and a freed place is given again', async () => {
     await using small = await openDoor({ bounds: { connections: 3 } });
     const open = await Promise.all([1, 2, 3].map(() => RawSocket.open(small.port)));
-    for (const raw of open) expect((await raw.send(get('/healthz')).answer()).status).toBe(200);
+    for (const raw of open) expect((await raw.send(get('/v1/whoami', HOST + KEY)).answer()).status).toBe(200);
     using refused = await RawSocket.open(small.port);
     expect(await refused.untilClosed()).toEqual([]);
     for (const raw of open) raw[Symbol.dispose]();

@@ -1,5 +1,5 @@
 /**
- * The bounds of every connection. They are compiled in, not settings: a deployment cannot weaken them by accident.
+ * The bounds of every connection. All but one are compiled in, not settings: a deployment cannot weaken them by accident.
  * Tests pass shorter times. Spec § Limits.
  */
 import {
@@ -14,6 +14,8 @@ import {
 export interface TransportBounds {
   /** Connections open at once. */
   readonly connections: number;
+  /** Of these, connections of one peer on which no live credential was shown. The one bound that is a setting. */
+  readonly connectionsOfPeer: number;
   readonly headBytes: number;
   /** From the first moment of a connection, or the first byte of a later request, to the end of the head. */
   readonly headMilliseconds: number;
@@ -31,6 +33,7 @@ export interface TransportBounds {
 
 export const TRANSPORT_BOUNDS: TransportBounds = {
   connections: connectionsMax,
+  connectionsOfPeer: 64,
   headBytes: headBytesMax,
   headMilliseconds: headMillisecondsMax,
   bodyMilliseconds: bodyMillisecondsMax,

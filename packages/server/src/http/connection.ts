@@ -1,0 +1,67 @@
+/** What is known of one open connection. Times are of the monotonic clock, in milliseconds. */
+import type { ServerResponse } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
+import type { Intake } from './intake.ts';
+
+/** Why a connection must end: its reader takes nothing, or its lifetime is over. */
+export type Ending = 'stuck' | 'old';
+
+export interface Connection {
+  readonly socket: Socket;
+  /** Where it comes from: an IPv4 address, or the network of an IPv6 address. */
+  readonly peer: string;
+  readonly openedAt: number;
+  /** Answers that have begun or are queued, oldest first. */
+  readonly answers: ServerResponse[];
+  readonly intake: Intake;
+  /** Requests taken so far. */
+  requests: number;
+  /** Whose live credential was shown on it; null while none was. */
+  tenant: string | null;
+  /** Since when no request is under way on it. A head that has begun to arrive is no request yet. */
+  quietSince: number;
+  /** Bytes of pieces that the kernel accepted whole, and what was left of the piece in flight. */
+  accepted: number;
+  left: number;
+  /** When one of the two last changed, or nothing was left to send. */
+  progressAt: number;
+  /** No request is taken any more, and the socket is destroyed at this time. */
+  closesAt: number | null;
+  /** No request is taken any more, and the connection is closed soon after its last byte was handed to the kernel. */
+  closesWhenSent: boolean;
+  /** Called once when the connection must end; the socket is destroyed a moment later. */
+  onEnding: ((why: Ending) => void) | null;
+}
+
+/**
+ * Where an address belongs to. Whoever has one IPv6 address usually has all of its /64 network, so these count as one.
+ * RFC 6177 § 2. An IPv4 address in IPv6 spelling is the IPv4 address. RFC 4291 § 2.5.5.2.
+ */
+export function peerOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [front = '', back] = (address.split('%')[0] ?? '').split('::');
+  const groups = front === '' ? [] : front.split(':');
+  const behind = back === undefined || back === '' ? [] : back.split(':');
+  const zeros = back === undefined ? 0 : 8 - groups.length - behind.length;
+  const all = [...groups, ...Array.from({ length: Math.max(0, zeros) }, () => '0'), ...behind];
+  return `${all
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+}
+
+/**
+ * A stuck reader shows in two numbers that stand still: bytes of pieces that were accepted whole, and what is left of the
+ * piece in flight. The latter is known to the handle alone, which is where Node's own socket timeout reads it too.
+ */
+export function noteProgress(connection: Connection, now: number): void {
+  const { socket } = connection;
+  const accepted = socket.bytesWritten - socket.writableLength;
+  const left = (socket as { _handle?: { writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0;
+  if (socket.writableLength > 0 && accepted === connection.accepted && left === connection.left) return;
+  connection.accepted = accepted;
+  connection.left = left;
+  connection.progressAt = now;
+}

@@ -1,0 +1,143 @@
+/**
+ * Hands what arrives on a connection to the HTTP parser one request at a time. The parser begins every request that it is
+ * shown, and one read can hold two thousand of them. So a request that comes while an earlier one of its connection is
+ * unanswered waits for its turn, and while too many are unanswered the connection is not read. RFC 9112 § 9.3.2.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Turns } from './turns.ts';
+
+/** Requests of one connection that may be unanswered at once. */
+export const unansweredMax = 8;
+
+/** Bytes of answers that may wait for the reader of a connection before its next request is begun. */
+export const waitingBytesMax = 64 * 1024;
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+export interface IntakeOptions {
+  readonly turns: Turns;
+  /** Answers under way on the connection, oldest first. The caller keeps it up to date. */
+  readonly answers: readonly ServerResponse[];
+  /** Whether no further request is taken: what arrives is thrown away. */
+  readonly isClosing: () => boolean;
+}
+
+/** The intake of one connection, from the moment the HTTP server has it. */
+export class Intake {
+  readonly #socket: Socket;
+  readonly #options: IntakeOptions;
+  /** Shows bytes to the parser. */
+  readonly #parse: (bytes: Buffer) => void;
+  /** What has arrived and was not shown to the parser. */
+  #rest: Buffer = Buffer.alloc(0);
+  /** The last bytes of what was shown, where a head may end across two reads. */
+  #shown = '';
+  /** Bytes of the body of the request begun last that were not shown yet, where its length was declared. */
+  #bodyLeft = 0;
+  #isHeld = false;
+  #hasAsked = false;
+  #hasTurn = false;
+  #isReleased = false;
+
+  constructor(socket: Socket, options: IntakeOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    const [parse] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+    if (parse === undefined) throw new Error('the HTTP server does not listen to this connection');
+    this.#parse = parse;
+    socket.off('data', parse);
+    // A listener of ours also has Node give up its own way from the socket to the parser, which passes by all listeners.
+    socket.on('data', this.#take);
+  }
+
+  /** A request of this connection was begun. */
+  requestBegan({ headers }: IncomingMessage): void {
+    this.#hasTurn = false;
+    this.#bodyLeft = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : 0;
+  }
+
+  /** An answer of this connection was sent, or never will be. */
+  answerEnded(): void {
+    if (this.#isHeld) this.#askForTurn();
+  }
+
+  /** Stops: the connection speaks another protocol now. Answers what had arrived behind the request that changed it. */
+  release(): Buffer {
+    this.#isReleased = true;
+    this.#socket.off('data', this.#take);
+    return this.#rest;
+  }
+
+  readonly #take = (bytes: Buffer): void => {
+    this.#rest = bytes;
+    while (this.#rest.length > 0) {
+      if (!this.#isInBody() && this.#options.isClosing()) return;
+      if (!this.#mayShow()) {
+        this.#hold();
+        return;
+      }
+      this.#show(this.#sliceEnd());
+      if (this.#isReleased || this.#socket.destroyed) return;
+      // The reader of a body, or the writer of an answer, has asked for a pause and ends it itself.
+      if (this.#socket.isPaused()) {
+        this.#socket.unshift(this.#rest);
+        return;
+      }
+    }
+  };
+
+  #show(end: number): void {
+    const slice = this.#rest.subarray(0, end);
+    this.#rest = this.#rest.subarray(end);
+    this.#shown = (this.#shown + slice.toString('latin1', Math.max(0, end - 3))).slice(-3);
+    this.#bodyLeft = Math.max(0, this.#bodyLeft - end);
+    this.#parse(slice);
+  }
+
+  /** A body is shown as it comes: its request cannot be answered without it. */
+  #mayShow(): boolean {
+    const { answers } = this.#options;
+    return this.#isInBody() || answers.length === 0 || (this.#hasTurn && this.#mayBegin());
+  }
+
+  #isInBody(): boolean {
+    return this.#options.answers.at(-1)?.req.complete === false;
+  }
+
+  #mayBegin(): boolean {
+    const { answers } = this.#options;
+    if (answers.length >= unansweredMax) return false;
+    return answers.reduce((bytes, answer) => bytes + answer.writableLength, 0) <= waitingBytesMax;
+  }
+
+  #hold(): void {
+    this.#isHeld = true;
+    this.#socket.pause();
+    this.#socket.unshift(this.#rest);
+    this.#askForTurn();
+  }
+
+  #askForTurn(): void {
+    if (this.#hasAsked || !this.#mayBegin()) return;
+    this.#hasAsked = true;
+    this.#options.turns.ask(() => {
+      this.#hasAsked = false;
+      if (this.#isReleased || this.#socket.destroyed) return;
+      this.#hasTurn = true;
+      this.#isHeld = false;
+      this.#socket.resume();
+    });
+  }
+
+  /** How much may be shown at once: of no two requests the head. A declared body is shown whole, whatever is in it. */
+  #sliceEnd(): number {
+    const rest = this.#rest;
+    if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, rest.length);
+    const begun = this.#shown.length;
+    const seam = (this.#shown + rest.toString('latin1', 0, 3)).indexOf('\r\n\r\n');
+    if (seam >= 0) return seam + 4 - begun;
+    const end = rest.indexOf(HEAD_END);
+    return end < 0 ? rest.length : end + HEAD_END.length;
+  }
+}

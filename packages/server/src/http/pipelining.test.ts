@@ -1,0 +1,147 @@
+/** Many requests on one connection: each is answered in its turn, few are under way at once, and others are served meanwhile. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { NO_OBSERVER } from '../telemetry/observer.ts';
+import { unansweredMax } from './intake.ts';
+import { bearer, openDoor } from './test-door.ts';
+import { parseAnswers, RawSocket } from './test-socket.ts';
+
+const HOST = 'Host: svc.example\r\n';
+const KEY = 'Authorization: Bearer key-of-acme\r\n';
+const LIST = `GET /v1/jobs HTTP/1.1\r\n${HOST}${KEY}\r\n`;
+const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
+const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
+
+test('of twenty requests sent at once eight are under way, and all are answered in their order', async () => {
+  const waiting: ((text: string) => void)[] = [];
+  const list = () => new Promise<string>((resolve) => waiting.push(resolve));
+  await using door = await openDoor({ jobs: { list } });
+  using raw = await RawSocket.open(door.port);
+  raw.send(LIST.repeat(20));
+  await expect.poll(() => waiting.length).toBe(unansweredMax);
+  // Time enough for the others to have been begun as well.
+  for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`)).text();
+  expect(waiting).toHaveLength(unansweredMax);
+  for (let index = 0; index < 20; index += 1) {
+    await expect.poll(() => waiting.length).toBeGreaterThan(index);
+    waiting[index]?.(JSON.stringify({ index }));
+    expect(waiting.length).toBeLessThanOrEqual(index + unansweredMax);
+  }
+  const answers = await raw.answers(20);
+  expect(answers.map(({ body }) => (JSON.parse(body) as { index: number }).index)).toEqual([...Array(20).keys()]);
+});
+
+test.each([
+  ['read nothing', true],
+  ['read everything', false],
+])(
+  'between two answers of another client few are begun of 200,000 requests on connections that %s',
+  async (_how, isPaused) => {
+    let begun = 0;
+    const observer = {
+      ...NO_OBSERVER,
+      requestBegan: (_request: unknown, proceed: () => void) => {
+        begun += 1;
+        proceed();
+      },
+    };
+    await using door = await openDoor({ observer });
+    using other = await RawSocket.open(door.port);
+    using stack = new DisposableStack();
+    for (let index = 0; index < 20; index += 1) {
+      const raw = stack.use(await RawSocket.open(door.port));
+      // What comes is read and thrown away: kept, it would be this test that takes the time.
+      raw.socket.removeAllListeners('data');
+      if (isPaused) raw.socket.pause();
+      else raw.socket.resume();
+      raw.send(CONTRACT.repeat(10_000));
+    }
+    await expect.poll(() => begun).toBeGreaterThan(100);
+    for (let count = 1; count <= 20; count += 1) {
+      const before = begun;
+      await other.send(HEALTH).answers(count);
+      expect(begun - before).toBeLessThan(500);
+    }
+  },
+);
+
+test('a reader that takes nothing has few answers waiting for it, and the requests behind them are not begun', async () => {
+  let begun = 0;
+  const list = async () => {
+    begun += 1;
+    return JSON.stringify({ items: ['x'.repeat(16 * 1024)], next_cursor: null });
+  };
+  await using door = await openDoor({ jobs: { list } });
+  using raw = await RawSocket.open(door.port);
+  raw.socket.pause();
+  raw.send(LIST.repeat(10_000));
+  // The kernel takes some megabytes for the reader. What is begun beyond that would wait in this process.
+  await expect.poll(() => door.log.filter(({ msg }) => msg === 'request answered').length).toBeGreaterThan(50);
+  let before = -1;
+  await expect
+    .poll(async () => {
+      const isStill = begun === before;
+      before = begun;
+      for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`)).text();
+      return isStill;
+    })
+    .toBe(true);
+  const answered = door.log.filter(({ msg, route }) => msg === 'request answered' && route === '/v1/jobs').length;
+  expect(begun - answered).toBeLessThanOrEqual(unansweredMax);
+  expect(begun).toBeLessThan(2000);
+});
+
+test('however a stream of requests is cut into pieces, each gets its own answer', async () => {
+  await using door = await openDoor();
+  const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
+  const post = (framing: string, body: string) =>
+    `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}Content-Type: application/json\r\n${framing}\r\n\r\n${body}`;
+  const padded = `\r\n\r\n\r\n\r\n${json('true')}\r\n\r\n`;
+  const kinds: readonly (readonly [string, number])[] = [
+    [HEALTH, 200],
+    [LIST, 200],
+    [`GET /v1/whoami HTTP/1.1\r\n${HOST}\r\n`, 401],
+    [`\r\n${HEALTH}`, 200],
+    [post(`Content-Length: ${json('true').length}`, json('true')), 201],
+    [post(`Content-Length: ${padded.length}`, padded), 201],
+    [post('Transfer-Encoding: chunked', `${padded.length.toString(16)}\r\n${padded}\r\n0\r\n\r\n`), 201],
+    [post('Content-Length: 3', '{{{'), 400],
+  ];
+  const sequence = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 30 });
+  const cuts = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(sequence, cuts, async (requests, sizes) => {
+      using raw = await RawSocket.open(door.port);
+      raw.socket.setNoDelay(true);
+      let left = requests.map(([bytes]) => bytes).join('');
+      for (let at = 0; left !== ''; at += 1) {
+        const size = at < sizes.length * 2 ? (sizes[at % sizes.length] ?? 1) : left.length;
+        raw.send(left.slice(0, size));
+        left = left.slice(size);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await raw.until(() => parseAnswers(raw.text).length >= requests.length);
+      expect(parseAnswers(raw.text).map(({ status }) => status)).toEqual(requests.map(([, status]) => status));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a body that comes behind seven requests under way is read, and the request behind it waits', async () => {
+  const waiting: (() => void)[] = [];
+  const list = () => new Promise<string>((resolve) => waiting.push(() => resolve('{}')));
+  await using door = await openDoor({ jobs: { list } });
+  using raw = await RawSocket.open(door.port);
+  const body = JSON.stringify({ language: 'bash', code: 'true' });
+  const framing = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  raw.send(LIST.repeat(unansweredMax - 1), `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}${framing}`);
+  await expect.poll(() => waiting.length).toBe(unansweredMax - 1);
+  raw.send(body + LIST);
+  await expect.poll(() => door.submissions.length).toBe(1);
+  for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`, { headers: bearer() })).text();
+  expect(waiting).toHaveLength(unansweredMax - 1);
+  for (const answer of waiting.splice(0)) answer();
+  await expect.poll(() => waiting.length).toBe(1);
+  waiting[0]?.();
+  expect((await raw.answers(unansweredMax + 1)).map(({ status }) => status)).toEqual([...Array(7).fill(200), 201, 200]);
+});

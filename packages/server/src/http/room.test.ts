@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { type Connection, peerOf } from './connection.ts';
+import { placesOfStrangers, whoGivesWay } from './room.ts';
+import { TRANSPORT_BOUNDS } from './transport.ts';
+
+const bounds = TRANSPORT_BOUNDS;
+const now = 1_000_000;
+/** Nothing is waiting for its reader. */
+const taken = { writableLength: 0 } as Connection['socket'];
+const waiting = { writableLength: 1000 } as Connection['socket'];
+const underWay = [{}] as Connection['answers'];
+
+/** A connection that has said nothing since this long ago. */
+function connection(given: Partial<Connection> & { readonly restsFor?: number } = {}): Connection {
+  const { restsFor = 0, ...members } = given;
+  const quiet = { socket: taken, peer: '192.0.2.1', answers: [], requests: 0, tenant: null, closesAt: null };
+  return { ...quiet, onEnding: null, progressAt: now, quietSince: now - restsFor, ...members } as unknown as Connection;
+}
+
+const many = (length: number, make: (index: number) => Connection) => Array.from({ length }, (_, at) => make(at));
+const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
+
+describe('strangers of one peer', () => {
+  test('may be as many as the bound, and at one more the one without a request for longest gives way', () => {
+    const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
+    expect(leaver(open)).toBeNull();
+    expect(leaver([...open, connection()])).toBe(open.at(-1));
+  });
+
+  test('do not count where a live credential was shown on them', () => {
+    const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
+    expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
+  });
+
+  test('give way for their own crowd alone', () => {
+    const old = connection({ peer: '198.51.100.7', restsFor: 60_000 });
+    const crowd = many(bounds.connectionsOfPeer + 1, (at) => connection({ restsFor: at }));
+    expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
+  });
+
+  test('give way in this order: without a request, with a stalled reader, between many requests; else not at all', () => {
+    const busy = many(bounds.connectionsOfPeer, () => connection({ answers: underWay, requests: 1 }));
+    const asksMost = connection({ answers: underWay, requests: 500 });
+    expect(leaver([...busy, asksMost, connection({ answers: underWay, requests: 9 })])).toBe(asksMost);
+    const stalled = connection({ answers: underWay, socket: waiting, progressAt: now - 2000 });
+    expect(leaver([...busy, asksMost, stalled])).toBe(stalled);
+    const slowHead = connection();
+    expect(leaver([...busy, asksMost, stalled, slowHead])).toBe(slowHead);
+    const slowReader = connection({ answers: underWay, socket: waiting, progressAt: now - 1999 });
+    expect(leaver([...busy, slowReader])).toBeNull();
+  });
+});
+
+describe('strangers of all peers', () => {
+  const strangers = (count: number) => many(count, (at) => connection({ peer: `peer ${at}`, restsFor: at }));
+
+  test('leave the reserve to callers', () => {
+    const open = strangers(placesOfStrangers(bounds));
+    expect(leaver(open)).toBeNull();
+    expect(leaver([...open, connection()])).toBe(open.at(-1));
+  });
+
+  test('give way from the largest crowd first', () => {
+    const crowd = many(30, () => connection());
+    const others = strangers(placesOfStrangers(bounds) - crowd.length + 1);
+    expect(crowd).toContain(leaver([...others, ...crowd]));
+  });
+});
+
+describe('callers', () => {
+  const full = bounds.connections - 7;
+  const callers = (count: number, given: Partial<Connection> & { readonly restsFor?: number }) =>
+    many(count, (at) => connection({ tenant: `tenant ${at}`, ...given }));
+
+  test('give way where all places are taken, no stranger can, and they have rested for five seconds', () => {
+    const resting = connection({ tenant: 'acme', restsFor: 5000 });
+    const others = callers(full - 1, { restsFor: 4999 });
+    expect(leaver([...others, resting])).toBe(resting);
+    const stranger = connection();
+    expect(leaver([...others, resting, stranger])).toBe(stranger);
+    expect(leaver([...others.slice(1), resting])).toBeNull();
+  });
+
+  test('give way from the tenant that has most of them', () => {
+    const crowd = many(20, () => connection({ tenant: 'crowd', restsFor: 6000 }));
+    const others = callers(full - 20, { restsFor: 60_000 });
+    expect(crowd).toContain(leaver([...others, ...crowd]));
+  });
+
+  test('do not give way while they are answered, are streams, or are being closed', () => {
+    const held = [{ answers: underWay }, { onEnding: () => {} }, { closesAt: now + 500 }].flatMap((given) =>
+      callers(full / 3, { restsFor: 60_000, ...given }),
+    );
+    expect(held).toHaveLength(full);
+    expect(leaver(held)).toBeNull();
+  });
+});
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['::ffff:192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:DB8::9', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['', ''],
+])('the address %j belongs to %j', (address, peer) => {
+  expect(peerOf(address)).toBe(peer);
+});

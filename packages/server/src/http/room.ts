@@ -1,0 +1,113 @@
+/**
+ * Which connection gives way where too many are open. A *stranger* is a connection on which no live credential was shown.
+ * Strangers of one peer have a bound, all strangers together leave a reserve for callers, and a few places are kept
+ * free, so that whoever comes next is let in and can show who it is. Spec § Limits, row on concurrent connections.
+ */
+import type { Connection } from './connection.ts';
+import type { TransportBounds } from './transport.ts';
+
+/** The share of all places that is kept free for whoever comes next: 8 of 256. */
+const shareFree = 1 / 32;
+
+/** The share of all places that strangers leave to callers with a live credential: 64 of 256. */
+const shareReserved = 1 / 4;
+
+/** A stranger whose reader has taken nothing for this long may have to give way. */
+const stalledMilliseconds = 2000;
+
+/** A stranger that made more requests than this on one connection may have to give way between two of them. */
+const requestsMany = 8;
+
+/** A caller's connection gives way only where it had no request for this long. */
+const callerRestMilliseconds = 5000;
+
+/** How many strangers there may be. */
+export function placesOfStrangers({ connections }: Pick<TransportBounds, 'connections'>): number {
+  return connections - Math.floor(connections * shareReserved);
+}
+
+type RoomBounds = Pick<TransportBounds, 'connections' | 'connectionsOfPeer'>;
+
+/** The connection that has to end now; null where nobody has to, or nobody can be asked to. */
+export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now: number): Connection | null {
+  const all = [...open];
+  const strangers = all.filter(({ tenant }) => tenant === null);
+  const crowds = sizesOf(strangers, ({ peer }) => peer);
+  const crowded = strangers.filter(({ peer }) => (crowds.get(peer) ?? 0) > bounds.connectionsOfPeer);
+  const givesWay = (candidates: readonly Connection[]) =>
+    first(candidates.flatMap((connection) => strangerPlace(connection, { crowds, now })));
+  if (crowded.length > 0) {
+    const one = givesWay(crowded);
+    if (one !== null) return one;
+  }
+  const isFull = all.length > bounds.connections - Math.floor(bounds.connections * shareFree);
+  if (!isFull && strangers.length <= placesOfStrangers(bounds)) return null;
+  return givesWay(strangers) ?? (isFull ? callerThatRests(all, now) : null);
+}
+
+/** A connection and its place in the order of giving way: the first number that differs decides, and the lower goes first. */
+interface Placed {
+  readonly connection: Connection;
+  readonly place: readonly number[];
+}
+
+interface Surroundings {
+  readonly crowds: ReadonlyMap<string, number>;
+  readonly now: number;
+}
+
+/**
+ * Of the largest crowd first; in it those without a request, then stalled readers, then those who ask most. Nothing for a
+ * stranger whose answer is under way, or that is being closed.
+ */
+function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
+  const crowd = -(crowds.get(connection.peer) ?? 0);
+  if (isLeaving(connection)) return [];
+  if (connection.answers.length === 0) return [{ connection, place: [crowd, 0, connection.quietSince] }];
+  const isStalled = connection.socket.writableLength > 0 && now - connection.progressAt >= stalledMilliseconds;
+  if (isStalled) return [{ connection, place: [crowd, 1, connection.progressAt] }];
+  return connection.requests > requestsMany ? [{ connection, place: [crowd, 2, -connection.requests] }] : [];
+}
+
+/** Of the tenant that has most connections first, the one that has rested longest. */
+function callerThatRests(all: readonly Connection[], now: number): Connection | null {
+  const callers = all.filter(({ tenant }) => tenant !== null);
+  const crowds = sizesOf(callers, ({ tenant }) => tenant ?? '');
+  const resting = callers.filter(
+    (connection) =>
+      !isLeaving(connection) &&
+      connection.answers.length === 0 &&
+      now - connection.quietSince >= callerRestMilliseconds,
+  );
+  return first(
+    resting.map((connection) => ({
+      connection,
+      place: [-(crowds.get(connection.tenant ?? '') ?? 0), connection.quietSince],
+    })),
+  );
+}
+
+/** A stream ends by its own rules, and what is being closed is gone in a moment. */
+function isLeaving({ onEnding, closesAt }: Connection): boolean {
+  return onEnding !== null || (closesAt !== null && closesAt !== Number.POSITIVE_INFINITY);
+}
+
+function first(candidates: readonly Placed[]): Connection | null {
+  let found: Placed | null = null;
+  for (const candidate of candidates) if (found === null || isBefore(candidate, found)) found = candidate;
+  return found?.connection ?? null;
+}
+
+function isBefore({ place }: Placed, other: Placed): boolean {
+  const at = place.findIndex((number, index) => number !== other.place[index]);
+  return at >= 0 && (place[at] ?? 0) < (other.place[at] ?? 0);
+}
+
+function sizesOf(connections: readonly Connection[], groupOf: (connection: Connection) => string): Map<string, number> {
+  const sizes = new Map<string, number>();
+  for (const connection of connections) {
+    const group = groupOf(connection);
+    sizes.set(group, (sizes.get(group) ?? 0) + 1);
+  }
+  return sizes;
+}
