@@ -2,15 +2,13 @@
  * One cell under an OCI runtime, from an empty directory to nothing left. What it is told to do is in the bundle; what it
  * says of itself is observed; how it ended is known by who killed it, by the kernel's counters and by process 1.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
 import type { Language } from '@svc/protocol';
 import { Captures } from '../captures.ts';
 import type { Group } from '../cgroup/cgroup.ts';
 import { type Counters, endingOf, violationsOf } from '../ending.ts';
-import { type Pipes, spawnWithPipes } from '../pipes.ts';
+import type { Pipes } from '../pipes.ts';
 import {
   BootstrapError,
   type Collection,
@@ -24,12 +22,12 @@ import {
 } from '../sandbox.ts';
 import { type Breach, Watch } from '../watch.ts';
 import { Workspace } from '../workspace.ts';
-import { bundleConfig } from './bundle.ts';
-import { bundleOptions, type CellOptions, stageCommand } from './cell-options.ts';
+import type { CellOptions } from './cell-options.ts';
 import { readEnding } from './ending-report.ts';
 import { GuestChannel } from './guest-channel.ts';
 import { parseGuestReport } from './guest-report.ts';
 import { holdLimits } from './hold-limits.ts';
+import type { StartedProcess } from './start.ts';
 
 /** What an interpreter may use before it is handed a job. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
@@ -47,7 +45,7 @@ export class OciCell implements Sandbox {
   #workspace: Workspace | undefined;
   #report: Workspace | undefined;
   #exited: Promise<void> = Promise.resolve();
-  #stageSaid: () => string = () => '';
+  #startSaid: () => string = () => '';
   #program: Program | undefined;
   #captures: Captures | undefined;
   #watch: Watch | undefined;
@@ -152,32 +150,30 @@ export class OciCell implements Sandbox {
   }
 
   async #bootstrap(): Promise<void> {
-    const { directory, runtime } = this.#options;
-    mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
-    writeFileSync(join(directory, 'config.json'), JSON.stringify(bundleConfig(bundleOptions(this.#options))));
+    const { runtime } = this.#options;
     this.#step = 'cgroup';
     const processes = runtime.overhead.processes(BOOT_PROCESSES);
     this.#group.limit({ memoryBytes: BOOT_MEMORY_BYTES + runtime.overhead.memoryBytes, processes });
     this.#step = 'start';
-    const runtimePid = await this.#start();
+    const started = await this.#start();
     this.#step = 'bootstrap';
     const report = await this.#ready();
     this.#step = 'observe';
-    this.#observe(runtimePid, report);
+    this.#observe(started, report);
   }
 
-  /** Resolves to the runtime's process id once its pipes are ours. */
-  async #start(): Promise<number> {
-    const { child, pipes, said } = spawnWithPipes(stageCommand(this.#options), { env: {}, cwd: '/' });
-    this.#stageSaid = said;
-    this.#exited = new Promise((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
-    const tooLate = setTimeout(() => child.kill('SIGKILL'), this.#options.readyMilliseconds);
-    this.#pipes = await pipes.finally(() => clearTimeout(tooLate));
-    const channel = new GuestChannel(this.#pipes);
+  /** Resolves once the cell's pipes are ours. */
+  async #start(): Promise<StartedProcess> {
+    const start = this.#options.runtime.start(this.#options);
+    this.#startSaid = start.said;
+    this.#exited = start.exited;
+    const tooLate = setTimeout(start.abort, this.#options.readyMilliseconds);
+    const started = await start.started.finally(() => clearTimeout(tooLate));
+    const channel = new GuestChannel(started.pipes);
+    this.#pipes = started.pipes;
     this.#channel = channel;
-    child.once('exit', (code, signal) => channel.abort(new Error(`the runtime ended (${signal ?? code})`)));
-    if (child.exitCode !== null) channel.abort(new Error(`the runtime ended (${child.exitCode})`));
-    return child.pid as number;
+    void start.exited.then(() => channel.abort(new Error('the runtime ended')));
+    return started;
   }
 
   async #ready(): Promise<string> {
@@ -191,12 +187,11 @@ export class OciCell implements Sandbox {
     }
   }
 
-  #observe(runtimePid: number, report: string): void {
-    const { runtime, pack, directory, hostPostureSha256 } = this.#options;
-    const observed = runtime.observe(runtimePid, parseGuestReport(report));
-    // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
-    this.#workspace = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/work')}`, 'own');
-    this.#report = new Workspace(`/proc/${runtimePid}/root${join(directory, 'cell/report')}`, 'own');
+  #observe({ pid, work, report }: StartedProcess, said: string): void {
+    const { runtime, pack, hostPostureSha256 } = this.#options;
+    const observed = runtime.observe(pid, parseGuestReport(said));
+    this.#workspace = new Workspace(work, 'own');
+    this.#report = new Workspace(report, 'own');
     this.#posture = {
       bootstrap_ready: true,
       backend: runtime.backend,
@@ -236,7 +231,7 @@ export class OciCell implements Sandbox {
     const step = this.#step;
     await this[Symbol.asyncDispose]();
     const { message: reason } = cause as Error;
-    const said = [this.#stageSaid(), this.#channel?.diagnostics ?? ''].filter((text) => !reason.includes(text));
+    const said = [this.#startSaid(), this.#channel?.diagnostics ?? ''].filter((text) => !reason.includes(text));
     const message = [reason, ...said].join(': ');
     return new BootstrapError(step, message, unreadyPosture(backend, identity), { cause });
   }

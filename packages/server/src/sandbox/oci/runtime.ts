@@ -4,9 +4,11 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
+import type { CellOptions } from './cell-options.ts';
 import type { GuestReport } from './guest-report.ts';
 import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
 import { requireVersion } from './runtime-version.ts';
+import { type Start, startUnderRuntime } from './start.ts';
 
 const run = promisify(execFile);
 const VERSION_MILLISECONDS_MAX = 5000;
@@ -38,8 +40,10 @@ export interface Runtime {
   readonly outputPipeBytes: number;
   /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
   readonly hidesAttributes: boolean;
-  /** The command that runs the bundle in `directory` in the foreground. */
+  /** The command that runs the bundle in `directory` in the foreground; empty where no runtime is started for a cell. */
   command(directory: string, id: string): readonly string[];
+  /** Has process 1 of a cell made, whose groups are there and hold it from its first instruction. */
+  start(options: CellOptions): Start;
   /** Throws, naming what is missing, unless the cell is what the class demands. */
   observe(runtimePid: number, report: GuestReport): ObservedPosture;
   /** The job's process limit as held: by the group under crun, by gVisor's own kernel under runsc. */
@@ -75,6 +79,7 @@ export async function crunRuntime(): Promise<Runtime> {
       `--bundle=${directory}`,
       id,
     ],
+    start: startUnderRuntime,
     observe: (runtimePid) => observeNamespaceCell(findCellProcesses(runtimePid)),
     heldProcesses: ({ group }) => group - own,
   };
@@ -127,6 +132,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
       `-bundle=${directory}`,
       id,
     ],
+    start: startUnderRuntime,
     observe: (_runtimePid, report) => observeGvisorCell(report),
     heldProcesses: ({ guest }) => guest + 1,
   };
