@@ -12,6 +12,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ measure(): Promise<readon
   isolation: () => import('./isolation.ts'),
   http: () => import('./http.ts'),
   evidence: () => import('./evidence.ts'),
+  speed: () => import('./speed.ts'),
 };
 
 function say(line = ''): void {

@@ -4,15 +4,20 @@ export interface Measurement {
   /** What was measured, in a few words. */
   readonly what: string;
   readonly value: number;
-  readonly unit: 'ms' | 'µs' | '/s' | 'MiB' | 'cases';
+  readonly unit: 'ms' | 'µs' | '/s' | 'MiB' | 'MiB/s' | 'cases' | 'left';
   /** The same work without the service, in the same run. */
   readonly baseline: { readonly what: string; readonly value: number };
+  /** The figure's lower and upper end over its rounds. */
+  readonly spread?: readonly [number, number];
+  /** What the figure divided by its baseline should be. */
+  readonly target?: { readonly ratio: number; readonly is: 'at most' | 'at least' };
 }
 
-/** The figure, its baseline, and the one divided by the other. */
-export function rowOf({ what, value, unit, baseline }: Measurement): string {
+/** The figure, its baseline, the one divided by the other, and what was wanted. */
+export function rowOf({ what, value, unit, baseline, target }: Measurement): string {
   const ratio = (value / baseline.value).toFixed(2);
-  return `  ${what.padEnd(44)}${figure(value, unit)}  ${baseline.what.padEnd(28)}${figure(baseline.value, unit)}  × ${ratio}`;
+  const wanted = target === undefined ? '' : `  (${target.is} ${target.ratio})`;
+  return `  ${what.padEnd(44)}${figure(value, unit)}  ${baseline.what.padEnd(28)}${figure(baseline.value, unit)}  × ${ratio}${wanted}`;
 }
 
 function figure(value: number, unit: string): string {
@@ -21,6 +26,11 @@ function figure(value: number, unit: string): string {
 
 /** The middle of some figures. */
 export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
+}
+
+/** The figure that this part of all is below, from 0 to 1. */
+export function percentile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN;
 }

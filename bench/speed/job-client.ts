@@ -1,0 +1,46 @@
+/**
+ * Submits jobs and waits for their results over kept-alive connections, one for each client, and nothing else: what a
+ * client library costs is not the service's.
+ */
+import { Agent, request } from 'node:http';
+import type { FoldedResult, JobSubmission, SubmissionAnswer } from '@svc/protocol';
+
+export interface JobClient extends Disposable {
+  /** From the first byte of the submission to the last of the terminal result, in milliseconds. */
+  timed(submission: JobSubmission): Promise<{ readonly milliseconds: number; readonly result: FoldedResult }>;
+  call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer>;
+}
+
+export function openJobClient({ port, key }: { readonly port: number; readonly key: string }): JobClient {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const call = <Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const text = body === undefined ? null : JSON.stringify(body);
+      const headers = {
+        authorization: `Bearer ${key}`,
+        ...(text !== null && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+      };
+      const sent = request({ agent, host: '127.0.0.1', port, method, path, headers }, (response) => {
+        const pieces: Buffer[] = [];
+        response.on('data', (piece: Buffer) => pieces.push(piece));
+        response.once('error', reject);
+        response.once('end', () => {
+          const answer = Buffer.concat(pieces).toString();
+          if ((response.statusCode ?? 500) < 300) resolve(JSON.parse(answer) as Answer);
+          else reject(new Error(`${method} ${path}: ${response.statusCode} ${answer.slice(0, 300)}`));
+        });
+      });
+      sent.once('error', reject);
+      sent.end(text ?? undefined);
+    });
+  return {
+    call,
+    async timed(submission) {
+      const started = performance.now();
+      const { result_url } = await call<SubmissionAnswer>('POST', '/v1/jobs', submission);
+      const result = await call<FoldedResult>('GET', `${result_url}?wait_seconds=60`);
+      return { milliseconds: performance.now() - started, result };
+    },
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
