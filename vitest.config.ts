@@ -1,7 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { allStatements } from './tools/statements.ts';
 import TestOrder from './tools/test-order.ts';
+import { TEST_FILES } from './tools/test-summary.ts';
 
 /** What property tests draw from: other values in every run. `PROPERTY_SEED` repeats those of an earlier one. */
 const propertySeed = Number(process.env['PROPERTY_SEED'] ?? randomInt(2 ** 31));
@@ -32,13 +34,17 @@ export default defineConfig({
     retry: process.env['CI'] === 'true' ? 1 : 0,
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: TestOrder },
+    // `--tags-filter Receipt-14` runs what shows that statement, `--list-tags` lists them all. A mark that is none is told by
+    // the summary, in one line.
+    tags: allStatements(import.meta.dirname).map(({ id, text }) => ({ name: id, description: text })),
+    strictTags: false,
     reporters: ['default', './tools/test-summary.ts'],
     projects: [
       {
         extends: true,
         test: {
           name: 'promises',
-          include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+          include: TEST_FILES,
           exclude: HOSTILE,
           // Two processors: what waits for a service or a cell leaves them to another file.
           maxWorkers: 3,

@@ -1,23 +1,58 @@
-import type { Reporter, SerializedError, TestModule } from 'vitest/node';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
+import { allStatements, type MarkedTest, strayMarks, unshownStatements } from './statements.ts';
+
+/** Every file of tests. A run of fewer says nothing about what no test shows. */
+export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
 /**
  * Closes a run with the plain line `N passed, N failed`, which any tool can read. Before it stand the tests that passed at
- * their second try only, which is a fault to be found.
+ * their second try only, which is a fault to be found, and, after a whole run, each statement of the contract and each attack
+ * that no test showed in this run. Each of those counts as failed, as does a mark that names no statement.
  */
 export default class TestSummary implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
-    let passed = 0;
-    // What fails outside of any test has failed all the same.
-    let failed = unhandledErrors.length;
-    for (const module of modules) {
-      failed += module.errors().length;
-      for (const test of module.children.allTests()) {
-        const { state } = test.result();
-        if (test.diagnostic()?.flaky) process.stdout.write(`passed at a second try: ${test.fullName}\n`);
-        if (state === 'passed') passed++;
-        if (state === 'failed') failed++;
-      }
-    }
-    process.stdout.write(`${passed} passed, ${failed} failed\n`);
+  #vitest: Vitest | undefined;
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest;
   }
+
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const states = tests.map((test) => test.result().state);
+    for (const test of tests) if (test.diagnostic()?.flaky) print(`passed at a second try: ${test.fullName}`);
+    const gaps = this.#gaps(modules, tests.map(markedTest));
+    for (const gap of gaps) print(gap);
+    if (gaps.length > 0) process.exitCode = 1;
+    const outsideTests = modules.flatMap((module) => module.errors()).length + unhandledErrors.length;
+    const failed = states.filter((state) => state === 'failed').length + outsideTests + gaps.length;
+    print(`${states.filter((state) => state === 'passed').length} passed, ${failed} failed`);
+  }
+
+  /** What is wrong between the statements and the marks of the tests that ran. */
+  #gaps(modules: readonly TestModule[], tests: readonly MarkedTest[]): string[] {
+    const vitest = this.#vitest;
+    if (vitest === undefined) return [];
+    const statements = allStatements(vitest.config.root);
+    const stray = [...strayMarks(statements, tests)].map(([mark, name]) => `no statement is called ${mark}: ${name}`);
+    if (!isWhole(vitest, modules)) return stray;
+    const unshown = unshownStatements(statements, tests).map(({ id, text }) => `no test showed ${id}: ${text}`);
+    return [...stray, ...unshown];
+  }
+}
+
+function markedTest(test: TestCase): MarkedTest {
+  return { name: test.fullName, tags: test.tags, hasPassed: test.result().state === 'passed' };
+}
+
+/** Whether every test of every file was to run. */
+function isWhole({ config }: Vitest, modules: readonly TestModule[]): boolean {
+  if (config.testNamePattern !== undefined || config.tagsFilter !== undefined) return false;
+  const ran = new Set(modules.map(({ moduleId }) => moduleId));
+  return globSync(TEST_FILES, { cwd: config.root }).every((file) => ran.has(join(config.root, file)));
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }

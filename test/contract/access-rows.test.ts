@@ -44,7 +44,7 @@ const asked = async (lines: string) => {
 const NOBODY = { status: 401, code: 'unauthorized', challenge: 'Bearer realm="svc"' };
 const DISBELIEVED = { ...NOBODY, challenge: 'Bearer realm="svc", error="invalid_token"' };
 
-describe('AUTH-01 the credential of a request', () => {
+describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AUTH-01'] }, () => {
   test('that has none is asked for', async () => {
     expect(await asked('')).toEqual(NOBODY);
   });
@@ -85,7 +85,7 @@ describe('AUTH-01 the credential of a request', () => {
   });
 });
 
-describe('AUTH-02 a credential in another place than the header', () => {
+describe('AUTH-02 a credential in another place than the header', { tags: ['AUTH-02'] }, () => {
   test.each(['access_token', 'api_key', 'key', 'token', 'ticket', 'authorization'])(
     'is ignored in the query as %s',
     async (name) => {
@@ -109,7 +109,7 @@ describe('AUTH-02 a credential in another place than the header', () => {
   });
 });
 
-describe('AUTH-04 a token that says where its key is', () => {
+describe('AUTH-04 a token that says where its key is', { tags: ['AUTH-04'] }, () => {
   let directory: string;
   let fifo: string;
   let connections = 0;
@@ -161,7 +161,7 @@ describe('AUTH-04 a token that says where its key is', () => {
   });
 });
 
-describe('AUTH-07 a foreign job takes as long to be refused as one that there is not:', () => {
+describe('AUTH-07 a foreign job takes as long to be refused as one that there is not:', { tags: ['AUTH-07'] }, () => {
   const roundsMin = 50;
   const roundsMax = 1000;
   const apartMillisecondsMax = 1;
@@ -195,7 +195,7 @@ describe('AUTH-07 a foreign job takes as long to be refused as one that there is
   });
 });
 
-describe('AUTH-08 a cursor', () => {
+describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
   test('that was changed, cut or made by another tenant is refused, and shows nobody else’s jobs', async () => {
     const mine: string[] = [];
     for (let index = 0; index < 3; index++)
@@ -237,7 +237,7 @@ describe('AUTH-08 a cursor', () => {
   });
 });
 
-describe('AUTH-09 a tenant', () => {
+describe('AUTH-09 a tenant', { tags: ['AUTH-09'] }, () => {
   const names = [
     '__proto__',
     'constructor',
@@ -272,7 +272,9 @@ describe('AUTH-09 a tenant', () => {
   });
 });
 
-test('AUTH-14 public surfaces say nothing of who is served, of the host, or of what the service is made of', async () => {
+test('AUTH-14 public surfaces say nothing of who is served, of the host, or of what the service is made of', {
+  tags: ['Endpoints-6', 'AUTH-14'],
+}, async () => {
   const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
   const canaries = [
     'key-of-',
@@ -295,7 +297,7 @@ test('AUTH-14 public surfaces say nothing of who is served, of the host, or of w
   }
 });
 
-describe('AUTH-16 a refusal repeats no credential', () => {
+describe('AUTH-16 a refusal repeats no credential', { tags: ['AUTH-16'] }, () => {
   test('wherever in the request it was', async () => {
     const [, key = ''] = keys.alpha;
     const secret = secretOf(key);
@@ -323,7 +325,7 @@ describe('AUTH-16 a refusal repeats no credential', () => {
   });
 });
 
-describe('AUTH-17 what a proxy or a client claims beside the credential', () => {
+describe('AUTH-17 what a proxy or a client claims beside the credential', { tags: ['AUTH-17'] }, () => {
   const claims: Record<string, string> = {
     'x-tenant': 'beta',
     'x-tenant-id': 'beta',
@@ -366,10 +368,12 @@ describe('AUTH-17 what a proxy or a client claims beside the credential', () => 
   );
 });
 
-describe('AUTH-18 a page of another origin', () => {
+describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
   const origin = 'https://evil.example';
 
-  test('is invited nowhere: no operation answers a preflight or a request with what a browser asks for', async () => {
+  test('is invited nowhere: no operation answers a preflight or a request with what a browser asks for', {
+    tags: ['Authentication-7'],
+  }, async () => {
     const preflight = {
       origin,
       'access-control-request-method': 'POST',
@@ -387,7 +391,7 @@ describe('AUTH-18 a page of another origin', () => {
     }
   });
 
-  test('opens no stream, and one of its own origin does', async () => {
+  test('opens no stream, and one of its own origin does', { tags: ['Authentication-7a'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     await rig().ended(job_id);
     const handshake = async (line: string) => {
@@ -415,7 +419,7 @@ describe('AUTH-18 a page of another origin', () => {
   });
 });
 
-describe('AUTH-19 the request budget', () => {
+describe('AUTH-19 the request budget', { tags: ['AUTH-19'] }, () => {
   const limited = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '50' });
 
   test('is one for all principals and connections of a tenant, and costs no other tenant a single request', async () => {
@@ -439,7 +443,7 @@ describe('AUTH-19 the request budget', () => {
   });
 });
 
-describe('AUTH-20 a job', () => {
+describe('AUTH-20 a job', { tags: ['AUTH-20'] }, () => {
   interface Act {
     readonly what: 'submit' | 'read' | 'result' | 'replay' | 'ticket' | 'cancel' | 'list';
     readonly tenant: 'alpha' | 'beta';
@@ -456,7 +460,9 @@ describe('AUTH-20 a job', () => {
     { minLength: 10, maxLength: 25 },
   );
 
-  test('is its tenant’s, whichever principal acts in whatever order, and nobody else’s', async () => {
+  test('is its tenant’s, whichever principal acts in whatever order, and nobody else’s', {
+    tags: ['What-5'],
+  }, async () => {
     const owners = new Map<string, string>();
     const ownedBy = (tenant: string) => [...owners].filter(([, owner]) => owner === tenant).map(([job_id]) => job_id);
     const submit = async (tenant: string, key: string) => {

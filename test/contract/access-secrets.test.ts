@@ -140,7 +140,7 @@ interface Line {
   readonly request_id?: string;
 }
 
-describe('the log of everything', () => {
+describe('the log of everything', { tags: ['AUTH-16'] }, () => {
   test('is one JSON object a line, and one of them for each request with its id', () => {
     const lines = log
       .split('\n')
@@ -152,7 +152,7 @@ describe('the log of everything', () => {
     expect(requestIds.filter((id) => !answered.includes(id))).toEqual([]);
   });
 
-  test('has no key, token or ticket in it, good or bad', () => {
+  test('has no key, token or ticket in it, good or bad', { tags: ['AUTH-02'] }, () => {
     expect(credentials.filter((secret) => log.includes(secret))).toEqual([]);
   });
 
@@ -161,7 +161,7 @@ describe('the log of everything', () => {
   });
 });
 
-describe('the data directory after everything', () => {
+describe('the data directory after everything', { tags: ['AUTH-16'] }, () => {
   test('has the programs in it, as it must', () => {
     expect(ofPrograms.filter((content) => !stored.includes(content))).toEqual([]);
   });

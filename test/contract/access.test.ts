@@ -37,7 +37,9 @@ const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toI
 const whoami = (key: string) => rig().request('/v1/whoami', { key });
 
 describe('svc keys', () => {
-  test('issues a key that opens the service that runs, at once, as what it was issued for', async () => {
+  test('issues a key that opens the service that runs, at once, as what it was issued for', {
+    tags: ['Authentication-2'],
+  }, async () => {
     const words = ['--tenant', 'alpha', '--principal', 'ci', '--scopes', 'jobs:read,service:read'];
     const { code, stdout, stderr } = await keys('create', ...words, '--json');
     expect([code, stderr]).toEqual([0, '']);
@@ -102,7 +104,7 @@ describe('svc keys', () => {
   });
 });
 
-describe('a key is refused', () => {
+describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
   test('once it is revoked', async () => {
     const { key, credential_id } = await create();
     expect((await whoami(key)).status).toBe(200);
@@ -149,7 +151,9 @@ test('a key that was issued before the first start opens the service, and one th
 });
 
 describe('an access token', () => {
-  test('opens the service as its subject, in its tenant, with those of its scopes that there are', async () => {
+  test('opens the service as its subject, in its tenant, with those of its scopes that there are', {
+    tags: ['Bodies-9', 'Authentication-2a'],
+  }, async () => {
     const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });
     expect((await whoami(key)).json).toEqual({
       tenant: 'alpha',
@@ -183,7 +187,7 @@ describe('an access token', () => {
   });
 });
 
-describe('what a credential holds open ends with it:', () => {
+describe('what a credential holds open ends with it:', { tags: ['Authentication-8', 'AUTH-12'] }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
   /** Larger than what sockets take without a reader. */
   const large = {

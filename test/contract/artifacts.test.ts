@@ -10,7 +10,9 @@ const python = (code: string, outputs: string[]) =>
   rig().run({ language: 'python', code, outputs, limits: { max_file_mb: 64 } });
 
 describe('an output that was asked for', () => {
-  test('comes back exact, with size and digest, in the result, the history and the receipt', async () => {
+  test('comes back exact, with size and digest, in the result, the history and the receipt', {
+    tags: ['Submission-6', 'Receipt-7', 'Result-8', 'Events-4d'],
+  }, async () => {
     const { result, detail, events } = await python(
       "import os\nos.makedirs('output/deep')\nopen('output/a.bin', 'wb').write(bytes(range(256)))\nopen('output/deep/é', 'w').write('')",
       ['output/a.bin', 'output/deep/é'],
@@ -41,7 +43,7 @@ describe('an output that was asked for', () => {
     expect(ended.result).toMatchObject({ status: 'timed_out', artifacts: [{ path: 'output/a' }] });
   });
 
-  test('is the only thing that comes back', async () => {
+  test('is the only thing that comes back', { tags: ['Submission-6'] }, async () => {
     const { result } = await python("open('output/a', 'w'); open('output/b', 'w')", ['output/a']);
     expect(result.artifacts.map(({ path }) => path)).toEqual(['output/a']);
   });
@@ -59,7 +61,7 @@ describe('an output that cannot come back is a violation that names it, and the 
     ['has another name', "open('output/bad', 'w'); os.link('output/bad', 'output/twin')", 'output_kind'],
     ['is larger than 2 MiB', `open('output/bad', 'wb').write(bytes(${2 * MIB + 1}))`, 'output_size'],
     ['is sparse and huge', `open('output/bad', 'wb').truncate(${60 * MIB})`, 'output_size'],
-  ])('one that %s', async (_name, make, type) => {
+  ])('one that %s', { tags: ['Submission-36', 'Result-7', 'Events-4e'] }, async (_name, make, type) => {
     const { result, events } = await python(`import os\nopen('output/good', 'w').write('kept')\n${make}`, [
       'output/bad',
       'output/good',
@@ -70,13 +72,13 @@ describe('an output that cannot come back is a violation that names it, and the 
     expect(events.filter(({ kind }) => kind === 'violation')).toHaveLength(1);
   });
 
-  test('one below a directory that is a link', async () => {
+  test('one below a directory that is a link', { tags: ['Submission-37'] }, async () => {
     const { result } = await python("import os\nos.symlink('/etc', 'output/d')", ['output/d/passwd']);
     expect(result.violations).toMatchObject([{ type: 'output_path', path: 'output/d/passwd' }]);
     expect(result.artifacts).toEqual([]);
   });
 
-  test('one whose whole directory was replaced by a link', async () => {
+  test('one whose whole directory was replaced by a link', { tags: ['Submission-37'] }, async () => {
     const { result } = await python("import os\nos.rmdir('output')\nos.symlink('/etc', 'output')", ['output/passwd']);
     expect(result.artifacts).toEqual([]);
     expect(result.violations).toHaveLength(1);
@@ -84,12 +86,12 @@ describe('an output that cannot come back is a violation that names it, and the 
 });
 
 describe('sizes', () => {
-  test('2 MiB comes back whole', async () => {
+  test('2 MiB comes back whole', { tags: ['Limits-6'] }, async () => {
     const { result } = await python(`open('output/a', 'wb').write(b'x' * ${2 * MIB})`, ['output/a']);
     expect(result.artifacts[0]).toMatchObject({ size_bytes: 2 * MIB, sha256: sha256(Buffer.alloc(2 * MIB, 'x')) });
   });
 
-  test('4 MiB together come back, and what is past them is named', async () => {
+  test('4 MiB together come back, and what is past them is named', { tags: ['Limits-6'] }, async () => {
     const write = (name: string, bytes: number) => `open('output/${name}', 'wb').write(bytes(${bytes}))`;
     const { result } = await python([write('a', 2 * MIB), write('b', 2 * MIB), write('c', 1)].join('\n'), [
       'output/a',

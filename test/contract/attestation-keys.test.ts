@@ -60,7 +60,9 @@ test('the current key and every old one are exported as canonical PEM, to a file
   expect(await keys('export', 'sha256:0')).toMatchObject({ code: 2, stdout: '' });
 });
 
-describe('a service is not started with a key that others can use, and says in one line what to do (ATT-07)', () => {
+describe('a service is not started with a key that others can use, and says in one line what to do (ATT-07)', {
+  tags: ['ATT-07'],
+}, () => {
   test.each([
     ['signing-key.pem', '644', 'chmod 600'],
     ['signing-key.pem', '640', 'chmod 600'],

@@ -1,4 +1,7 @@
-/** Spec § Attestation member, § Result artifact, § GET attestation, result-artifact and public-key, § Authentication 10. */
+/**
+ * Spec § Attestation member, § Result artifact, § GET attestation and result-artifact, § GET /v1/attestation/public-key,
+ * § Authentication 10.
+ */
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -35,7 +38,9 @@ const exactBytes = async (path: string) => {
 };
 
 describe('an attestation', () => {
-  test('verifies under the key of the service, and states tenant, job, outcome and posture', async () => {
+  test('verifies under the key of the service, and states tenant, job, outcome and posture', {
+    tags: ['What-4a', 'Artifact-5', 'Artifact-8'],
+  }, async () => {
     const { envelope, result } = await attested(rig, ran.job_id);
     const { public_key_pem, key_id } = await rig.alpha.client.publicKey();
     const verification = await verifyEnvelope({
@@ -66,7 +71,9 @@ describe('an attestation', () => {
     });
   });
 
-  test('is about a result artifact with the authoritative tenant, outcome, output and receipt digest', async () => {
+  test('is about a result artifact with the authoritative tenant, outcome, output and receipt digest', {
+    tags: ['Artifact-2', 'Artifact-3', 'Artifact-4', 'Versioning-4a'],
+  }, async () => {
     const { result } = await attested(rig, ran.job_id);
     expect(JSON.parse(new TextDecoder().decode(result.bytes))).toMatchObject({
       _type: 'urn:svc:execution-result:v1',
@@ -83,7 +90,18 @@ describe('an attestation', () => {
     });
   });
 
-  test('has in detail the digests, sizes and addresses of the bytes that are served', async () => {
+  test('has in detail the digests, sizes and addresses of the bytes that are served', {
+    tags: [
+      'Attestation-2',
+      'Attestation-4',
+      'Attestation-5',
+      'Attestation-6',
+      'Attestation-7',
+      'Attestation-8',
+      'Attestation-9',
+      'Attestation-10',
+    ],
+  }, async () => {
     const { envelope, result } = await attested(rig, ran.job_id);
     const { attestation, receipt_sha256 } = await rig.alpha.client.detail(ran.job_id);
     expect(attestation).toEqual({
@@ -106,14 +124,20 @@ describe('an attestation', () => {
   test.each([
     ['attestation', 'application/vnd.dsse.envelope.v1+json'],
     ['result-artifact', 'application/vnd.svc.execution-result.v1+json'],
-  ] as const)('GET %s has its media type, Content-Length and X-Content-Sha256', async (part, mediaType) => {
-    const { headers, bytes } = await exactBytes(urlOf(part));
-    expect(headers.get('content-type')).toBe(mediaType);
-    expect(headers.get('content-length')).toBe(String(bytes.length));
-    expect(headers.get('x-content-sha256')).toBe(sha256Hex(bytes));
-  });
+  ] as const)(
+    'GET %s has its media type, Content-Length and X-Content-Sha256',
+    { tags: ['Evidence-2'] },
+    async (part, mediaType) => {
+      const { headers, bytes } = await exactBytes(urlOf(part));
+      expect(headers.get('content-type')).toBe(mediaType);
+      expect(headers.get('content-length')).toBe(String(bytes.length));
+      expect(headers.get('x-content-sha256')).toBe(sha256Hex(bytes));
+    },
+  );
 
-  test('is of a job that was cancelled before it ran, too, and claims no posture', async () => {
+  test('is of a job that was cancelled before it ran, too, and claims no posture', {
+    tags: ['Receipt-11'],
+  }, async () => {
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
     const single = await Rig.start({ ...signing, concurrency: '1', 'drain-seconds': '0' });
     const { client } = single.alpha;
@@ -131,23 +155,33 @@ describe('an attestation', () => {
 });
 
 describe('an attestation that cannot be had', () => {
-  test.each(['attestation', 'result-artifact'] as const)('GET %s of a running job is 409', async (part) => {
-    const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
-    const { status, json } = await rig.request(urlOf(part, job_id));
-    expect([status, json.error.code]).toEqual([409, 'job_not_terminal']);
-    await rig.alpha.client.cancel(job_id);
-  });
+  test.each(['attestation', 'result-artifact'] as const)(
+    'GET %s of a running job is 409',
+    { tags: ['States-4', 'Evidence-7', 'Errors-11'] },
+    async (part) => {
+      const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
+      const { status, json } = await rig.request(urlOf(part, job_id));
+      expect([status, json.error.code]).toEqual([409, 'job_not_terminal']);
+      await rig.alpha.client.cancel(job_id);
+    },
+  );
 
-  test.each(['attestation', 'result-artifact'] as const)('GET %s of a foreign or unknown job is 404', async (part) => {
-    const foreign = await rig.request(urlOf(part), { key: rig.beta.key });
-    const unknown = await rig.request(urlOf(part, 'job_unknown'));
-    expect([foreign.status, foreign.json.error.code]).toEqual([404, 'job_not_found']);
-    expect({ ...foreign.json.error, request_id: '' }).toEqual({ ...unknown.json.error, request_id: '' });
-  });
+  test.each(['attestation', 'result-artifact'] as const)(
+    'GET %s of a foreign or unknown job is 404',
+    { tags: ['Evidence-3'] },
+    async (part) => {
+      const foreign = await rig.request(urlOf(part), { key: rig.beta.key });
+      const unknown = await rig.request(urlOf(part, 'job_unknown'));
+      expect([foreign.status, foreign.json.error.code]).toEqual([404, 'job_not_found']);
+      expect({ ...foreign.json.error, request_id: '' }).toEqual({ ...unknown.json.error, request_id: '' });
+    },
+  );
 });
 
 describe('the key of the service', () => {
-  test('is served as canonical PEM with its id and a notice that it is no trust anchor', async () => {
+  test('is served as canonical PEM with its id and a notice that it is no trust anchor', {
+    tags: ['Bodies-4', 'PublicKey-1', 'Authentication-10'],
+  }, async () => {
     const { json } = await rig.request('/v1/attestation/public-key');
     expect(json.algorithm).toBe('Ed25519');
     expect(json.public_key_pem).toMatch(/^-----BEGIN PUBLIC KEY-----\n[A-Za-z0-9+/=]{60}\n-----END PUBLIC KEY-----\n$/);
@@ -159,7 +193,9 @@ describe('the key of the service', () => {
     expect(capabilities.json.features).toContain('attestation');
   });
 
-  test('is rotated without a restart; what the old one signed is served as it was', async () => {
+  test('is rotated without a restart; what the old one signed is served as it was', {
+    tags: ['Authentication-10a'],
+  }, async () => {
     const before = await attested(rig, ran.job_id);
     const old = await rig.alpha.client.publicKey();
     const rotated = await svc(['attestation-keys', 'rotate', '--data-dir', rig.dataDir]);
@@ -176,7 +212,9 @@ describe('the key of the service', () => {
   });
 });
 
-test('stored bytes are the same after a restart (ATT-05), and a tampered one is not served (ATT-10)', async () => {
+test('stored bytes are the same after a restart (ATT-05), and a tampered one is not served (ATT-10)', {
+  tags: ['Artifact-1', 'Evidence-1', 'ATT-05', 'ATT-10'],
+}, async () => {
   const first = await Rig.start(signing);
   const [job, other] = [await first.run(hello), await first.run(hello)];
   const before = await attested(first, job.job_id);
@@ -204,7 +242,10 @@ test('stored bytes are the same after a restart (ATT-05), and a tampered one is 
   expect(await third.stop()).toEqual([]);
 });
 
-test('without its key a service ends jobs unsigned, says why in its status, and signs once the key is back (ATT-07)', async () => {
+test('without its key a service ends jobs unsigned, says why in its status, and signs once the key is back (ATT-07)', {
+  timeout: 60_000,
+  tags: ['Attestation-1', 'States-3a', 'ATT-07'],
+}, async () => {
   const own = await Rig.start(signing);
   const path = join(own.dataDir, 'attestation-keys', 'signing-key.pem');
   renameSync(path, `${path}.away`);
@@ -221,9 +262,11 @@ test('without its key a service ends jobs unsigned, says why in its status, and 
   await attested(own, job_id);
   await expect.poll(signer, patient).toMatchObject({ outbox_depth: 0, last_error: null });
   expect(await own.stop()).toEqual([]);
-}, 60_000);
+});
 
-test('with signing off no key is made and nothing is served; turned on, it signs what ended meanwhile', async () => {
+test('with signing off no key is made and nothing is served; turned on, it signs what ended meanwhile', {
+  tags: ['Authentication-10f'],
+}, async () => {
   const off = await Rig.start({ 'attestation-mode': 'off' });
   const { job_id, detail } = await off.run(hello);
   expect(detail.attestation.available).toBe(false);
@@ -248,7 +291,9 @@ test('with signing off no key is made and nothing is served; turned on, it signs
   expect(await again.stop()).toEqual([]);
 });
 
-test('a job older than the retention goes with its key, and one that is not signed stays', async () => {
+test('a job older than the retention goes with its key, and one that is not signed stays', {
+  tags: ['Submit-1d', 'IDEM-09'],
+}, async () => {
   const first = await Rig.start(signing);
   const submission = { body: hello, headers: { 'idempotency-key': 'once' } };
   const { job_id } = (await first.post(hello, submission)).json;

@@ -18,7 +18,9 @@ afterAll(async () => {
 
 const backup = (file: string, dataDir = rig.dataDir) => svc(['backup', file, '--data-dir', dataDir]);
 
-test('a running service is copied whole, and the copy passes every check when it is restored', async () => {
+test('a running service is copied whole, and the copy passes every check when it is restored', {
+  tags: ['STORE-12'],
+}, async () => {
   const ran = await rig.run({ language: 'bash', code: 'echo kept' });
   const file = join(scratch, 'ledger.db');
   expect(await backup(file)).toMatchObject({ code: 0, stdout: '' });
@@ -30,7 +32,9 @@ test('a running service is copied whole, and the copy passes every check when it
   expect(await restored.stop()).toEqual([]);
 });
 
-test('with the keys beside it, the copy serves what was signed byte for byte (ATT-05, STORE-12)', async () => {
+test('with the keys beside it, the copy serves what was signed byte for byte (ATT-05, STORE-12)', {
+  tags: ['STORE-12'],
+}, async () => {
   const signing = { 'attestation-mode': 'on' };
   const first = await Rig.start(signing);
   const { job_id } = await first.run({ language: 'bash', code: 'echo signed' });

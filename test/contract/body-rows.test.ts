@@ -24,6 +24,27 @@ function codeOf({ status, json }: Answer): string {
   return status === 201 ? 'created' : `${status} ${json.error.code as string}`;
 }
 
+const own = JSON.parse(readFileSync(new URL('../vectors/json/texts.json', import.meta.url), 'utf8')) as Record<
+  'accepted' | 'refused',
+  { readonly name: string; readonly base64: string }[]
+>;
+
+describe('BODY-01 a text as a body', { tags: ['BODY-01'] }, () => {
+  const codesOf = async (texts: typeof own.accepted) => {
+    const codes: [string, string][] = [];
+    for (const { name, base64 } of texts) codes.push([name, codeOf(await rig().post(Buffer.from(base64, 'base64')))]);
+    return codes;
+  };
+
+  test('that is JSON is read, and refused for what it means', async () => {
+    expect(await codesOf(own.accepted)).toEqual(own.accepted.map(({ name }) => [name, '400 invalid_request']));
+  });
+
+  test('that is no JSON is refused as that', async () => {
+    expect(await codesOf(own.refused)).toEqual(own.refused.map(({ name }) => [name, '400 invalid_json']));
+  });
+});
+
 const suite = new URL('../../../shared/vectors/jsontestsuite/test_parsing/', import.meta.url);
 const files = existsSync(suite) ? readdirSync(suite).filter((name) => name.endsWith('.json')) : [];
 
@@ -83,13 +104,17 @@ test.each([
     '/files/0/path',
   ],
   ['a member spelled with an escape', '{"language":"bash","code":"true","c\\u006fde":"false"}', '/code'],
-])('BODY-02 %s that is named twice is refused with its pointer', async (_name, body, pointer) => {
-  const answer = await rig().post(body);
-  expect(codeOf(answer)).toBe('400 invalid_json');
-  expect(answer.json.error.message).toContain(`"${pointer}"`);
-});
+])(
+  'BODY-02 %s that is named twice is refused with its pointer',
+  { tags: ['BODY-02'] },
+  async (_name, body, pointer) => {
+    const answer = await rig().post(body);
+    expect(codeOf(answer)).toBe('400 invalid_json');
+    expect(answer.json.error.message).toContain(`"${pointer}"`);
+  },
+);
 
-describe('BODY-03 names of properties that every object has', () => {
+describe('BODY-03 names of properties that every object has', { tags: ['BODY-03'] }, () => {
   const places = {
     '': (member: string) => `{"language":"bash","code":"true",${member}}`,
     '/limits': (member: string) => `{"language":"bash","code":"true","limits":{${member}}}`,
@@ -125,7 +150,7 @@ describe('BODY-03 names of properties that every object has', () => {
   });
 });
 
-describe('BODY-05 text that is not plain UTF-8', () => {
+describe('BODY-05 text that is not plain UTF-8', { tags: ['BODY-05'] }, () => {
   test.each([
     ['code', '{"language":"bash","code":"TEXT"}'],
     ['stdin', '{"language":"bash","code":"true","stdin":"TEXT"}'],
@@ -162,7 +187,7 @@ describe('BODY-05 text that is not plain UTF-8', () => {
   });
 });
 
-describe('BODY-06 a number', () => {
+describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
   const members = (names: readonly string[], number: string) =>
     `{"language":"bash","code":"true","limits":{${names.map((name) => `"${name}":${number}`).join(',')}}}`;
   const withLimit = (name: string, number: string) => members([name], number);
@@ -217,7 +242,9 @@ describe('BODY-06 a number', () => {
   });
 });
 
-describe('BODY-07 the bound of source and stdin is of their bytes, not of how they are spelled:', () => {
+describe('BODY-07 the bound of source and stdin is of their bytes, not of how they are spelled:', {
+  tags: ['BODY-07'],
+}, () => {
   /** A text of so many ASCII letters, each spelled with six bytes. */
   const escaped = (letters: number) => '\\u0061'.repeat(letters);
 
@@ -237,7 +264,7 @@ describe('BODY-07 the bound of source and stdin is of their bytes, not of how th
   });
 });
 
-describe('BODY-10 NUL', () => {
+describe('BODY-10 NUL', { tags: ['BODY-10'] }, () => {
   test('is kept in stdin and in files, to the byte', async () => {
     const code = 'import sys\nprint(sys.stdin.buffer.read().hex(), open("input/a", "rb").read().hex())';
     const content_base64 = Buffer.from('\0f\0').toString('base64');
@@ -273,7 +300,7 @@ describe('BODY-10 NUL', () => {
   });
 });
 
-describe('BODY-11 what a refusal repeats of the request', () => {
+describe('BODY-11 what a refusal repeats of the request', { tags: ['BODY-11'] }, () => {
   const nasty = `\u001b[2J\r\nSet-Cookie: a=b\r\n\u202e\u2028<script>alert(1)</script>${'x'.repeat(5000)}`;
 
   test.each<[string, unknown]>([
@@ -293,7 +320,7 @@ describe('BODY-11 what a refusal repeats of the request', () => {
   });
 });
 
-describe('BODY-13 bodies with bytes changed at will', () => {
+describe('BODY-13 bodies with bytes changed at will', { tags: ['BODY-13'] }, () => {
   const whole = {
     language: 'bash',
     code: 'true # é😀',

@@ -33,7 +33,9 @@ const NONE_HELD = { body: 0, wait: 0, stream: 0, response: 0 };
 describe('the request budget', () => {
   const rig = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.5', 'rate-burst': '6' });
 
-  test('is told with every answer, and is one for all credentials and connections of a tenant', async () => {
+  test('is told with every answer, and is one for all credentials and connections of a tenant', {
+    tags: ['Errors-16', 'Limits-27', 'AUTH-19'],
+  }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     const issued = { tenant: 'delta', principal: null, scopes: null, expires_at: null };
     const keys = [
@@ -79,7 +81,7 @@ describe('the request budget', () => {
   });
 });
 
-describe('a submission that was refused has not used its idempotency key,', () => {
+describe('a submission that was refused has not used its idempotency key,', { tags: ['IDEM-07'] }, () => {
   /** Refused at first, created once `mend` made it possible, and a replay from then on. */
   async function expectUnused(rig: Rig, refused: Answer, retry: () => Promise<Answer>): Promise<void> {
     expect(refused.status).toBeGreaterThanOrEqual(400);
@@ -191,7 +193,9 @@ describe('permits', () => {
   const head = (line: string, key: string, more = '') =>
     `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 
-  test('for bodies are held while one is read, by a tenant and by all', async () => {
+  test('for bodies are held while one is read, by a tenant and by all', {
+    tags: ['Errors-17', 'Errors-25', 'Limits-9'],
+  }, async () => {
     const { alpha, beta } = rig();
     const slow = (key: string) =>
       sent(head('POST /v1/jobs', key, 'Content-Type: application/json\r\nContent-Length: 100\r\n'));
@@ -205,7 +209,9 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().post(bash)).status, soon).toBe(201);
   });
 
-  test('for responses are held to the last byte, by a tenant and by all', async () => {
+  test('for responses are held to the last byte, by a tenant and by all', {
+    tags: ['Transfer-2', 'Transfer-3'],
+  }, async () => {
     const { alpha, beta } = rig();
     const large = {
       language: 'bash',
@@ -229,7 +235,9 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().request(jobs[0] ?? '')).status, soon).toBe(200);
   });
 
-  test('for streams are held while one is open, and a refused one has spent its ticket', async () => {
+  test('for streams are held while one is open, and a refused one has spent its ticket', {
+    tags: ['Stream-2', 'AUTH-11'],
+  }, async () => {
     const { alpha, beta } = rig();
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
     const handshake = `${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;

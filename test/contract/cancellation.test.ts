@@ -14,7 +14,9 @@ async function running(submission = sleeper): Promise<string> {
 }
 
 describe('cancelling a running job', () => {
-  test('ends it as cancelled, keeps what it wrote, and records who asked', async () => {
+  test('ends it as cancelled, keeps what it wrote, and records who asked', {
+    tags: ['States-1h', 'Cancel-1', 'Events-3', 'Events-4b'],
+  }, async () => {
     const job_id = await running();
     const { status, json } = await rig().request(`/v1/jobs/${job_id}`, { method: 'DELETE' });
     expect(status).toBe(200);
@@ -26,13 +28,13 @@ describe('cancelling a running job', () => {
     expect(events[3]?.data).toEqual({ principal: expect.any(String) as unknown });
   });
 
-  test('ends one that ignores signals', async () => {
+  test('ends one that ignores signals', { tags: ['States-1h'] }, async () => {
     const job_id = await running({ ...sleeper, code: "trap '' TERM INT HUP; echo started; while :; do sleep 1; done" });
     await rig().alpha.client.cancel(job_id);
     expect((await rig().ended(job_id)).result.status).toBe('cancelled');
   });
 
-  test('twice at once is one cancellation', async () => {
+  test('twice at once is one cancellation', { tags: ['Cancel-2'] }, async () => {
     const job_id = await running();
     await Promise.all(Array.from({ length: 5 }, () => rig().alpha.client.cancel(job_id)));
     const { events, result } = await rig().ended(job_id);
@@ -42,7 +44,7 @@ describe('cancelling a running job', () => {
   });
 });
 
-test('cancelling a queued job ends it at once, and it never runs', async () => {
+test('cancelling a queued job ends it at once, and it never runs', { tags: ['States-1h'] }, async () => {
   const { client } = rig().alpha;
   const blocker = await running();
   const { job_id } = await client.submit({ language: 'bash', code: 'echo ran' });
@@ -65,17 +67,21 @@ describe('a job that ended', () => {
     ['succeeded', 'true', {}],
     ['failed', 'false', {}],
     ['timed_out', 'sleep 60', { wall_seconds: 0.3 }],
-  ])('as %s stays as it ended, whoever cancels it', async (status, code, limits) => {
-    const before = await rig().run({ language: 'bash', code, limits });
-    const answer = await rig().request(`/v1/jobs/${before.job_id}`, { method: 'DELETE' });
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ status, already_terminal: true, cancellation_requested: false });
-    const after = await rig().ended(before.job_id);
-    expect(after.detail).toEqual(before.detail);
-    expect(after.events).toEqual(before.events);
-  });
+  ])(
+    'as %s stays as it ended, whoever cancels it',
+    { tags: ['States-1', 'States-1i', 'Cancel-2'] },
+    async (status, code, limits) => {
+      const before = await rig().run({ language: 'bash', code, limits });
+      const answer = await rig().request(`/v1/jobs/${before.job_id}`, { method: 'DELETE' });
+      expect(answer.status).toBe(200);
+      expect(answer.json).toMatchObject({ status, already_terminal: true, cancellation_requested: false });
+      const after = await rig().ended(before.job_id);
+      expect(after.detail).toEqual(before.detail);
+      expect(after.events).toEqual(before.events);
+    },
+  );
 
-  test('as cancelled says both', async () => {
+  test('as cancelled says both', { tags: ['Cancel-1'] }, async () => {
     const job_id = await running();
     await rig().alpha.client.cancel(job_id);
     await rig().ended(job_id);

@@ -14,7 +14,9 @@ function expectLater(answer: Answer | undefined, status: number, code: string): 
 describe('the queue', () => {
   const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
 
-  test('takes as many as it may, of one tenant and of all, and not one more', async () => {
+  test('takes as many as it may, of one tenant and of all, and not one more', {
+    tags: ['Submit-6', 'Errors-18'],
+  }, async () => {
     const { alpha, beta } = rig();
     const running = await alpha.client.submit(sleeper);
     for await (const { kind } of alpha.client.follow(running.job_id)) if (kind === 'started') break;
@@ -36,7 +38,9 @@ describe('the queue', () => {
 describe('the free-space reserve', () => {
   const rig = useRig({ 'free-space-reserve-mb': '1000000000' });
 
-  test('keeps new jobs out while it is touched, and everything else goes on', async () => {
+  test('keeps new jobs out while it is touched, and everything else goes on', {
+    tags: ['Submit-6b', 'Errors-21'],
+  }, async () => {
     expectLater(await rig().post(bash), 507, 'insufficient_storage');
     expect(await rig().jobCount()).toBe(0);
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
@@ -46,7 +50,9 @@ describe('the free-space reserve', () => {
 describe('the request budget', () => {
   const rig = useRig({ 'rate-per-second': '0.01', 'rate-burst': '5' });
 
-  test('is one for reads and submissions of a tenant, and no other tenant feels it', async () => {
+  test('is one for reads and submissions of a tenant, and no other tenant feels it', {
+    tags: ['GetResult-7'],
+  }, async () => {
     const answers: Answer[] = [];
     for (const path of ['/v1/whoami', '/v1/jobs', '/v1/capabilities', '/v1/jobs/job_1'])
       answers.push(await rig().request(path));
@@ -62,7 +68,9 @@ describe('the request budget', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('are held up to their number, of one tenant and of all, and free again when they end', async () => {
+  test('are held up to their number, of one tenant and of all, and free again when they end', {
+    tags: ['GetResult-6', 'Errors-17'],
+  }, async () => {
     const { alpha, beta } = rig();
     const jobs = await Promise.all([alpha, beta].map(({ client }) => client.submit(sleeper)));
     const wait = (tenant: typeof alpha, seconds: number) =>

@@ -48,7 +48,7 @@ test('the client has a method for every operation of the contract, and no other'
   );
 });
 
-describe('what a method answers is what the contract promises:', () => {
+describe('what a method answers is what the contract promises:', { tags: ['What-1', 'Ticket-2'] }, () => {
   /** Operations that answer JSON, each as a method asks for it. */
   const asked: readonly [OperationId, (client: ServiceClient, job_id: string) => Promise<unknown>][] = [
     ['getHealth', (client) => client.health()],

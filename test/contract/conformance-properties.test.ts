@@ -184,30 +184,29 @@ function isSafe({ operation, path }: Made): boolean {
   return !(path.includes(queued) || path.includes(running)) || !(seconds > heldSecondsMax);
 }
 
-test(
-  'every answer to a request made from the contract is one of the contract, and what is wrong is refused (BODY-12)',
-  loadTimeout,
-  async () => {
-    const seen = new Map<string, Set<number>>();
-    for (const operation of contract.operations) {
-      const statuses = new Set<number>();
-      seen.set(operation.id, statuses);
-      const property = fc.asyncProperty(requests(operation).filter(isSafe), async (made) => {
-        const { path, headers, body, isWrong } = made;
-        const answer = await rig().request(path, { method: operation.method, headers, body });
-        statuses.add(answer.status);
-        expect(contract.problemWith(operation, answer)).toBeNull();
-        const mustBeRefused = isWrong && isOfCaller(operation);
-        expect(refusalOf(answer)).toMatch(mustBeRefused ? /^4/ : /./);
-      });
-      const numRuns = operation.id === 'submitJob' ? runs.submitJob : runs.any;
-      await fc.assert(property, { numRuns, seed });
-    }
-    // It was worth something: both sides of those that take much.
-    expect([...(seen.get('submitJob') ?? [])]).toEqual(expect.arrayContaining([201, 400, 422]));
-    expect([...(seen.get('replayEvents') ?? [])]).toEqual(expect.arrayContaining([200, 400, 404]));
-  },
-);
+test('every answer to a request made from the contract is one of the contract, and what is wrong is refused (BODY-12)', {
+  ...loadTimeout,
+  tags: ['Versioning-1', 'BODY-12'],
+}, async () => {
+  const seen = new Map<string, Set<number>>();
+  for (const operation of contract.operations) {
+    const statuses = new Set<number>();
+    seen.set(operation.id, statuses);
+    const property = fc.asyncProperty(requests(operation).filter(isSafe), async (made) => {
+      const { path, headers, body, isWrong } = made;
+      const answer = await rig().request(path, { method: operation.method, headers, body });
+      statuses.add(answer.status);
+      expect(contract.problemWith(operation, answer)).toBeNull();
+      const mustBeRefused = isWrong && isOfCaller(operation);
+      expect(refusalOf(answer)).toMatch(mustBeRefused ? /^4/ : /./);
+    });
+    const numRuns = operation.id === 'submitJob' ? runs.submitJob : runs.any;
+    await fc.assert(property, { numRuns, seed });
+  }
+  // It was worth something: both sides of those that take much.
+  expect([...(seen.get('submitJob') ?? [])]).toEqual(expect.arrayContaining([201, 400, 422]));
+  expect([...(seen.get('replayEvents') ?? [])]).toEqual(expect.arrayContaining([200, 400, 404]));
+});
 
 /** What is public does not mind what it is asked beside. */
 function isOfCaller({ path }: ContractOperation): boolean {
@@ -251,28 +250,27 @@ test('every positive number is taken as a limit, and clamped to its ceiling', lo
   );
 });
 
-test(
-  'bodies that are no JSON, and those of other kinds, are refused as the contract says (BODY-12)',
-  loadTimeout,
-  async () => {
-    const submit = contract.operations.find(({ id }) => id === 'submitJob') as ContractOperation;
-    const wild = fc.oneof(
-      fc.uint8Array({ maxLength: 200 }),
-      fc.string().map((text) => Buffer.from(text)),
-    );
-    const kinds = fc.constantFrom(
-      'application/json',
-      'application/json; charset=utf-8',
-      'text/plain',
-      'multipart/form-data',
-    );
-    await fc.assert(
-      fc.asyncProperty(wild, kinds, async (body, kind) => {
-        const answer = await rig().post(new Uint8Array(body), { headers: { 'content-type': kind } });
-        expect(contract.problemWith(submit, answer)).toBeNull();
-        expect(refusalOf(answer)).toMatch(/^4/);
-      }),
-      { numRuns: 500, seed },
-    );
-  },
-);
+test('bodies that are no JSON, and those of other kinds, are refused as the contract says (BODY-12)', {
+  ...loadTimeout,
+  tags: ['BODY-12'],
+}, async () => {
+  const submit = contract.operations.find(({ id }) => id === 'submitJob') as ContractOperation;
+  const wild = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.string().map((text) => Buffer.from(text)),
+  );
+  const kinds = fc.constantFrom(
+    'application/json',
+    'application/json; charset=utf-8',
+    'text/plain',
+    'multipart/form-data',
+  );
+  await fc.assert(
+    fc.asyncProperty(wild, kinds, async (body, kind) => {
+      const answer = await rig().post(new Uint8Array(body), { headers: { 'content-type': kind } });
+      expect(contract.problemWith(submit, answer)).toBeNull();
+      expect(refusalOf(answer)).toMatch(/^4/);
+    }),
+    { numRuns: 500, seed },
+  );
+});

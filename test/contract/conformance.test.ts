@@ -46,39 +46,51 @@ const guarded = operations.filter(([, { access }]) => access !== 'public');
 const scoped = guarded.filter(([, { access }]) => access.includes(':'));
 const ofJobs = operations.filter(([, { path }]) => path.includes('{id}'));
 
-test('the document that is served has every operation, and no other', () => {
+test('the document that is served has every operation, and no other', { tags: ['Endpoints-1'] }, () => {
   const served = contract.operations.map(({ id }) => id);
   expect(served.toSorted()).toEqual([...OPERATION_IDS].toSorted());
 });
 
-describe('without a credential', () => {
-  test.each(guarded)('%s is refused with a challenge', async (_id, operation) => {
-    const answer = await ask(operation, { key: null });
-    expect([answer.status, answer.json.error.code]).toEqual([401, 'unauthorized']);
-    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc"');
-  });
+describe('without a credential', { tags: ['Endpoints-2', 'Authentication-1', 'Authentication-4'] }, () => {
+  test.each(guarded)(
+    '%s is refused with a challenge',
+    { tags: ['Authentication-5', 'Authentication-5a'] },
+    async (_id, operation) => {
+      const answer = await ask(operation, { key: null });
+      expect([answer.status, answer.json.error.code]).toEqual([401, 'unauthorized']);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc"');
+    },
+  );
 });
 
 describe('with a bad credential', () => {
-  test.each(guarded)('%s is refused, and the challenge says so', async (_id, operation) => {
-    const spoilt = only['jobs:read'].replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
-    for (const key of ['nobody', spoilt, `${rig().alpha.key}x`, 'a.b.c']) {
-      const answer = await ask(operation, { key });
-      expect([answer.status, answer.json.error.code]).toEqual([401, 'unauthorized']);
-      expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
-      expect(answer.text).not.toContain(key);
-    }
-  });
+  test.each(guarded)(
+    '%s is refused, and the challenge says so',
+    { tags: ['Authentication-5a'] },
+    async (_id, operation) => {
+      const spoilt = only['jobs:read'].replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'));
+      for (const key of ['nobody', spoilt, `${rig().alpha.key}x`, 'a.b.c']) {
+        const answer = await ask(operation, { key });
+        expect([answer.status, answer.json.error.code]).toEqual([401, 'unauthorized']);
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
+        expect(answer.text).not.toContain(key);
+      }
+    },
+  );
 });
 
-describe('with every scope but its own', () => {
-  test.each(scoped)('%s is refused, and the challenge names the scope', async (_id, operation) => {
-    const scope = operation.access as Scope;
-    const answer = await ask(operation, { key: without[scope] });
-    expect([answer.status, answer.json.error.code]).toEqual([403, 'insufficient_scope']);
-    const challenge = answer.headers.get('www-authenticate');
-    expect(challenge).toBe(`Bearer realm="svc", error="insufficient_scope", scope="${scope}"`);
-  });
+describe('with every scope but its own', { tags: ['Routes-7', 'Authentication-3a', 'AUTH-06'] }, () => {
+  test.each(scoped)(
+    '%s is refused, and the challenge names the scope',
+    { tags: ['Errors-8'] },
+    async (_id, operation) => {
+      const scope = operation.access as Scope;
+      const answer = await ask(operation, { key: without[scope] });
+      expect([answer.status, answer.json.error.code]).toEqual([403, 'insufficient_scope']);
+      const challenge = answer.headers.get('www-authenticate');
+      expect(challenge).toBe(`Bearer realm="svc", error="insufficient_scope", scope="${scope}"`);
+    },
+  );
 
   test.each(scoped)('%s is refused before a job is looked for', async (_id, operation) => {
     const answer = await ask(operation, { key: without[operation.access as Scope], job_id: unknown() });
@@ -86,22 +98,28 @@ describe('with every scope but its own', () => {
   });
 });
 
-describe('with its own scope alone', () => {
+describe('with its own scope alone', { tags: ['Authentication-3a'] }, () => {
   test.each(scoped)('%s is not refused for the credential', async (_id, operation) => {
     const answer = await ask(operation, { key: only[operation.access as Scope] });
     expect([401, 403, 429]).not.toContain(answer.status);
   });
 
-  test.each(SCOPES)('%s opens what the contract lists for it, and nothing else', async (scope) => {
-    for (const [id, operation] of scoped) {
-      const { status } = await ask(operation, { key: only[scope] });
-      expect([id, status === 403]).toEqual([id, operation.access !== scope]);
-    }
-    expect((await rig().request('/v1/whoami', { key: only[scope] })).json.scopes).toEqual([scope]);
-  });
+  test.each(SCOPES)(
+    '%s opens what the contract lists for it, and nothing else',
+    { tags: ['Authentication-3', 'AUTH-06'] },
+    async (scope) => {
+      for (const [id, operation] of scoped) {
+        const { status } = await ask(operation, { key: only[scope] });
+        expect([id, status === 403]).toEqual([id, operation.access !== scope]);
+      }
+      expect((await rig().request('/v1/whoami', { key: only[scope] })).json.scopes).toEqual([scope]);
+    },
+  );
 });
 
-describe('a job of another tenant is one that there is not:', () => {
+describe('a job of another tenant is one that there is not:', {
+  tags: ['What-5', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
+}, () => {
   /** What can be told of an answer, but for what is new in every one. */
   function shapeOf({ status, headers, text }: Answer): unknown {
     const changing = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];

@@ -1,5 +1,5 @@
 /**
- * Spec § Limits, rows on connections and waits: the service holds as many connections as it may, those that ask for nothing
+ * Spec § Limits 13, 16: the service holds as many connections as it may, those that ask for nothing
  * give way to those that come, and whoever has a credential is served on. Rows E-13 and E-26.
  */
 import { connectionsMax } from '@svc/protocol';
@@ -16,7 +16,7 @@ const reservedPlaces = 64;
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-describe('E-13 three hundred connections that never finish a request', () => {
+describe('E-13 three hundred connections that never finish a request', { tags: ['E-13'] }, () => {
   // As behind a proxy, where all have one address: then the bound of all connections is the only one.
   const rig = useRig({
     provider: 'subprocess',
@@ -85,7 +85,9 @@ describe('slow heads of one address', () => {
 describe('callers', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('of three hundred that connect at once no more are held than there are places, and most of those', async () => {
+  test('of three hundred that connect at once no more are held than there are places, and most of those', {
+    tags: ['Limits-16'],
+  }, async () => {
     using stack = new DisposableStack();
     const whoami = `GET /v1/whoami HTTP/1.1\r\n${HOST}Authorization: Bearer ${rig().alpha.key}\r\n\r\n`;
     const callers: RawSocket[] = [];
@@ -100,7 +102,7 @@ describe('callers', () => {
   });
 });
 
-describe('E-26 two hundred waits of one tenant for the longest time', () => {
+describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
   test('are held up to the tenant’s bound, the rest refused at once, and all that were held are answered with the end', async () => {

@@ -1,5 +1,5 @@
 /**
- * Spec § Limits, rows on request heads and bodies: a deadline is of the whole head and the whole body, and bytes that drip
+ * Spec § Limits 8, 17: a deadline is of the whole head and the whole body, and bytes that drip
  * in do not move it. With `CONTRACT_LOAD=full` under the times that are compiled in. Rows E-13 and E-14.
  */
 
@@ -50,19 +50,23 @@ test.each([
   ['says nothing at all (E-13)', '', ''],
   ['sends its head a byte at a time (E-13)', 'G', 'ET /healthz HTTP/1.1\r\nHost: a\r\nX: '.padEnd(10_000, 'x')],
   ['sends header lines without end (E-13)', head(KEY_OF_ACME), 'a: b\r\n'.repeat(1000)],
-])('a client that %s is closed at the end of its time, without an answer', loadTimeout, async (_name, first, rest) => {
-  const { answers, sent, took } = await dripped(heads, first, rest);
-  expect(answers).toEqual([]);
-  expect(took).toBeGreaterThan(headMilliseconds - earlyMilliseconds);
-  expect(sent).toBeLessThanOrEqual(rest.length);
-});
+])(
+  'a client that %s is closed at the end of its time, without an answer',
+  { ...loadTimeout, tags: ['Limits-17', 'E-13'] },
+  async (_name, first, rest) => {
+    const { answers, sent, took } = await dripped(heads, first, rest);
+    expect(answers).toEqual([]);
+    expect(took).toBeGreaterThan(headMilliseconds - earlyMilliseconds);
+    expect(sent).toBeLessThanOrEqual(rest.length);
+  },
+);
 
 test.each([
   ['stalls (E-14)', ''],
   ['comes a byte at a time (E-14)', ' '.repeat(1000)],
 ])(
   'a body that %s is answered 408 at the end of its time, and its place is free again',
-  loadTimeout,
+  { ...loadTimeout, tags: ['Limits-8', 'E-14'] },
   async (_name, rest) => {
     const slow = dripped(bodies, `${head(KEY_OF_ACME)}Content-Length: 2000\r\n\r\n{`, rest);
     let isOver = false;

@@ -165,17 +165,23 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   insufficient_storage: async () => told(await full().post(bash)),
 };
 
-test.each(ERROR_CODES)('%s comes about under its status, with Retry-After where time mends it', async (code) => {
-  const { status, retryAfter, text } = await provoke[code]();
-  const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
-  const { status: tabled, retryable } = ERRORS[code];
-  expect([status, error.code, error.retryable]).toEqual([tabled, code, retryable]);
-  // Where time mends it the answer says how much; a body that was slow, or a bug, is no matter of time.
-  const says = /^[1-9]\d*$/.test(retryAfter ?? '');
-  expect(says).toBe(retryable && code !== 'body_timeout' && code !== 'internal');
-});
+test.each(ERROR_CODES)(
+  '%s comes about under its status, with Retry-After where time mends it',
+  { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Errors-4', 'Errors-12'] },
+  async (code) => {
+    const { status, retryAfter, text } = await provoke[code]();
+    const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
+    const { status: tabled, retryable } = ERRORS[code];
+    expect([status, error.code, error.retryable]).toEqual([tabled, code, retryable]);
+    // Where time mends it the answer says how much; a body that was slow, or a bug, is no matter of time.
+    const says = /^[1-9]\d*$/.test(retryAfter ?? '');
+    expect(says).toBe(retryable && code !== 'body_timeout' && code !== 'internal');
+  },
+);
 
-test('a tenant whose share of the queue is taken is told so with 429, where the service has room for others', async () => {
+test('a tenant whose share of the queue is taken is told so with 429, where the service has room for others', {
+  tags: ['Submit-6a', 'Errors-17'],
+}, async () => {
   const refusal = await whileQueueIsFull(() => tight().post(bash));
   expect([refusal.status, (JSON.parse(refusal.text) as { error: { code: string } }).error.code]).toEqual([
     429,

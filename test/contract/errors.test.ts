@@ -21,13 +21,13 @@ function expectEnvelope(answer: Answer, status: number, code: keyof typeof ERROR
   });
 }
 
-describe('a request that cannot be served', () => {
-  test('for want of a route', async () => {
+describe('a request that cannot be served', { tags: ['Errors-1', 'Errors-2'] }, () => {
+  test('for want of a route', { tags: ['Errors-10'] }, async () => {
     expectEnvelope(await rig().request('/v1/nothing'), 404, 'route_not_found');
     expectEnvelope(await rig().request('/v2/jobs'), 404, 'route_not_found');
   });
 
-  test('for want of a job', async () => {
+  test('for want of a job', { tags: ['Errors-9'] }, async () => {
     expectEnvelope(await rig().request('/v1/jobs/job_1'), 404, 'job_not_found');
     expectEnvelope(await rig().request('/v1/jobs/..%2F..%2Fwhoami'), 404, 'job_not_found');
   });
@@ -37,7 +37,7 @@ describe('a request that cannot be served', () => {
     ['POST', '/v1/jobs/job_1', 'DELETE, GET'],
     ['DELETE', '/v1/whoami', 'GET'],
     ['POST', '/healthz', 'GET'],
-  ])('for its method, which names those that are: %s %s', async (method, path, methods) => {
+  ])('for its method, which names those that are: %s %s', { tags: ['Errors-10'] }, async (method, path, methods) => {
     const answer = await rig().request(path, { method });
     expectEnvelope(answer, 405, 'method_not_allowed');
     const allowed = answer.headers
@@ -60,7 +60,7 @@ describe('a request that cannot be served', () => {
   });
 });
 
-test('an answer that is no refusal has a request id too', async () => {
+test('an answer that is no refusal has a request id too', { tags: ['Errors-2'] }, async () => {
   for (const path of ['/healthz', '/v1/whoami', '/v1/jobs']) {
     expect((await rig().request(path)).headers.get('x-request-id')).toMatch(/^\S{8,}$/);
   }
@@ -77,7 +77,7 @@ describe('a credential', () => {
     '/v1/status',
   ];
 
-  test.each(paths)('is asked for at %s with a challenge', async (path) => {
+  test.each(paths)('is asked for at %s with a challenge', { tags: ['Errors-7'] }, async (path) => {
     const answer = await rig().request(path, { key: null });
     expectEnvelope(answer, 401, 'unauthorized');
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc"');
@@ -85,6 +85,7 @@ describe('a credential', () => {
 
   test.each(['wrong', 'key-of-alph', 'key-of-alphaa', 'KEY-OF-ALPHA'])(
     'that is wrong is refused as such: %s',
+    { tags: ['Authentication-5'] },
     async (key) => {
       const answer = await rig().request('/v1/whoami', { key });
       expectEnvelope(answer, 401, 'unauthorized');
@@ -114,7 +115,7 @@ describe('a credential', () => {
   });
 });
 
-describe('what the HTTP parser or the door refuses', () => {
+describe('what the HTTP parser or the door refuses', { tags: ['Errors-3'] }, () => {
   const head = (lines: string) => `${lines}\r\n\r\n`;
   const authorized = () => `Host: x\r\nAuthorization: Bearer ${rig().alpha.key}`;
 

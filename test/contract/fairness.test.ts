@@ -56,7 +56,9 @@ test('one tenant’s thousand queued jobs do not hold up the first of another', 
   }
 });
 
-test('tenants take turns, and the jobs of each run in the order of their submission', async () => {
+test('tenants take turns, and the jobs of each run in the order of their submission', {
+  tags: ['What-5a'],
+}, async () => {
   const release = await holdSlot();
   const keys = [rig().alpha.key, rig().beta.key, gamma];
   const jobs: { job_id: string; key: string; tenant: number; ordinal: number }[] = [];

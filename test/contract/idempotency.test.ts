@@ -10,7 +10,9 @@ const freshKey = () => `key-${++keys}`;
 const post = (body: unknown, key: string, tenant = rig().alpha.key) =>
   rig().post(body, { key: tenant, headers: { 'idempotency-key': key } });
 
-test('the same key and specification give the first job again, and run nothing (IDEM-09)', async () => {
+test('the same key and specification give the first job again, and run nothing (IDEM-09)', {
+  tags: ['Submit-1', 'IDEM-09'],
+}, async () => {
   const key = freshKey();
   const first = await post(spec, key);
   expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
@@ -37,7 +39,7 @@ test('many at once with one key are one job, and only one of them made it', asyn
   expect(await rig().jobCount()).toBe(before + 1);
 });
 
-describe('the same specification (IDEM-03)', () => {
+describe('the same specification (IDEM-03)', { tags: ['Submit-1', 'IDEM-03'] }, () => {
   test.each([
     ['in another order and with white space', '{ "code" : "echo once",\n"language":"bash" }'],
     ['with escapes', '{"language":"\\u0062ash","code":"echo\\u0020once"}'],
@@ -59,7 +61,9 @@ describe('the same specification (IDEM-03)', () => {
   });
 });
 
-describe('another specification under the same key is refused and makes no job (IDEM-02)', () => {
+describe('another specification under the same key is refused and makes no job (IDEM-02)', {
+  tags: ['Submit-2', 'Errors-15', 'IDEM-02'],
+}, () => {
   const full = {
     language: 'bash',
     code: 'true',
@@ -104,7 +108,7 @@ describe('another specification under the same key is refused and makes no job (
   });
 });
 
-test('a key belongs to its tenant (IDEM-05)', async () => {
+test('a key belongs to its tenant (IDEM-05)', { tags: ['Submit-1c', 'IDEM-05'] }, async () => {
   const key = freshKey();
   const alpha = await post(spec, key);
   const beta = await post({ ...spec, code: 'echo other' }, key, rig().beta.key);
@@ -112,7 +116,7 @@ test('a key belongs to its tenant (IDEM-05)', async () => {
   expect(beta.json.job_id).not.toBe(alpha.json.job_id);
 });
 
-test('a refused submission does not use its key up (IDEM-07)', async () => {
+test('a refused submission does not use its key up (IDEM-07)', { tags: ['Submit-1d', 'IDEM-07'] }, async () => {
   const key = freshKey();
   expect((await post({ ...spec, language: 'cobol' }, key)).status).toBe(400);
   expect((await post({ ...spec, requirements: { minimum_isolation: 'hardware-vm' } }, key)).status).toBe(422);
@@ -120,7 +124,7 @@ test('a refused submission does not use its key up (IDEM-07)', async () => {
   expect([status, headers.get('idempotency-replayed')]).toEqual([201, 'false']);
 });
 
-describe('a key (IDEM-04, IDEM-10)', () => {
+describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
   test.each([
     '!',
     '~',
@@ -133,7 +137,7 @@ describe('a key (IDEM-04, IDEM-10)', () => {
     '{"msg":"forged"}',
     '__proto__',
     'constructor',
-  ])('of visible ASCII is taken as it is: %s', async (key) => {
+  ])('of visible ASCII is taken as it is: %s', { tags: ['Submit-1b', 'Limits-12'] }, async (key) => {
     const first = await post(spec, key);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
     const second = await post(spec, key);
@@ -162,7 +166,7 @@ describe('a key (IDEM-04, IDEM-10)', () => {
     expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('that is sent twice is refused, also where both are the same', async () => {
+  test('that is sent twice is refused, also where both are the same', { tags: ['Submit-1b'] }, async () => {
     const body = JSON.stringify(spec);
     const [answer] = await rig().raw(
       `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close\r\n` +
@@ -172,7 +176,9 @@ describe('a key (IDEM-04, IDEM-10)', () => {
   });
 });
 
-test('a key answers its first job although ceilings, provider and bounds changed since (IDEM-08)', async () => {
+test('a key answers its first job although ceilings, provider and bounds changed since (IDEM-08)', {
+  tags: ['Submit-1a', 'IDEM-08', 'RST-08'],
+}, async () => {
   const keyed = { headers: { 'idempotency-key': 'kept' } };
   const wide = { language: 'bash', code: 'true', limits: { wall_seconds: 250, mem_mb: 900 } };
   const demanding = { ...wide, requirements: { minimum_isolation: 'linux-shared-kernel' }, runtime: 'system' };

@@ -28,13 +28,13 @@ const idsOf = async (query: string) => {
   return json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
 };
 
-test('has the tenant’s jobs, newest first, and no other’s', async () => {
+test('has the tenant’s jobs, newest first, and no other’s', { tags: ['List-1'] }, async () => {
   expect(await idsOf('')).toEqual(ids.toReversed());
   const { json } = await list('', rig().beta.key);
   expect(json.items).toHaveLength(1);
 });
 
-test('has exactly the decided members in every item', async () => {
+test('has exactly the decided members in every item', { tags: ['Bodies-3'] }, async () => {
   const { json } = await list('?limit=1');
   const detail = await rig().alpha.client.detail(ids.at(-1) ?? '');
   const {
@@ -65,18 +65,22 @@ test('has exactly the decided members in every item', async () => {
 });
 
 describe('pages', () => {
-  test.each([1, 2, 4, 6, 200])('of %i together are the list, each job once', async (limit) => {
-    const seen: string[] = [];
-    for (let cursor = ''; ; ) {
-      const { json } = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`);
-      seen.push(...json.items.map(({ job_id }: { job_id: string }) => job_id));
-      if (json.next_cursor === null) break;
-      cursor = encodeURIComponent(json.next_cursor);
-    }
-    expect(seen).toEqual(ids.toReversed());
-  });
+  test.each([1, 2, 4, 6, 200])(
+    'of %i together are the list, each job once',
+    { tags: ['Bodies-2', 'List-2'] },
+    async (limit) => {
+      const seen: string[] = [];
+      for (let cursor = ''; ; ) {
+        const { json } = await list(`?limit=${limit}${cursor && `&cursor=${cursor}`}`);
+        seen.push(...json.items.map(({ job_id }: { job_id: string }) => job_id));
+        if (json.next_cursor === null) break;
+        cursor = encodeURIComponent(json.next_cursor);
+      }
+      expect(seen).toEqual(ids.toReversed());
+    },
+  );
 
-  test('stay in place while new jobs come', async () => {
+  test('stay in place while new jobs come', { tags: ['List-7'] }, async () => {
     const { json } = await list('?limit=2');
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     expect(await idsOf(`?limit=3&cursor=${encodeURIComponent(json.next_cursor)}`)).toEqual(
@@ -85,7 +89,7 @@ describe('pages', () => {
     ids.push(job_id);
   });
 
-  test('have cursors that are of no use to another tenant', async () => {
+  test('have cursors that are of no use to another tenant', { tags: ['List-3'] }, async () => {
     const { json } = await list('?limit=1');
     const foreign = await list(`?cursor=${encodeURIComponent(json.next_cursor)}`, rig().beta.key);
     expect([foreign.status, foreign.json.error.code]).toEqual([400, 'invalid_request']);
@@ -93,14 +97,14 @@ describe('pages', () => {
 });
 
 describe('filters', () => {
-  test('take one status or several', async () => {
+  test('take one status or several', { tags: ['List-4'] }, async () => {
     const failed = ids[5] ?? '';
     expect(await idsOf('?status=failed')).toEqual([failed]);
     expect(await idsOf('?status=failed,timed_out,error')).toEqual([failed]);
     expect(await idsOf('?status=queued,running')).toEqual([]);
   });
 
-  test('take a language, and both together', async () => {
+  test('take a language, and both together', { tags: ['List-5'] }, async () => {
     expect(await idsOf('?language=python')).toEqual([ids[1]]);
     expect(await idsOf('?language=node&status=succeeded')).toEqual([ids[3]]);
     expect(await idsOf('?language=node&status=failed')).toEqual([]);
@@ -128,7 +132,7 @@ describe('filters', () => {
     '?cursor=',
     '?tenant=beta',
     '?limit=1&limit=2',
-  ])('that are %s are refused', async (query) => {
+  ])('that are %s are refused', { tags: ['List-2', 'List-6'] }, async (query) => {
     const { status, json } = await list(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });

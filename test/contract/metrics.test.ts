@@ -20,7 +20,9 @@ describe('the metrics of the service', () => {
   const scrape = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
   const current = async (name: string) => (await scrape()).get(name);
 
-  test('are shown to the token of the metrics and to nothing else', async () => {
+  test('are shown to the token of the metrics and to nothing else', {
+    tags: ['Routes-3', 'Authentication-9', 'AUTH-13'],
+  }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: [...SCOPES], expires_at: null });
     expect((await rig().request('/metrics', { key: TOKEN })).status).toBe(200);
@@ -32,13 +34,13 @@ describe('the metrics of the service', () => {
     expect((await rig().request(`/metrics?token=${TOKEN}`, { key: null })).status).toBe(401);
   });
 
-  test('have a token that opens nothing else', async () => {
+  test('have a token that opens nothing else', { tags: ['Authentication-9a', 'AUTH-13'] }, async () => {
     for (const path of ['/v1/whoami', '/v1/metrics', '/v1/jobs', '/v1/status']) {
       expect((await rig().request(path, { key: TOKEN })).status).toBe(401);
     }
   });
 
-  test('come in the format that the scraper prefers', async () => {
+  test('come in the format that the scraper prefers', { tags: ['Routes-5'] }, async () => {
     const formats: [accept: string, mediaType: string][] = [
       ['*/*', PROMETHEUS_MEDIA_TYPE],
       ['text/plain', PROMETHEUS_MEDIA_TYPE],
@@ -93,7 +95,9 @@ describe('the metrics of the service', () => {
       .toBeGreaterThanOrEqual(3);
   });
 
-  test('have as many series whatever clients send, and name no tenant, job or key', async () => {
+  test('have as many series whatever clients send, and name no tenant, job or key', {
+    tags: ['Routes-4'],
+  }, async () => {
     const { job_id } = await rig().alpha.client.submit(bash);
     await rig().ended(job_id);
     for (const path of ['/nowhere', `/v1/jobs/${job_id}`, '/v1/jobs/nobody', '/%ZZ']) await rig().request(path);
@@ -128,7 +132,7 @@ describe('the metrics of a tenant', () => {
   const seriesFor = async (key: string) =>
     Object.fromEntries(seriesOf((await rig().request('/v1/metrics', { key })).text));
 
-  test('are of its own current jobs and of nobody else’s', async () => {
+  test('are of its own current jobs and of nobody else’s', { tags: ['Routes-1'] }, async () => {
     const { alpha, beta } = rig();
     const seriesOfJobs = (language: string, status: string) =>
       `svc_tenant_jobs{language="${language}",status="${status}"}`;
@@ -158,7 +162,7 @@ describe('the metrics of a tenant', () => {
     expect((await rig().request('/v1/metrics')).headers.get('content-type')).toBe(PROMETHEUS_MEDIA_TYPE);
   });
 
-  test('are all there is where the operator set no token', async () => {
+  test('are all there is where the operator set no token', { tags: ['Routes-2'] }, async () => {
     for (const key of [rig().alpha.key, TOKEN, null]) {
       const refused = await rig().request('/metrics', { key });
       expect([refused.status, refused.json.error.code]).toEqual([404, 'route_not_found']);

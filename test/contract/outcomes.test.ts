@@ -30,9 +30,13 @@ const exited = (exit_code: number) => ({
 });
 
 describe('a program that ends by itself', () => {
-  test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])('exits %i, and that is all it means', async (code) => {
-    expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));
-  });
+  test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])(
+    'exits %i, and that is all it means',
+    { tags: ['Result-3', 'States-1c'] },
+    async (code) => {
+      expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));
+    },
+  );
 
   test('exits with its code in every language', async () => {
     expect(outcomeOf(await python('raise SystemExit(7)'))).toEqual(exited(7));
@@ -45,7 +49,7 @@ describe('a program that ends by itself', () => {
     ['SIGTERM', 'import os; os.kill(os.getpid(), 15)'],
     ['SIGKILL', 'import os; os.kill(os.getpid(), 9)'],
     ['SIGUSR1', 'import os; os.kill(os.getpid(), 10)'],
-  ])('by %s of its own has failed', async (signal, code) => {
+  ])('by %s of its own has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
     expect(outcomeOf(await python(code))).toEqual({
       status: 'failed',
       exit_code: null,
@@ -62,7 +66,7 @@ describe('a program that ends by itself', () => {
 });
 
 describe('wall_seconds', () => {
-  test('ends a program that sleeps', async () => {
+  test('ends a program that sleeps', { tags: ['Submission-14', 'Result-7', 'States-1d'] }, async () => {
     const ran = await bash('echo started; sleep 120; echo woke', { wall_seconds: 2 });
     expect(outcomeOf(ran)).toEqual({
       status: 'timed_out',
@@ -91,14 +95,16 @@ describe('wall_seconds', () => {
 });
 
 describe('cpu_seconds', () => {
-  test('ends a program that computes, long before its wall limit', async () => {
+  test('ends a program that computes, long before its wall limit', {
+    tags: ['Submission-15', 'States-1d'],
+  }, async () => {
     const ran = await python('while True: pass', { cpu_seconds: 0.5, wall_seconds: 30 });
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'cpu_limit' });
     expect(violations(ran)).toEqual(['cpu_time']);
     expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
   });
 
-  test('counts the processes of a job together, also those that are over', async () => {
+  test('counts the processes of a job together, also those that are over', { tags: ['Submission-15'] }, async () => {
     const code = `import os, time
 while True:
     if os.fork() == 0:
@@ -118,7 +124,7 @@ while True:
 describe('mem_mb', () => {
   const oomKilled = { status: 'oom_killed', exit_code: null, signal: null, terminal_reason: 'memory_limit' };
 
-  test('ends a program that takes more', async () => {
+  test('ends a program that takes more', { tags: ['Submission-16', 'States-1e'] }, async () => {
     const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64 });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
@@ -130,7 +136,7 @@ describe('mem_mb', () => {
     expect(outcomeOf(ran)).toEqual(oomKilled);
   });
 
-  test('is broken by a child too, whatever the parent then exits with', async () => {
+  test('is broken by a child too, whatever the parent then exits with', { tags: ['States-1e'] }, async () => {
     const code = `import os
 if os.fork() == 0:
     data = bytearray(300 * 1024 * 1024)
@@ -139,7 +145,7 @@ os.wait()`;
     expect(outcomeOf(await python(code, { mem_mb: 64 }))).toMatchObject({ status: 'oom_killed' });
   });
 
-  test('counts files in /tmp and /dev/shm', async () => {
+  test('counts files in /tmp and /dev/shm', { tags: ['Submission-16'] }, async () => {
     const ran = await python(
       "import os\nfor path in ('/tmp/a', '/dev/shm/a'):\n  try:\n    with open(path, 'wb') as f:\n      for _ in range(200): f.write(bytes(1 << 20))\n  except OSError as error: print(error.errno)\n",
       { mem_mb: 64, max_file_mb: 64 },
@@ -172,7 +178,7 @@ try:
 except OSError as error:
     print(made, error.errno)`;
 
-  test('refuses a fork, which the program sees as an ordinary error', async () => {
+  test('refuses a fork, which the program sees as an ordinary error', { tags: ['Submission-17'] }, async () => {
     const ran = await python(forks, { max_pids: 16 });
     expect(outcomeOf(ran)).toEqual(exited(0));
     const [made, errno] = ran.result.stdout.trim().split(' ').map(Number);
@@ -189,7 +195,7 @@ except OSError as error:
 });
 
 describe('max_file_mb', () => {
-  test('refuses the byte that is one too many, and the program goes on', async () => {
+  test('refuses the byte that is one too many, and the program goes on', { tags: ['Submission-18'] }, async () => {
     const code = `
 with open('/work/output/a', 'wb') as file: file.write(bytes(1 << 20))
 try:

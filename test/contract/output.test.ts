@@ -13,7 +13,7 @@ const records = ({ events }: Ran, stream: string) =>
 /** Writes bytes as they are, given as a Python expression. */
 const write = (expression: string, stream = 'stdout') => `import sys\nsys.${stream}.buffer.write(${expression})`;
 
-describe('the folded text is what was written', () => {
+describe('the folded text is what was written', { tags: ['Result-5'] }, () => {
   test.each([
     ['nothing', "b''", ''],
     ['one line', "b'a\\n'", 'a\n'],
@@ -61,7 +61,9 @@ describe('the folded text is what was written', () => {
 });
 
 describe('bytes that are not UTF-8', () => {
-  test('become U+FFFD each, and what was seen is counted and digested raw', async () => {
+  test('become U+FFFD each, and what was seen is counted and digested raw', {
+    tags: ['Receipt-15', 'Receipt-16', 'Receipt-17', 'Result-9'],
+  }, async () => {
     const bytes = Buffer.from('a\xff\xfeb\n\xc3\n\xe2\x82\n\xed\xa0\x80\n', 'latin1');
     const ran = await python(write(`bytes.fromhex('${bytes.toString('hex')}')`));
     expect(ran.result.stdout).toBe(new TextDecoder().decode(bytes));
@@ -83,7 +85,7 @@ describe('a record is at most 16 KiB', () => {
     [recordBytesMax, 1],
     [recordBytesMax + 1, 2],
     [2 * recordBytesMax + 1, 3],
-  ])('a line of %i bytes has %i records', async (bytes, count) => {
+  ])('a line of %i bytes has %i records', { tags: ['Events-5', 'Limits-11'] }, async (bytes, count) => {
     const ran = await python(`print('x' * ${bytes})`);
     const pieces = records(ran, 'stdout');
     expect(pieces).toHaveLength(count);
@@ -91,7 +93,7 @@ describe('a record is at most 16 KiB', () => {
     expect(ran.result.stdout).toBe(`${'x'.repeat(bytes)}\n`);
   });
 
-  test('and never ends inside a character', async () => {
+  test('and never ends inside a character', { tags: ['Events-5'] }, async () => {
     const text = `${'x'.repeat(recordBytesMax - 1)}😀${'é'.repeat(recordBytesMax)}`;
     const ran = await python(`print('x' * ${recordBytesMax - 1} + '😀' + 'é' * ${recordBytesMax})`);
     expect(ran.result.stdout).toBe(`${text}\n`);
@@ -101,7 +103,7 @@ describe('a record is at most 16 KiB', () => {
     }
   });
 
-  test('partial says that no newline followed', async () => {
+  test('partial says that no newline followed', { tags: ['Events-4c'] }, async () => {
     const ran = await bash("printf 'a\\nb'");
     expect(records(ran, 'stdout')).toEqual([{ text: 'a' }, { text: 'b', partial: true }]);
   });
@@ -117,7 +119,9 @@ describe('a stream is stored up to 10,000 records', () => {
     expect(ran.result.truncated).toBe(false);
   });
 
-  test('10,001 lines are truncated, and the history and the receipt say by how much', async () => {
+  test('10,001 lines are truncated, and the history and the receipt say by how much', {
+    tags: ['What-8', 'Receipt-14', 'Result-6', 'Events-4f', 'Events-6', 'Limits-10'],
+  }, async () => {
     const ran = await lines(streamRecordsMax + 1);
     const seen = Buffer.byteLength(text(streamRecordsMax + 1));
     expect(ran.result.stdout).toBe(text(streamRecordsMax));
@@ -149,14 +153,18 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(result.truncated).toBe(false);
   });
 
-  test('one byte more is truncated, in its own stream alone', async () => {
+  test('one byte more is truncated, in its own stream alone', {
+    tags: ['Receipt-14', 'Result-6', 'Events-6', 'Limits-10'],
+  }, async () => {
     const ran = await python(`${write(`b'x' * ${streamBytesMax + 1}`)}\n${write("b'whole'", 'stderr')}`);
     expect(ran.result.stdout).toBe('x'.repeat(streamBytesMax));
     expect(ran.result).toMatchObject({ truncated: true, stderr: 'whole' });
     expect(ran.events.filter(({ kind }) => kind === 'truncated')).toHaveLength(1);
   });
 
-  test('one line of 10 MB is drained to its end, counted and digested', async () => {
+  test('one line of 10 MB is drained to its end, counted and digested', {
+    tags: ['Receipt-16', 'Limits-21', 'CHAIN-06'],
+  }, async () => {
     const ran = await python(write("b'0123456789' * 1_000_000"));
     const line = '0123456789'.repeat(1_000_000);
     expect(ran.result.status).toBe('succeeded');
@@ -167,7 +175,7 @@ describe('a stream is stored up to 1 MiB', () => {
     });
   });
 
-  test('a flood on both streams ends neither the job nor the service', async () => {
+  test('a flood on both streams ends neither the job nor the service', { tags: ['Limits-21'] }, async () => {
     const ran = await bash('yes | head -c 30000000 & yes é | head -c 30000000 >&2 & wait');
     expect(ran.result).toMatchObject({ status: 'succeeded', truncated: true });
     const { stdout, stderr } = ran.detail.receipt?.executor_output ?? {};
@@ -176,7 +184,9 @@ describe('a stream is stored up to 1 MiB', () => {
   });
 });
 
-test('the receipt digests the retained texts joined by one LF, without a trailing one', async () => {
+test('the receipt digests the retained texts joined by one LF, without a trailing one', {
+  tags: ['What-8', 'Receipt-12'],
+}, async () => {
   const ran = await bash("printf 'a\\n\\nb'; printf 'é\\n' >&2");
   expect(ran.detail.receipt?.output).toEqual({
     encoding: 'utf8-event-lines-joined-by-lf-no-trailing-lf',

@@ -32,7 +32,7 @@ open('output/b', 'w').write('b')`;
     expect(ran.result).toMatchObject({ status: 'succeeded', violations: [] });
   });
 
-  test('detail has exactly the members of the specification', () => {
+  test('detail has exactly the members of the specification', { tags: ['Detail-1', 'Detail-2', 'GetJob-1'] }, () => {
     expect(Object.keys(ran.detail).sort()).toEqual(
       [
         'attestation',
@@ -65,7 +65,9 @@ open('output/b', 'w').write('b')`;
     );
   });
 
-  test('detail says what held the job', () => {
+  test('detail says what held the job', {
+    tags: ['Detail-6', 'Detail-7', 'Detail-8', 'Detail-10', 'Detail-11', 'Detail-16'],
+  }, () => {
     expect(ran.detail).toMatchObject({
       tenant: 'alpha',
       backend: 'namespace',
@@ -80,14 +82,16 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the program sees from inside what is claimed from outside', () => {
+  test('the program sees from inside what is claimed from outside', { tags: ['Detail-6'] }, () => {
     expect(ran.result.stdout).toBe(
       'NoNewPrivs 1\nSeccomp 2\nCapEff 0000000000000000\nCapBnd 0000000000000000\nUid 1000\nGid 1000\na\n',
     );
     expect(ran.detail.receipt).toMatchObject({ no_new_privileges: true, seccomp: 'filter', capabilities: '0' });
   });
 
-  test('the receipt says the same, with the runtime’s own name and version', () => {
+  test('the receipt says the same, with the runtime’s own name and version', {
+    tags: ['What-4', 'Receipt-2', 'Receipt-3', 'Receipt-4', 'Receipt-8', 'Receipt-9'],
+  }, () => {
     expect(ran.detail.receipt).toMatchObject({
       schema_version: 4,
       job_id: ran.job_id,
@@ -105,7 +109,7 @@ open('output/b', 'w').write('b')`;
     });
   });
 
-  test('the receipt digests what was given and what came back', () => {
+  test('the receipt digests what was given and what came back', { tags: ['Receipt-1', 'Receipt-7'] }, () => {
     expect(ran.detail.receipt).toMatchObject({
       code_sha256: sha256(code),
       stdin_sha256: sha256('given'),
@@ -115,31 +119,33 @@ open('output/b', 'w').write('b')`;
     expect(ran.detail.receipt?.policy_sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('the receipt has what was used: wall, CPU and memory, and no more', () => {
+  test('the receipt has what was used: wall, CPU and memory, and no more', {
+    tags: ['Receipt-6', 'Receipt-18'],
+  }, () => {
     const usage = ran.detail.receipt?.resource_usage;
     expect(Object.keys(usage ?? {}).sort()).toEqual(['cpu_ms', 'memory_peak_bytes', 'wall_ms']);
     for (const value of Object.values(usage ?? {})) expect(value).toBeGreaterThan(0);
     expect(usage?.memory_peak_bytes).toBeLessThan(128 * 1024 * 1024);
   });
 
-  test('the receipt’s digest is over its canonical form without the digest', () => {
+  test('the receipt’s digest is over its canonical form without the digest', { tags: ['Receipt-22'] }, () => {
     expect(ran.detail.receipt_sha256).toBe(ran.detail.receipt?.receipt_sha256);
     expect(verifyReceipt({ ...ran.detail.receipt })).toMatchObject({ kind: 'intact' });
   });
 
-  test('a job without stdin has no digest of one', async () => {
+  test('a job without stdin has no digest of one', { tags: ['Receipt-1'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.receipt?.stdin_sha256).toBeNull();
   });
 
-  test('a foreign job and an unknown one are the same 404', async () => {
+  test('a foreign job and an unknown one are the same 404', { tags: ['GetJob-2'] }, async () => {
     const foreign = await rig().request(`/v1/jobs/${ran.job_id}`, { key: rig().beta.key });
     const unknown = await rig().request('/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76');
     expect([foreign.status, unknown.status]).toEqual([404, 404]);
     expect(foreign.json.error.message).toBe(unknown.json.error.message);
   });
 
-  test('a job that waits claims nothing', async () => {
+  test('a job that waits claims nothing', { tags: ['Detail-3', 'Detail-4', 'Attestation-3'] }, async () => {
     const { client } = rig().alpha;
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
     const jobs = await Promise.all(Array.from({ length: 8 }, () => client.submit(sleeper)));
@@ -167,7 +173,9 @@ open('output/b', 'w').write('b')`;
 describe('under the development subprocess', () => {
   const rig = useRig({ provider: 'subprocess' });
 
-  test('nothing is claimed but the wall limit, and the host’s network is named', async () => {
+  test('nothing is claimed but the wall limit, and the host’s network is named', {
+    tags: ['What-8b', 'Detail-9', 'Detail-10', 'Detail-11', 'Detail-16'],
+  }, async () => {
     const { result, detail } = await rig().run({ language: 'python', code: 'print("hi")' });
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'hi\n' });
     expect(detail).toMatchObject({

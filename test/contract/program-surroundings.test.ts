@@ -20,14 +20,14 @@ describe.each([
     expect(await stdoutOf({ language, code: copy, stdin })).toBe(stdin);
   });
 
-  test('stdin is at its end where none was given', async () => {
+  test('stdin is at its end where none was given', { tags: ['Submission-4'] }, async () => {
     expect(await stdoutOf({ language, code: copy })).toBe('');
     expect(await stdoutOf({ language, code: copy, stdin: '' })).toBe('');
   });
 });
 
 describe('the working directory', () => {
-  test('is /work with the source, input/ and output/', async () => {
+  test('is /work with the source, input/ and output/', { tags: ['Submission-38'] }, async () => {
     const listing = await stdoutOf({
       language: 'bash',
       code: 'pwd; echo *; echo input/*',
@@ -36,7 +36,9 @@ describe('the working directory', () => {
     expect(listing).toBe('/work\ninput main.sh output\ninput/a b\n');
   });
 
-  test('holds input files as they were given, in directories as they were named', async () => {
+  test('holds input files as they were given, in directories as they were named', {
+    tags: ['Submission-5'],
+  }, async () => {
     const files = [
       { path: 'input/data.txt', content_base64: base64('one\n') },
       { path: 'input/deep/er/é.bin', content_base64: '/wA=' },
@@ -45,14 +47,14 @@ describe('the working directory', () => {
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('one\n ff 00\n');
   });
 
-  test('lets nothing of the input be changed', async () => {
+  test('lets nothing of the input be changed', { tags: ['Submission-39'] }, async () => {
     const files = [{ path: 'input/a', content_base64: base64('kept') }];
     const code =
       'for act in "echo x > input/a" "rm input/a" "touch input/b" "chmod 777 input/a"; do (eval "$act") 2>/dev/null && echo "$act"; done; cat input/a';
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('kept');
   });
 
-  test('has output/ and /tmp to write to, and little else', async () => {
+  test('has output/ and /tmp to write to, and little else', { tags: ['Submission-39'] }, async () => {
     const code = `
 for directory in /work/output /tmp / /usr /etc /proc /dev /root /var; do
   (echo x > "$directory/probe") 2>/dev/null && echo "$directory"
@@ -63,7 +65,7 @@ true`;
 });
 
 describe('the environment', () => {
-  test('is small and fixed, and holds nothing of the service’s own', async () => {
+  test('is small and fixed, and holds nothing of the service’s own', { tags: ['Submission-40'] }, async () => {
     const names = await stdoutOf({ language: 'python', code: 'import os; print(" ".join(sorted(os.environ)))' });
     expect(names.trim().split(' ')).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'PYTHONUNBUFFERED']));
     expect(
@@ -79,7 +81,7 @@ describe('the environment', () => {
     expect(await stdoutOf({ language: 'bash', code: 'id -u; id -g; id -G' })).toBe('1000\n1000\n1000\n');
   });
 
-  test('has no network: no interface but loopback, and no connection', async () => {
+  test('has no network: no interface but loopback, and no connection', { tags: ['What-8a', 'Events-10'] }, async () => {
     const code = `
 import socket
 for family, address in ((socket.AF_INET, ('127.0.0.1', ${80})), (socket.AF_INET, ('169.254.169.254', 80)), (socket.AF_INET6, ('::1', 80))):
@@ -93,7 +95,7 @@ for family, address in ((socket.AF_INET, ('127.0.0.1', ${80})), (socket.AF_INET,
   });
 });
 
-describe('stdio can be opened again by path', () => {
+describe('stdio can be opened again by path', { tags: ['Submission-41'] }, () => {
   test('echo x > /dev/stderr writes to stderr', async () => {
     const { result } = await rig().run({
       language: 'bash',
@@ -112,13 +114,13 @@ describe('stdio can be opened again by path', () => {
 });
 
 describe('node source', () => {
-  test('may be an ES module', async () => {
+  test('may be an ES module', { tags: ['Submission-42'] }, async () => {
     const code =
       "import { readFileSync } from 'node:fs';\nawait null;\nconsole.log(typeof readFileSync, import.meta.url);";
     expect(await stdoutOf({ language: 'node', code })).toBe('function file:///work/main.mjs\n');
   });
 
-  test('may be CommonJS', async () => {
+  test('may be CommonJS', { tags: ['Submission-42'] }, async () => {
     const code = "const fs = require('node:fs');\nconsole.log(typeof fs.readFileSync, __filename);";
     expect(await stdoutOf({ language: 'node', code })).toBe('function /work/main.cjs\n');
   });

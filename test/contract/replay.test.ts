@@ -27,7 +27,9 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const replay = async (query: string, job_id = ran.job_id) => rig().request(`/v1/jobs/${job_id}/replay${query}`);
 
 describe('the history', () => {
-  test('has the kinds of a job’s life in their order', () => {
+  test('has the kinds of a job’s life in their order', {
+    tags: ['What-3b', 'Events-2', 'Events-3', 'Events-9'],
+  }, () => {
     const kinds = ran.events.map(({ kind }) => kind);
     expect(kinds.slice(0, 2)).toEqual(['queued', 'started']);
     expect(kinds.filter((kind) => kind === 'stdout')).toHaveLength(20);
@@ -36,14 +38,16 @@ describe('the history', () => {
     expect(kinds.at(-1)).toBe('finished');
   });
 
-  test('is numbered from 1 without gaps, with times that never go back', () => {
+  test('is numbered from 1 without gaps, with times that never go back', { tags: ['Event-2', 'Events-1'] }, () => {
     expect(ran.events.map(({ seq }) => seq)).toEqual(ran.events.map((_, index) => index + 1));
     const times = ran.events.map(({ timestamp }) => timestamp);
     expect(times.every((time) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(time))).toBe(true);
     expect(times.toSorted()).toEqual(times);
   });
 
-  test('has exactly the members of the specification in every event', () => {
+  test('has exactly the members of the specification in every event', {
+    tags: ['Event-1', 'Events-7', 'Versioning-3'],
+  }, () => {
     for (const event of ran.events) {
       expect(Object.keys(event).sort()).toEqual(
         ['data', 'event_hash', 'hash_version', 'job_id', 'kind', 'prev_hash', 'seq', 'timestamp'].sort(),
@@ -52,7 +56,9 @@ describe('the history', () => {
     }
   });
 
-  test('is a chain that anyone can recompute, and whose head the receipt names', () => {
+  test('is a chain that anyone can recompute, and whose head the receipt names', {
+    tags: ['What-3b', 'Receipt-20', 'Receipt-21'],
+  }, () => {
     let prev_hash = '0'.repeat(64);
     for (const { event_hash, prev_hash: named, data, job_id, kind, seq, timestamp } of ran.events) {
       expect(named).toBe(prev_hash);
@@ -68,7 +74,9 @@ describe('the history', () => {
     });
   });
 
-  test('tells in its events what was asked, what started and how it ended', () => {
+  test('tells in its events what was asked, what started and how it ended', {
+    tags: ['Events-4', 'Events-4a', 'Events-4g'],
+  }, () => {
     const dataOf = (kind: string) => ran.events.find((event) => event.kind === kind)?.data;
     const { limits } = ran.detail.requested_spec;
     expect(dataOf('queued')).toEqual({
@@ -97,26 +105,32 @@ describe('the history', () => {
 describe('a page', () => {
   const all = () => ran.events.length;
 
-  test('holds the whole history by default, and no cursor once the end was delivered', async () => {
+  test('holds the whole history by default, and no cursor once the end was delivered', {
+    tags: ['What-7', 'Bodies-1', 'Replay-4'],
+  }, async () => {
     const { status, json, headers } = await replay('');
     expect(status).toBe(200);
     expect(json).toEqual({ events: ran.events, next_cursor: null });
     expect(Number(headers.get('content-length'))).toBeGreaterThan(0);
   });
 
-  test.each([1, 2, 7, 1000])('of %i leads on to the next, and together they are the history', async (limit) => {
-    const events: JobEvent[] = [];
-    for (let after: number | null = 0; after !== null; ) {
-      const { json } = await replay(`?after=${after}&limit=${limit}`);
-      expect(json.events.length).toBeLessThanOrEqual(limit);
-      events.push(...json.events);
-      expect([null, events.at(-1)?.seq]).toContain(json.next_cursor);
-      after = json.next_cursor;
-    }
-    expect(events).toEqual(ran.events);
-  });
+  test.each([1, 2, 7, 1000])(
+    'of %i leads on to the next, and together they are the history',
+    { tags: ['Replay-2', 'Replay-3'] },
+    async (limit) => {
+      const events: JobEvent[] = [];
+      for (let after: number | null = 0; after !== null; ) {
+        const { json } = await replay(`?after=${after}&limit=${limit}`);
+        expect(json.events.length).toBeLessThanOrEqual(limit);
+        events.push(...json.events);
+        expect([null, events.at(-1)?.seq]).toContain(json.next_cursor);
+        after = json.next_cursor;
+      }
+      expect(events).toEqual(ran.events);
+    },
+  );
 
-  test('starts after its cursor, which is exclusive', async () => {
+  test('starts after its cursor, which is exclusive', { tags: ['Replay-1'] }, async () => {
     const { json } = await replay('?after=3&limit=2');
     expect(json.events.map(({ seq }: JobEvent) => seq)).toEqual([4, 5]);
     expect(json.next_cursor).toBe(5);
@@ -131,7 +145,9 @@ describe('a page', () => {
     expect((await replay(`?after=${all() + 100}`)).json).toMatchObject({ events: [] });
   });
 
-  test('of a job that goes on is empty with its own cursor until something happens', async () => {
+  test('of a job that goes on is empty with its own cursor until something happens', {
+    tags: ['Replay-4'],
+  }, async () => {
     const { client } = rig().alpha;
     const { job_id } = await client.submit({
       language: 'bash',
@@ -154,12 +170,12 @@ describe('a page', () => {
     ['?after='],
     ['?after=1&after=2'],
     ['?before=1'],
-  ])('may not be asked for as %s', async (query) => {
+  ])('may not be asked for as %s', { tags: ['Replay-2'] }, async (query) => {
     const { status, json } = await replay(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('does not run the program again', async () => {
+  test('does not run the program again', { tags: ['Replay-5'] }, async () => {
     const before = await rig().jobCount();
     await replay('');
     expect(await rig().jobCount()).toBe(before);

@@ -131,7 +131,7 @@ async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<
 const KINDS: readonly PermitKind[] = ['body', 'wait', 'stream', 'response'];
 const permitsHeld = () => KINDS.map((kind) => served.door.permits.held(kind));
 
-describe('E-16: after clients that vanished', () => {
+describe('E-16: after clients that vanished', { tags: ['E-16'] }, () => {
   test.each(PHASES)('$name, nothing of theirs is held', loadTimeout, async (phase) => {
     await vanish(phase, AT_ONCE);
     await expect.poll(() => [...permitsHeld(), followers], patient).toEqual([0, 0, 0, 0, 0]);

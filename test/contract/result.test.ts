@@ -5,7 +5,9 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig();
 
 describe('the folded result', () => {
-  test('has exactly the members of the specification', async () => {
+  test('has exactly the members of the specification', {
+    tags: ['What-7', 'Result-1', 'Result-4', 'GetResult-1'],
+  }, async () => {
     const { job_id } = await rig().run({
       language: 'bash',
       code: 'echo out; echo err >&2; echo x > output/a; exit 3',
@@ -37,7 +39,7 @@ describe('the folded result', () => {
 });
 
 describe('wait_seconds', () => {
-  test('answers as soon as the job ends, long before the wait is over', async () => {
+  test('answers as soon as the job ends, long before the wait is over', { tags: ['GetResult-3'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 0.3; echo done' });
     const started = performance.now();
     const { json } = await rig().request(`/v1/jobs/${job_id}/result?wait_seconds=60`);
@@ -45,7 +47,9 @@ describe('wait_seconds', () => {
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  test('that expires answers 200 with the present status and what is stored so far', async () => {
+  test('that expires answers 200 with the present status and what is stored so far', {
+    tags: ['Result-2', 'Result-4', 'GetResult-4'],
+  }, async () => {
     const { client } = rig().alpha;
     const { job_id } = await client.submit({
       language: 'bash',
@@ -79,16 +83,20 @@ describe('wait_seconds', () => {
     expect(answers[0]?.json.status).toBe('succeeded');
   });
 
-  test.each(['0', '0.5', '299.999', '300'])('may be %s', async (wait) => {
+  test.each(['0', '0.5', '299.999', '300'])('may be %s', { tags: ['GetResult-2'] }, async (wait) => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     expect((await rig().request(`/v1/jobs/${job_id}/result?wait_seconds=${wait}`)).status).toBe(200);
   });
 
-  test.each(['-1', '300.001', '301', 'NaN', 'Infinity', '', 'x', '1&wait_seconds=2'])('may not be %j', async (wait) => {
-    const { job_id } = await rig().run({ language: 'bash', code: 'true' });
-    const { status, json } = await rig().request(`/v1/jobs/${job_id}/result?wait_seconds=${wait}`);
-    expect([status, json.error.code]).toEqual([400, 'invalid_request']);
-  });
+  test.each(['-1', '300.001', '301', 'NaN', 'Infinity', '', 'x', '1&wait_seconds=2'])(
+    'may not be %j',
+    { tags: ['GetResult-2', 'Limits-13', 'E-26'] },
+    async (wait) => {
+      const { job_id } = await rig().run({ language: 'bash', code: 'true' });
+      const { status, json } = await rig().request(`/v1/jobs/${job_id}/result?wait_seconds=${wait}`);
+      expect([status, json.error.code]).toEqual([400, 'invalid_request']);
+    },
+  );
 });
 
 test('a foreign job and an unknown one are the same 404', async () => {

@@ -43,7 +43,7 @@ describe('svc run', () => {
     expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
   });
 
-  test('gives stdin, files, limits and language, and fetches outputs', async () => {
+  test('gives stdin, files, limits and language, and fetches outputs', { tags: ['What-1a'] }, async () => {
     program('data', 'from a file');
     const file = program(
       'b',

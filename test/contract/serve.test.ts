@@ -208,7 +208,9 @@ test('what a service keeps is closed to other users, whatever its own mask is', 
   expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
 });
 
-test('after a crash every job is still there: what ran is recovered, what waited runs, and nothing is left over', async () => {
+test('after a crash every job is still there: what ran is recovered, what waited runs, and nothing is left over', {
+  tags: ['What-3a', 'Receipt-19', 'States-2', 'RST-03'],
+}, async () => {
   const dataDir = freshDirectory();
   const first = await serving(dataDir);
   await using _first = first.command;
@@ -253,7 +255,9 @@ test('after a crash every job is still there: what ran is recovered, what waited
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-test('a runtime that vanishes makes jobs end as errors that claim nothing, and the service is not ready until it is back', async () => {
+test('a runtime that vanishes makes jobs end as errors that claim nothing, and the service is not ready until it is back', {
+  tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f', 'Endpoints-4'],
+}, async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
   const { command, client, url } = await serving(freshDirectory(), {}, ownMounts);
   await using _command = command;

@@ -7,12 +7,12 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig({ 'metrics-token': 'token-of-metrics' });
 
 describe('to anyone', () => {
-  test('healthz says that it lives', async () => {
+  test('healthz says that it lives', { tags: ['Endpoints-3'] }, async () => {
     const { status, json } = await rig().request('/healthz', { key: null });
     expect([status, json]).toEqual([200, { status: 'ok' }]);
   });
 
-  test('readyz says that it would take a job', async () => {
+  test('readyz says that it would take a job', { tags: ['Endpoints-4'] }, async () => {
     const { status, json } = await rig().request('/readyz', { key: null });
     expect([status, json]).toEqual([
       200,
@@ -20,7 +20,7 @@ describe('to anyone', () => {
     ]);
   });
 
-  test('openapi.json is the contract that is checked in', async () => {
+  test('openapi.json is the contract that is checked in', { tags: ['Endpoints-5'] }, async () => {
     const { status, json } = await rig().request('/openapi.json', { key: null });
     expect(status).toBe(200);
     const file = readFileSync(new URL(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8');
@@ -28,7 +28,7 @@ describe('to anyone', () => {
     expect(json.openapi).toMatch(/^3\.1\./);
   });
 
-  test('the public surfaces hold no secret and no path of the host', async () => {
+  test('the public surfaces hold no secret and no path of the host', { tags: ['Endpoints-6'] }, async () => {
     for (const path of ['/healthz', '/readyz', '/openapi.json']) {
       const { text } = await rig().request(path, { key: null });
       for (const secret of ['key-of-alpha', 'key-of-beta', 'token-of-metrics', rig().dataDir, process.cwd()]) {
@@ -39,7 +39,9 @@ describe('to anyone', () => {
 });
 
 describe('to a caller', () => {
-  test('capabilities says what it can run, in what, and up to which bounds', async () => {
+  test('capabilities says what it can run, in what, and up to which bounds', {
+    tags: ['What-2a', 'Bodies-5', 'Bodies-6', 'Bodies-7', 'Bodies-8', 'Versioning-8'],
+  }, async () => {
     const capabilities = await rig().alpha.client.capabilities();
     expect(Object.keys(capabilities).sort()).toEqual([
       'artifacts',
@@ -80,7 +82,7 @@ describe('to a caller', () => {
     }
   });
 
-  test('whoami says who calls, without the key', async () => {
+  test('whoami says who calls, without the key', { tags: ['Bodies-9'] }, async () => {
     const { json, text } = await rig().request('/v1/whoami');
     expect(json).toEqual({
       tenant: 'alpha',

@@ -1,4 +1,4 @@
-/** Spec § GET result, § Errors: what a service that is stopping still answers, and what it leaves. */
+/** Spec § GET /v1/jobs/{id}/result, § Errors: what a service that is stopping still answers, and what it leaves. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -64,84 +64,82 @@ async function begun(rig: Rig, count: number): Promise<string[]> {
   return jobs;
 }
 
-test(
-  'RST-01: a stop under load refuses, answers, closes and ends everything, and the next start finds all of it',
-  loadTimeout,
-  async () => {
-    const settings = {
-      'drain-seconds': '600',
-      'waits-max': '40',
-      'tenant-waits-max': '40',
-      'tenant-streams-max': '40',
-    };
-    const rig = await Rig.start({ ...settings, concurrency: String(LOAD.running) });
-    const { client } = rig.alpha;
-    const running = await begun(rig, LOAD.running);
-    const queued = await submitted(rig, LOAD.queued);
-    const [job_id = ''] = running;
-    const all = [...running, ...queued];
-    const streams = await Promise.all(
-      Array.from({ length: LOAD.streams }, (_, index) => openStream(rig, all[index % all.length] ?? '')),
-    );
-    const wait = (id: string) => rig.request(`/v1/jobs/${id}/result?wait_seconds=60`);
-    const waits = Array.from({ length: LOAD.waits }, (_, index) => wait(all[index % all.length] ?? ''));
-    const half = await halfSubmitted(rig);
-    await rig.request('/v1/whoami');
+test('RST-01: a stop under load refuses, answers, closes and ends everything, and the next start finds all of it', {
+  ...loadTimeout,
+  tags: ['GetResult-5', 'Errors-19', 'RST-01'],
+}, async () => {
+  const settings = {
+    'drain-seconds': '600',
+    'waits-max': '40',
+    'tenant-waits-max': '40',
+    'tenant-streams-max': '40',
+  };
+  const rig = await Rig.start({ ...settings, concurrency: String(LOAD.running) });
+  const { client } = rig.alpha;
+  const running = await begun(rig, LOAD.running);
+  const queued = await submitted(rig, LOAD.queued);
+  const [job_id = ''] = running;
+  const all = [...running, ...queued];
+  const streams = await Promise.all(
+    Array.from({ length: LOAD.streams }, (_, index) => openStream(rig, all[index % all.length] ?? '')),
+  );
+  const wait = (id: string) => rig.request(`/v1/jobs/${id}/result?wait_seconds=60`);
+  const waits = Array.from({ length: LOAD.waits }, (_, index) => wait(all[index % all.length] ?? ''));
+  const half = await halfSubmitted(rig);
+  await rig.request('/v1/whoami');
 
-    const stopped = rig.stop('kept');
-    half.socket.write(half.rest);
-    const [, answer] = rawAnswers(Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${await text(half.socket)}`));
-    expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([503, 'shutting_down']);
-    for (const refused of [
-      await rig.post(sleeper),
-      await rig.request(`/v1/jobs/${job_id}/stream-ticket`, { method: 'POST' }),
-      await wait(job_id),
-      ...(await Promise.all(waits)),
-    ]) {
-      expectShuttingDown(refused);
-      expect(refused.json).not.toHaveProperty('stdout');
-    }
-    for (const { kinds, closed } of streams) {
-      expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
-      expect(kinds).not.toContain('finished');
-    }
-    // Under way are now only the programs, which the stop would wait for.
-    for (const id of running) await client.cancel(id);
-    expect(await stopped).toEqual([]);
+  const stopped = rig.stop('kept');
+  half.socket.write(half.rest);
+  const [, answer] = rawAnswers(Buffer.from(`HTTP/1.1 100 Continue\r\n\r\n${await text(half.socket)}`));
+  expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([503, 'shutting_down']);
+  for (const refused of [
+    await rig.post(sleeper),
+    await rig.request(`/v1/jobs/${job_id}/stream-ticket`, { method: 'POST' }),
+    await wait(job_id),
+    ...(await Promise.all(waits)),
+  ]) {
+    expectShuttingDown(refused);
+    expect(refused.json).not.toHaveProperty('stdout');
+  }
+  for (const { kinds, closed } of streams) {
+    expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
+    expect(kinds).not.toContain('finished');
+  }
+  // Under way are now only the programs, which the stop would wait for.
+  for (const id of running) await client.cancel(id);
+  expect(await stopped).toEqual([]);
 
-    const next = await Rig.start({ provider: 'subprocess', concurrency: '1' }, rig.dataDir);
-    expect(await next.jobCount()).toBe(all.length);
-    for (const id of queued) await next.alpha.client.cancel(id);
-    for (const id of all) expect((await next.ended(id)).detail.status).toBe('cancelled');
-    expect(await next.stop()).toEqual([]);
-  },
-);
+  const next = await Rig.start({ provider: 'subprocess', concurrency: '1' }, rig.dataDir);
+  expect(await next.jobCount()).toBe(all.length);
+  for (const id of queued) await next.alpha.client.cancel(id);
+  for (const id of all) expect((await next.ended(id)).detail.status).toBe('cancelled');
+  expect(await next.stop()).toEqual([]);
+});
 
-test(
-  'jobs that outlast the time they are given are recorded as ended by the stop, and what was queued runs later',
-  loadTimeout,
-  async () => {
-    const first = await Rig.start({ 'drain-seconds': '0.2', concurrency: String(LOAD.running) });
-    const running = await begun(first, LOAD.running);
-    const { job_id } = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
-    // Stopping twice is stopping once.
-    const stopped = first.service.stop();
-    expect(await first.stop('kept')).toEqual([]);
-    await stopped;
+test('jobs that outlast the time they are given are recorded as ended by the stop, and what was queued runs later', {
+  ...loadTimeout,
+  tags: ['States-2a'],
+}, async () => {
+  const first = await Rig.start({ 'drain-seconds': '0.2', concurrency: String(LOAD.running) });
+  const running = await begun(first, LOAD.running);
+  const { job_id } = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
+  // Stopping twice is stopping once.
+  const stopped = first.service.stop();
+  expect(await first.stop('kept')).toEqual([]);
+  await stopped;
 
-    const second = await Rig.start({ provider: 'subprocess' }, first.dataDir);
-    for (const id of running) {
-      const { detail, events } = await second.ended(id);
-      expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', exit_code: null });
-      // It was observed while it ran, and that is kept.
-      expect(detail.effective_spec?.isolation_class).toBe('linux-shared-kernel');
-      expect(detail.receipt?.event_chain).toMatchObject({ complete: true, count: events.length });
-      expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);
-    }
-    expect((await second.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
-    expect(await second.stop()).toEqual([]);
-  },
-);
+  const second = await Rig.start({ provider: 'subprocess' }, first.dataDir);
+  for (const id of running) {
+    const { detail, events } = await second.ended(id);
+    expect(detail).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown', exit_code: null });
+    // It was observed while it ran, and that is kept.
+    expect(detail.effective_spec?.isolation_class).toBe('linux-shared-kernel');
+    expect(detail.receipt?.event_chain).toMatchObject({ complete: true, count: events.length });
+    expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);
+  }
+  expect((await second.ended(job_id)).result).toMatchObject({ status: 'succeeded', stdout: 'later\n' });
+  expect(await second.stop()).toEqual([]);
+});
 
 test('a job that ends within the time it is given is recorded as it ended', async () => {
   const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '60' });

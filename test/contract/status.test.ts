@@ -10,7 +10,7 @@ describe('status', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '9' });
   const status = () => rig().alpha.client.status();
 
-  test('has the members of the contract, and of an idle service', async () => {
+  test('has the members of the contract, and of an idle service', { tags: ['Bodies-10', 'Versioning-8'] }, async () => {
     expect(await status()).toEqual({
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
@@ -25,7 +25,7 @@ describe('status', () => {
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
   });
 
-  test('counts what waits and runs, of every tenant, and since when', async () => {
+  test('counts what waits and runs, of every tenant, and since when', { tags: ['Bodies-11'] }, async () => {
     const { alpha, beta } = rig();
     const running = await alpha.client.submit(sleeper);
     for await (const { kind } of alpha.client.follow(running.job_id)) if (kind === 'stdout') break;
@@ -45,7 +45,9 @@ describe('status', () => {
   });
 });
 
-test('a service that is stopping says so as long as it answers, and is not ready', async () => {
+test('a service that is stopping says so as long as it answers, and is not ready', {
+  tags: ['Endpoints-4'],
+}, async () => {
   const rig = await Rig.start({ provider: 'subprocess', concurrency: '1', 'drain-seconds': '60' });
   const { client } = rig.alpha;
   const { job_id } = await client.submit({

@@ -108,21 +108,20 @@ function problemWith({ frames }: Streamed, code: number, count: number): string 
   return isWhole && code === STREAM_CLOSE_CODES.finished ? null : `${code}: ${seqs.join(' ')}, of ${count}`;
 }
 
-test(
-  'E-24: wherever the end falls, each event comes once, finished last, and the stream closes with 1000',
-  loadTimeout,
-  async () => {
-    const problems: string[] = [];
-    let next = 0;
-    const lane = async () => {
-      for (let number = next++; number < TRIES; number = next++) {
-        const problem = await attempt(number);
-        if (problem !== null) problems.push(`${JSON.stringify(planOf(number))}: ${problem}`);
-      }
-    };
-    await Promise.all(Array.from({ length: LANES }, lane));
-    expect(problems).toEqual([]);
-    expect(next).toBeGreaterThanOrEqual(TRIES);
-    await expect.poll(() => served.door.permits.held('stream')).toBe(0);
-  },
-);
+test('E-24: wherever the end falls, each event comes once, finished last, and the stream closes with 1000', {
+  ...loadTimeout,
+  tags: ['Stream-3a', 'Stream-5', 'Events-9a', 'E-24'],
+}, async () => {
+  const problems: string[] = [];
+  let next = 0;
+  const lane = async () => {
+    for (let number = next++; number < TRIES; number = next++) {
+      const problem = await attempt(number);
+      if (problem !== null) problems.push(`${JSON.stringify(planOf(number))}: ${problem}`);
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  expect(problems).toEqual([]);
+  expect(next).toBeGreaterThanOrEqual(TRIES);
+  await expect.poll(() => served.door.permits.held('stream')).toBe(0);
+});

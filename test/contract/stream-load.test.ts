@@ -1,4 +1,6 @@
-/** Spec § GET replay, § WebSocket stream: histories and readers of a size that must not be held in memory. */
+/**
+ * Spec § GET /v1/jobs/{id}/replay, § WebSocket stream: histories and readers of a size that must not be held in memory.
+ */
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { KEY_OF_ACME } from '../../packages/server/src/http/test-door.ts';
@@ -81,46 +83,45 @@ async function replay({ door }: ScriptedDoor, { job_id }: JobKey, after: number)
   return (await response.json()) as { events: Link[]; next_cursor: number | null };
 }
 
-describe('E-23: a reader that takes nothing', () => {
-  test(
-    'is read for no further than its socket takes, holds up nobody, and loses nothing by its cursor',
-    loadTimeout,
-    async () => {
-      let reads = 0;
-      await using served = await ScriptedDoor.open({
-        bounds: { writeProgressMilliseconds: 500, checkMilliseconds: 50 },
-        faults: (real) => ({
-          events(key, page) {
-            reads++;
-            return real.events(key, page);
-          },
-        }),
-      });
-      const { key, cell } = await served.start('flood');
-      const [count, pages] = [loadSize({ small: 2048, full: 16_384 }), 64];
-      const slow = served.stream(key);
-      await expect.poll(() => slow.frames.length).toBeGreaterThan(0);
-      slow.socket.pause();
-      reads = 0;
-      await append(served, key, { count, text: 'x'.repeat(16_000) });
-      reads = 0;
-      await expect.poll(() => served.door.permits.held('stream'), { timeout: 60_000 }).toBe(0);
-      // What a kernel holds for a connection is a few megabytes, of the many that there are.
-      expect(reads * pages).toBeLessThan(count / 2);
+describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
+  test('is read for no further than its socket takes, holds up nobody, and loses nothing by its cursor', {
+    ...loadTimeout,
+    tags: ['Stream-5a'],
+  }, async () => {
+    let reads = 0;
+    await using served = await ScriptedDoor.open({
+      bounds: { writeProgressMilliseconds: 500, checkMilliseconds: 50 },
+      faults: (real) => ({
+        events(key, page) {
+          reads++;
+          return real.events(key, page);
+        },
+      }),
+    });
+    const { key, cell } = await served.start('flood');
+    const [count, pages] = [loadSize({ small: 2048, full: 16_384 }), 64];
+    const slow = served.stream(key);
+    await expect.poll(() => slow.frames.length).toBeGreaterThan(0);
+    slow.socket.pause();
+    reads = 0;
+    await append(served, key, { count, text: 'x'.repeat(16_000) });
+    reads = 0;
+    await expect.poll(() => served.door.permits.held('stream'), { timeout: 60_000 }).toBe(0);
+    // What a kernel holds for a connection is a few megabytes, of the many that there are.
+    expect(reads * pages).toBeLessThan(count / 2);
 
-      // Meanwhile and afterwards others read, and the slow one goes on where it was.
-      cell.end({ kind: 'exited', exit_code: 0 });
-      const other = served.stream(key);
-      expect(await other.closed).toBe(STREAM_CLOSE_CODES.finished);
-      expect(other.frames).toHaveLength(count + 3);
-      slow.socket.resume();
-      expect([STREAM_CLOSE_CODES.lagged, abnormal]).toContain(await slow.closed.catch(() => abnormal));
-      const rest = served.stream(key, { after: slow.frames.at(-1)?.seq ?? 0 });
-      expect(await rest.closed).toBe(STREAM_CLOSE_CODES.finished);
-      const seqs = [...slow.frames, ...rest.frames].map(({ seq }) => seq);
-      expect(seqs).toEqual(other.frames.map(({ seq }) => seq));
-    },
-  );
+    // Meanwhile and afterwards others read, and the slow one goes on where it was.
+    cell.end({ kind: 'exited', exit_code: 0 });
+    const other = served.stream(key);
+    expect(await other.closed).toBe(STREAM_CLOSE_CODES.finished);
+    expect(other.frames).toHaveLength(count + 3);
+    slow.socket.resume();
+    expect([STREAM_CLOSE_CODES.lagged, abnormal]).toContain(await slow.closed.catch(() => abnormal));
+    const rest = served.stream(key, { after: slow.frames.at(-1)?.seq ?? 0 });
+    expect(await rest.closed).toBe(STREAM_CLOSE_CODES.finished);
+    const seqs = [...slow.frames, ...rest.frames].map(({ seq }) => seq);
+    expect(seqs).toEqual(other.frames.map(({ seq }) => seq));
+  });
 });
 
 /** What a client sees of a connection that ends without a close frame. RFC 6455 § 7.1.5. */

@@ -1,4 +1,4 @@
-/** Spec § POST stream-ticket, § WebSocket stream, § Authentication 6: tickets and streams of the service as it is run. */
+/** Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream, § Authentication 6: tickets and streams over HTTP. */
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { type OpenCredentials, openCredentials } from '@svc/server';
 import { describe, expect, test } from 'vitest';
@@ -65,7 +65,7 @@ async function begun({ alpha }: Rig): Promise<string> {
 }
 
 describe('a ticket', () => {
-  test('opens one of fifty streams that ask for it at once', async () => {
+  test('opens one of fifty streams that ask for it at once', { tags: ['Ticket-3'] }, async () => {
     const job_id = await begun(rig());
     for (let round = 0; round < loadSize({ small: 2, full: 100 }); round++) {
       const { stream_url } = await mint(rig(), job_id);
@@ -144,27 +144,26 @@ function sleeperOf(seconds: number) {
 }
 
 describe('a stream', () => {
-  test(
-    'of a real program that ends while it is opened has each event once, and finished last',
-    loadTimeout,
-    async () => {
-      for (let round = 0; round < loadSize({ small: 5, full: 500 }); round++) {
-        const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; echo b >&2; echo c' });
-        // From the moment of its submission on: each opens a little later than the one before.
-        const streams = await Promise.all(
-          Array.from({ length: 8 }, async (_, ordinal) => {
-            for (let turn = 0; turn < ordinal; turn++) await rig().request('/v1/whoami');
-            return await streamed(rig(), (await mint(rig(), job_id)).stream_url);
-          }),
-        );
-        const stored = (await rig().ended(job_id)).events.map(({ seq, kind }) => ({ seq, kind }));
-        for (const { events, code } of streams) {
-          expect(code).toBe(STREAM_CLOSE_CODES.finished);
-          expect(events.map(({ seq, kind }) => ({ seq, kind }))).toEqual(stored);
-        }
+  test('of a real program that ends while it is opened has each event once, and finished last', {
+    ...loadTimeout,
+    tags: ['What-7', 'Stream-1'],
+  }, async () => {
+    for (let round = 0; round < loadSize({ small: 5, full: 500 }); round++) {
+      const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'echo a; echo b >&2; echo c' });
+      // From the moment of its submission on: each opens a little later than the one before.
+      const streams = await Promise.all(
+        Array.from({ length: 8 }, async (_, ordinal) => {
+          for (let turn = 0; turn < ordinal; turn++) await rig().request('/v1/whoami');
+          return await streamed(rig(), (await mint(rig(), job_id)).stream_url);
+        }),
+      );
+      const stored = (await rig().ended(job_id)).events.map(({ seq, kind }) => ({ seq, kind }));
+      for (const { events, code } of streams) {
+        expect(code).toBe(STREAM_CLOSE_CODES.finished);
+        expect(events.map(({ seq, kind }) => ({ seq, kind }))).toEqual(stored);
       }
-    },
-  );
+    }
+  });
 
   test('is one of two hundred of one job, and each has the whole of it', loadTimeout, async () => {
     const job_id = await begun(rig());

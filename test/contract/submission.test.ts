@@ -12,7 +12,9 @@ const file = (path: string, content: string | Uint8Array = 'x') => ({
 });
 
 describe('a submission that is taken', () => {
-  test('answers 201 with where the job is, relative and once more as Location', async () => {
+  test('answers 201 with where the job is, relative and once more as Location', {
+    tags: ['Bodies-12', 'Submit-1e', 'Submit-1f'],
+  }, async () => {
     const { status, headers, json } = await rig().post(bash());
     expect(status).toBe(201);
     expect(json.job_id).toMatch(/^job_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -30,12 +32,14 @@ describe('a submission that is taken', () => {
     expect(headers.get('content-type')).toMatch(/^application\/json/);
   });
 
-  test.each(['python', 'node', 'bash'])('may be in %s', async (language) => {
+  test.each(['python', 'node', 'bash'])('may be in %s', { tags: ['What-2', 'Submission-1'] }, async (language) => {
     const { result } = await rig().run({ language, code: language === 'node' ? 'console.log(1)' : 'echo=1' });
     expect(result.status).toBe('succeeded');
   });
 
-  test('has defaults for every limit that it leaves out, and is kept whole as requested_spec', async () => {
+  test('has defaults for every limit that it leaves out, and is kept whole as requested_spec', {
+    tags: ['What-1a', 'Submission-9', 'Submission-21', 'Submission-22', 'Submission-26', 'Detail-14'],
+  }, async () => {
     const { detail } = await rig().run(bash());
     expect(detail.requested_spec).toEqual({
       language: 'bash',
@@ -49,7 +53,9 @@ describe('a submission that is taken', () => {
     });
   });
 
-  test('is clamped to the ceilings and never refused for being over them', async () => {
+  test('is clamped to the ceilings and never refused for being over them', {
+    tags: ['What-3', 'Submission-23', 'Submission-24', 'Limits-22'],
+  }, async () => {
     const { detail } = await rig().run(
       bash({ limits: { wall_seconds: 1e9, cpu_seconds: 1e9, mem_mb: 1e9, max_pids: 1e9, max_file_mb: 1e9 } }),
     );
@@ -57,19 +63,23 @@ describe('a submission that is taken', () => {
     expect(detail.effective_spec?.limits).toEqual(LIMIT_CEILINGS);
   });
 
-  test('keeps limits below the ceilings as they are, and wall and CPU seconds may be fractional', async () => {
+  test('keeps limits below the ceilings as they are, and wall and CPU seconds may be fractional', {
+    tags: ['Submission-19'],
+  }, async () => {
     const limits = { wall_seconds: 2.5, cpu_seconds: 1.25, mem_mb: 64, max_pids: 16, max_file_mb: 1 };
     const { detail } = await rig().run(bash({ limits: { ...limits, allow_network: false } }));
     expect(detail.requested_spec.limits).toEqual(limits);
   });
 
-  test('may ask for the class that this service has, and for anything weaker', async () => {
+  test('may ask for the class that this service has, and for anything weaker', {
+    tags: ['Submission-8', 'Submission-28'],
+  }, async () => {
     for (const minimum_isolation of ['none', 'linux-shared-kernel']) {
       expect((await rig().post(bash({ requirements: { minimum_isolation } }))).status).toBe(201);
     }
   });
 
-  test('may name a runtime pack that capabilities lists', async () => {
+  test('may name a runtime pack that capabilities lists', { tags: ['Submission-7', 'Bodies-7'] }, async () => {
     const { runtime_packs } = await rig().alpha.client.capabilities();
     expect(runtime_packs.map(({ name }) => name)).toContain('system');
     const { result, detail } = await rig().run(bash({ runtime: 'system' }));
@@ -139,7 +149,11 @@ describe('a submission that is refused', () => {
     ['the same output twice', bash({ outputs: ['output/a', 'output/a'] }), '/outputs/1'],
     ['no object', [bash()], ''],
     ['null', 'null', ''],
-  ])('for %s, with its JSON pointer', (_name, body, pointer) => expectRefusal(body, 400, 'invalid_request', pointer));
+  ])(
+    'for %s, with its JSON pointer',
+    { tags: ['Submission-2', 'Submission-10', 'Submission-31', 'Errors-5'] },
+    (_name, body, pointer) => expectRefusal(body, 400, 'invalid_request', pointer),
+  );
 
   test.each<[string, string | Uint8Array]>([
     ['no JSON', 'language=bash'],
@@ -157,27 +171,34 @@ describe('a submission that is refused', () => {
     ['a number that no double holds', '{"language":"bash","code":"true","files":1e400}'],
     ['nesting deeper than 32', `${'['.repeat(33)}${']'.repeat(33)}`],
     ['more than 2,000 tokens', `[${'0,'.repeat(2000)}0]`],
-  ])('for a body with %s', (_name, body) => expectRefusal(body, 400, 'invalid_json'));
+  ])('for a body with %s', { tags: ['Submission-11', 'Errors-5'] }, (_name, body) =>
+    expectRefusal(body, 400, 'invalid_json'),
+  );
 
-  test('for a language that there is not, and not for how it is spelled', async () => {
+  test('for a language that there is not, and not for how it is spelled', {
+    tags: ['Submission-13', 'Submit-5a', 'Errors-6'],
+  }, async () => {
     await expectRefusal(bash({ language: 'cobol' }), 400, 'unsupported_language', '/language');
     await expectRefusal(bash({ language: 'Bash' }), 400, 'unsupported_language', '/language');
     await expectRefusal(bash({ language: '__proto__' }), 400, 'unsupported_language', '/language');
   });
 
-  test('for a runtime pack that is not here', () =>
-    expectRefusal(bash({ runtime: 'python-data-9' }), 422, 'runtime_unavailable', '/runtime'));
+  test('for a runtime pack that is not here', { tags: ['Submit-5', 'Errors-13'] }, () =>
+    expectRefusal(bash({ runtime: 'python-data-9' }), 422, 'runtime_unavailable', '/runtime'),
+  );
 
-  test('for wanting the network', () =>
-    expectRefusal(bash({ limits: { allow_network: true } }), 400, 'network_not_allowed', '/limits/allow_network'));
+  test('for wanting the network', { tags: ['Submission-20', 'Submit-4', 'Limits-23'] }, () =>
+    expectRefusal(bash({ limits: { allow_network: true } }), 400, 'network_not_allowed', '/limits/allow_network'),
+  );
 
   test.each(['gvisor-application-kernel', 'hardware-vm', 'confidential-vm', 'wasm-capability'])(
     'for demanding %s of a service that has less',
+    { tags: ['Submit-3', 'Submit-3b', 'Errors-14'] },
     (minimum_isolation) =>
       expectRefusal(bash({ requirements: { minimum_isolation } }), 422, 'minimum_isolation_unsatisfied'),
   );
 
-  test('for a content type that is not plain JSON, or a body that is compressed', async () => {
+  test('for a content type that is not plain JSON, or a body that is compressed', { tags: ['What-6'] }, async () => {
     const body = JSON.stringify(bash());
     for (const headers of [
       { 'content-type': 'text/plain' },
@@ -195,7 +216,9 @@ describe('sizes are bounded in bytes after decoding', () => {
   const text = (bytes: number) => `#${'x'.repeat(bytes - 1)}`;
   const statusOf = async (body: unknown) => (await rig().post(body)).status;
 
-  test('code: 1 MiB and not one byte more, however it is spelled', async () => {
+  test('code: 1 MiB and not one byte more, however it is spelled', {
+    tags: ['Submission-3', 'Limits-1', 'BODY-07'],
+  }, async () => {
     expect(await statusOf(bash({ code: text(MIB) }))).toBe(201);
     expect(await statusOf(bash({ code: text(MIB + 1) }))).toBe(413);
     const escaped = (letters: number) => `{"language":"bash","code":"#${'\\u0078'.repeat(letters)}"}`;
@@ -204,23 +227,23 @@ describe('sizes are bounded in bytes after decoding', () => {
     expect(await statusOf(bash({ code: `#${'é'.repeat(MIB / 2)}` }))).toBe(413);
   });
 
-  test('stdin: 1 MiB and not one byte more', async () => {
+  test('stdin: 1 MiB and not one byte more', { tags: ['Submission-4', 'Limits-2'] }, async () => {
     expect(await statusOf(bash({ stdin: text(MIB) }))).toBe(201);
     expect(await statusOf(bash({ stdin: text(MIB + 1) }))).toBe(413);
   });
 
-  test('a file: 2 MiB and not one byte more', async () => {
+  test('a file: 2 MiB and not one byte more', { tags: ['Limits-4'] }, async () => {
     expect(await statusOf(bash({ files: [file('input/a', Buffer.alloc(2 * MIB))] }))).toBe(201);
     expect(await statusOf(bash({ files: [file('input/a', Buffer.alloc(2 * MIB + 1))] }))).toBe(413);
   });
 
-  test('all files: 4 MiB and not one byte more', async () => {
+  test('all files: 4 MiB and not one byte more', { tags: ['Limits-4'] }, async () => {
     const two = [file('input/a', Buffer.alloc(2 * MIB)), file('input/b', Buffer.alloc(2 * MIB))];
     expect(await statusOf(bash({ files: two }))).toBe(201);
     expect(await statusOf(bash({ files: [...two, file('input/c', 'x')] }))).toBe(413);
   });
 
-  test('32 files and 32 outputs, and not one more', async () => {
+  test('32 files and 32 outputs, and not one more', { tags: ['Limits-3', 'Limits-5'] }, async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => String(index));
     expect(await statusOf(bash({ files: names(32).map((name) => file(`input/${name}`)) }))).toBe(201);
     expect(await statusOf(bash({ files: names(33).map((name) => file(`input/${name}`)) }))).toBe(400);
@@ -228,7 +251,9 @@ describe('sizes are bounded in bytes after decoding', () => {
     expect(await statusOf(bash({ outputs: names(33).map((name) => `output/${name}`) }))).toBe(400);
   });
 
-  test('the body: 24 MiB, refused by its declared length before it is read', async () => {
+  test('the body: 24 MiB, refused by its declared length before it is read', {
+    tags: ['Limits-7', 'BODY-08'],
+  }, async () => {
     const padded = (bytes: number) => {
       const body = JSON.stringify(bash());
       return body + ' '.repeat(bytes - body.length);

@@ -59,7 +59,9 @@ async function kept(bytes: string): Promise<RawAnswer> {
   return answer;
 }
 
-describe('refused with 400, the connection closed, and the request behind it not executed:', () => {
+describe('refused with 400, the connection closed, and the request behind it not executed:', {
+  tags: ['What-6a', 'What-6b', 'E-01', 'E-02', 'E-03', 'E-04', 'E-06'],
+}, () => {
   test.each([
     ['E-01 two hosts', get('/healthz', HOST + HOST)],
     ['E-01 two hosts that differ', get('/healthz', `${HOST}Host: other.example\r\n`)],
@@ -138,7 +140,7 @@ describe('refused with 400, the connection closed, and the request behind it not
     ['E-09 a header of 20 KB', `X: ${'a'.repeat(20_000)}\r\n`],
     ['E-09 16 KiB and more in headers that are each small', 'a: bbbbbbbbbb\r\n'.repeat(1200)],
     ['E-09 2,000 names', Array.from({ length: 2000 }, (_, index) => `a${index}:\r\n`).join('')],
-  ])('%s, with 431', async (_row, headers) => {
+  ])('%s, with 431', { tags: ['E-09'] }, async (_row, headers) => {
     const before = await rig().jobCount();
     const answers = await exchange(get('/healthz', HOST + headers) + NEXT);
     expect(answers).toHaveLength(1);
@@ -147,13 +149,13 @@ describe('refused with 400, the connection closed, and the request behind it not
     expect(await rig().jobCount()).toBe(before);
   });
 
-  test('E-04 chunk extensions of 20 KB, with 413', async () => {
+  test('E-04 chunk extensions of 20 KB, with 413', { tags: ['E-04'] }, async () => {
     const answers = await exchange(chunked('chunked', `2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`) + NEXT);
     expect(answers).toHaveLength(1);
     expectRefusal(answers[0], 413, 'payload_too_large');
   });
 
-  test('E-07 CONNECT, with 405 and what is allowed', async () => {
+  test('E-07 CONNECT, with 405 and what is allowed', { tags: ['E-07'] }, async () => {
     const answers = await exchange(`CONNECT svc.example:80 HTTP/1.1\r\n${HOST}\r\n${NEXT}`);
     expect(answers).toHaveLength(1);
     expectRefusal(answers[0], 405, 'method_not_allowed');
@@ -161,7 +163,7 @@ describe('refused with 400, the connection closed, and the request behind it not
   });
 });
 
-describe('served, the connection kept:', () => {
+describe('served, the connection kept:', { tags: ['What-6'] }, () => {
   test.each([
     ['E-01 a host with a port', get('/healthz', 'Host: svc.example:8080\r\n')],
     ['E-01 an IPv6 host', get('/healthz', 'Host: [::1]:8080\r\n')],
@@ -191,11 +193,15 @@ describe('served, the connection kept:', () => {
 });
 
 describe('answered for what it is, the connection kept:', () => {
-  test.each(['TRACE', 'PROPFIND', 'PURGE', 'PUT', 'PATCH'])('E-07 %s with 405 and Allow', async (method) => {
-    const answer = await kept(`${method} /healthz HTTP/1.1\r\n${HOST}Content-Length: 0\r\n\r\n`);
-    expectRefusal(answer, 405, 'method_not_allowed');
-    expect(answer.headers['allow']).toBe('GET, HEAD, OPTIONS');
-  });
+  test.each(['TRACE', 'PROPFIND', 'PURGE', 'PUT', 'PATCH'])(
+    'E-07 %s with 405 and Allow',
+    { tags: ['E-07'] },
+    async (method) => {
+      const answer = await kept(`${method} /healthz HTTP/1.1\r\n${HOST}Content-Length: 0\r\n\r\n`);
+      expectRefusal(answer, 405, 'method_not_allowed');
+      expect(answer.headers['allow']).toBe('GET, HEAD, OPTIONS');
+    },
+  );
 
   test.each([
     ['/%00', 404],
@@ -216,7 +222,7 @@ describe('answered for what it is, the connection kept:', () => {
     ['/v1/jobs/a%2fresult', 404],
     ['/v1/jobs/a%5cresult', 404],
     [`/v1/jobs/${'a'.repeat(8000)}`, 404],
-  ])('E-08 the target %.40s decoded once, with %i', async (target, status) => {
+  ])('E-08 the target %.40s decoded once, with %i', { tags: ['E-08'] }, async (target, status) => {
     const answer = await kept(get(target, HOST + KEY));
     const { error } = JSON.parse(answer.body) as { error: { code: string } };
     expectRefusal(answer, status, error.code);
@@ -224,7 +230,7 @@ describe('answered for what it is, the connection kept:', () => {
   });
 });
 
-describe('refused before a byte of the body is asked for:', () => {
+describe('refused before a byte of the body is asked for:', { tags: ['E-11'] }, () => {
   const CONTINUE = 'Expect: 100-continue\r\n';
 
   test.each([
@@ -283,7 +289,7 @@ describe('refused before a byte of the body is asked for:', () => {
     expect((await raw.send(SPEC).answers(2))[1]?.status).toBe(201);
   });
 
-  test('E-19 a bomb is thrown away as it comes', async () => {
+  test('E-19 a bomb is thrown away as it comes', { tags: ['E-19'] }, async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const before = await rig().jobCount();
     const answer = await rig().post(bomb, { headers: { 'content-encoding': 'gzip' } });
@@ -299,7 +305,9 @@ describe('refused before a byte of the body is asked for:', () => {
   });
 });
 
-test('E-12 each refusal before there was a request is counted under its status, and ends its connection', async () => {
+test('E-12 each refusal before there was a request is counted under its status, and ends its connection', {
+  tags: ['E-12'],
+}, async () => {
   const counted = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
   const refusals: [status: number, bytes: string][] = [
     [400, 'hello\r\n\r\n'],
@@ -321,7 +329,9 @@ test('E-12 each refusal before there was a request is counted under its status, 
   expect([400, 405, 417, 431].map(grown)).toEqual([2, 1, 1, 1]);
 });
 
-test('E-03 a body that ends before its declared length is no request, and leaves nothing', async () => {
+test('E-03 a body that ends before its declared length is no request, and leaves nothing', {
+  tags: ['E-03'],
+}, async () => {
   const before = await rig().jobCount();
   for (const bytes of [sized(bodyBytesMax, '{'), chunked('chunked', '5\r\n{'), `${POST}Content-Le`]) {
     using raw = await RawSocket.open(rig().port);
@@ -331,7 +341,7 @@ test('E-03 a body that ends before its declared length is no request, and leaves
   expect(await rig().jobCount()).toBe(before);
 });
 
-describe('E-17 a thousand requests in a row on one connection', () => {
+describe('E-17 a thousand requests in a row on one connection', { tags: ['E-17'] }, () => {
   const limited = useRig({ provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '100' });
 
   test('are answered in order, and each spends the budget', async () => {

@@ -56,17 +56,23 @@ describe('after an upgrade', () => {
     expect(Check(JobDetail, detail)).toBe(true);
   });
 
-  test.each(ENDED.acme)('nothing is said of how %s ran, which nobody recorded (Spec § Job detail)', async (job_id) => {
-    expect(await clientOf('acme').detail(job_id)).toMatchObject({
-      effective_spec: null,
-      backend: null,
-      bootstrap_ready: null,
-      networking: null,
-      limit_enforcement: null,
-    });
-  });
+  test.each(ENDED.acme)(
+    'nothing is said of how %s ran, which nobody recorded (Spec § Job detail)',
+    { tags: ['Detail-4', 'Detail-5'] },
+    async (job_id) => {
+      expect(await clientOf('acme').detail(job_id)).toMatchObject({
+        effective_spec: null,
+        backend: null,
+        bootstrap_ready: null,
+        networking: null,
+        limit_enforcement: null,
+      });
+    },
+  );
 
-  test('events of v0.1 are served with hash version 0, and none of them is called complete (Spec § Events 7)', async () => {
+  test('events of v0.1 are served with hash version 0, and none of them is called complete (Spec § Events 7)', {
+    tags: ['Events-7c', 'Versioning-3', 'CHAIN-13'],
+  }, async () => {
     for (const event of await eventsOf('acme', 'job_09')) {
       expect(event).toMatchObject({ hash_version: 0, prev_hash: null, event_hash: null });
     }
@@ -85,7 +91,9 @@ describe('after an upgrade', () => {
     expect((await clientOf('acme').detail('job_07aa')).effective_spec?.limits).toMatchObject({ cpu_seconds: 2 });
   });
 
-  test('a chain goes on behind events of v0.1, and says that it is not complete', async () => {
+  test('a chain goes on behind events of v0.1, and says that it is not complete', {
+    tags: ['Receipt-21'],
+  }, async () => {
     const events = await eventsOf('acme', 'job_zz');
     expect(events.map(({ seq, hash_version }) => [seq, hash_version])).toEqual([
       [1, 0],
@@ -99,13 +107,17 @@ describe('after an upgrade', () => {
     expect((await clientOf('acme').detail('job_07aa')).receipt?.event_chain.complete).toBe(true);
   });
 
-  test.each(RAN)('%s, which ran when the older service stopped, ends as server_restarted', async (job_id) => {
-    expect(await clientOf('acme').detail(job_id)).toMatchObject({
-      status: 'error',
-      terminal_reason: 'server_restarted',
-      receipt: { terminal_reason: 'server_restarted' },
-    });
-  });
+  test.each(RAN)(
+    '%s, which ran when the older service stopped, ends as server_restarted',
+    { tags: ['States-2'] },
+    async (job_id) => {
+      expect(await clientOf('acme').detail(job_id)).toMatchObject({
+        status: 'error',
+        terminal_reason: 'server_restarted',
+        receipt: { terminal_reason: 'server_restarted' },
+      });
+    },
+  );
 
   test('jobs are listed by the time they came, in pages, and no other tenant sees them', async () => {
     const pages = await Array.fromAsync(clientOf('acme').listAll({ limit: 2 }));
@@ -127,7 +139,9 @@ describe('after an upgrade', () => {
 });
 
 describe('every job that ended is attested after an upgrade', () => {
-  test('receipts of v0.3 are embedded unchanged, the tenant is that of the row (Spec § Result artifact)', async () => {
+  test('receipts of v0.3 are embedded unchanged, the tenant is that of the row (Spec § Result artifact)', {
+    tags: ['Artifact-6', 'Artifact-7', 'Versioning-5b'],
+  }, async () => {
     using stored = new DatabaseSync(join(fixtures, 'v0.3.db'), { readOnly: true });
     const row = stored.prepare("select receipt_json from receipts where job_id = 'job_b2c3'").get();
     const receipt: unknown = JSON.parse(String(row?.['receipt_json']));
@@ -145,29 +159,35 @@ describe('every job that ended is attested after an upgrade', () => {
     });
   });
 
-  test.each(every)('the offline verifier accepts %s’s %s, and its history', async (tenant, job_id) => {
-    await attested(tenant, job_id);
-    const put = (name: string, content: Uint8Array | string) => {
-      const path = join(evidence, `${job_id}-${name}`);
-      writeFileSync(path, content);
-      return path;
-    };
-    const envelope = put('envelope', (await clientOf(tenant).attestation(job_id)).bytes);
-    const subject = put('subject', (await clientOf(tenant).resultArtifact(job_id)).bytes);
-    const key = put('key.pem', (await clientOf(tenant).publicKey()).public_key_pem);
-    const of = ['--envelope', envelope, '--subject', subject, '--public-key', key, '--tenant', tenant];
-    const media = ['--media-type', 'application/vnd.svc.execution-result.v1+json'];
-    const told = verify('verify', ...of, '--subject-name', `svc://jobs/${job_id}/result`, ...media);
-    expect(told).toMatchObject({ code: 0 });
-    const history = put(
-      'events.ndjson',
-      (await eventsOf(tenant, job_id)).map((event) => JSON.stringify(event)).join('\n'),
-    );
-    const receipt = put('receipt.json', JSON.stringify((await clientOf(tenant).detail(job_id)).receipt));
-    expect(verify('chain', '--receipt', receipt, history)).toMatchObject({ code: 0 });
-  });
+  test.each(every)(
+    'the offline verifier accepts %s’s %s, and its history',
+    { tags: ['Versioning-4'] },
+    async (tenant, job_id) => {
+      await attested(tenant, job_id);
+      const put = (name: string, content: Uint8Array | string) => {
+        const path = join(evidence, `${job_id}-${name}`);
+        writeFileSync(path, content);
+        return path;
+      };
+      const envelope = put('envelope', (await clientOf(tenant).attestation(job_id)).bytes);
+      const subject = put('subject', (await clientOf(tenant).resultArtifact(job_id)).bytes);
+      const key = put('key.pem', (await clientOf(tenant).publicKey()).public_key_pem);
+      const of = ['--envelope', envelope, '--subject', subject, '--public-key', key, '--tenant', tenant];
+      const media = ['--media-type', 'application/vnd.svc.execution-result.v1+json'];
+      const told = verify('verify', ...of, '--subject-name', `svc://jobs/${job_id}/result`, ...media);
+      expect(told).toMatchObject({ code: 0 });
+      const history = put(
+        'events.ndjson',
+        (await eventsOf(tenant, job_id)).map((event) => JSON.stringify(event)).join('\n'),
+      );
+      const receipt = put('receipt.json', JSON.stringify((await clientOf(tenant).detail(job_id)).receipt));
+      expect(verify('chain', '--receipt', receipt, history)).toMatchObject({ code: 0 });
+    },
+  );
 
-  test('an attestation of a key that this service never had is withdrawn and made again', async () => {
+  test('an attestation of a key that this service never had is withdrawn and made again', {
+    tags: ['Versioning-6'],
+  }, async () => {
     await attested('acme', 'job_a1b2');
     const { key_id } = await clientOf('acme').publicKey();
     expect((await clientOf('acme').detail('job_a1b2')).attestation).toMatchObject({ key_id, tenant: 'acme' });

@@ -44,22 +44,21 @@ describe.each([
     expect(await rig.stop()).toEqual([]);
   });
 
-  test(
-    'a running job is held to its wall limit, measured truly, and attested without a day’s wait',
-    patient,
-    async () => {
-      const { client } = rig.alpha;
-      const { job_id } = await client.submit({ ...endless, limits: { wall_seconds: 1 } });
-      await wroteSomething(rig, job_id);
-      setClock(jump);
-      const ran = await rig.ended(job_id);
-      expect(ran.detail).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
-      expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(1000);
-      expectTruthful(ran);
-      const isAttested = async () => (await client.detail(job_id)).attestation.available;
-      await expect.poll(isAttested, patient).toBe(true);
-    },
-  );
+  test('a running job is held to its wall limit, measured truly, and attested without a day’s wait', {
+    ...patient,
+    tags: ['CHAIN-08'],
+  }, async () => {
+    const { client } = rig.alpha;
+    const { job_id } = await client.submit({ ...endless, limits: { wall_seconds: 1 } });
+    await wroteSomething(rig, job_id);
+    setClock(jump);
+    const ran = await rig.ended(job_id);
+    expect(ran.detail).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
+    expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(1000);
+    expectTruthful(ran);
+    const isAttested = async () => (await client.detail(job_id)).attestation.available;
+    await expect.poll(isAttested, patient).toBe(true);
+  });
 
   test('jobs that wait or run can be ended, and none ends before it came', patient, async () => {
     const { client } = rig.alpha;
@@ -76,7 +75,10 @@ describe.each([
     }
   });
 
-  test('what waited while the service was away runs, after what it found', patient, async () => {
+  test('what waited while the service was away runs, after what it found', {
+    ...patient,
+    tags: ['RST-10'],
+  }, async () => {
     const running = await rig.alpha.client.submit(endless);
     await wroteSomething(rig, running.job_id);
     const waiting = await rig.alpha.client.submit({ language: 'bash', code: 'echo later' });

@@ -9,13 +9,16 @@ const patient = { timeout: 600_000 };
 // One of three lives here; `npm run crash` leaves no step and no way out.
 test.each<FaultPoint>([{ step: 'recover', fault: 'told that syncing failed' }])(
   'a service that is $fault at the step “$step” keeps every promise it made',
-  patient,
+  { ...patient, tags: ['RST-04', 'RST-05'] },
   async (point) => {
     expect(await breakAt(point)).toEqual([]);
   },
 );
 
-test('a service that is killed at random moments keeps every promise it made', patient, async () => {
+test('a service that is killed at random moments keeps every promise it made', {
+  ...patient,
+  tags: ['STORE-02'],
+}, async () => {
   const run = await randomKills({ kills: 2, seed: 20261121, clients: 4, jobsEach: 3, millisecondsMax: 700 });
   expect(run.problems).toEqual([]);
   expect(run.leftovers).toEqual([]);

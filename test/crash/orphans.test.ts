@@ -14,7 +14,7 @@ const processesOf = (dataDir: string) => leftoversOf(dataDir).filter((leftover) 
 
 test.each(['namespace', 'gvisor'])(
   'a program and its cell end with a %s service that is killed, before another one is started',
-  patient,
+  { ...patient, tags: ['RST-03'] },
   async (provider) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-orphans-'));
     const options = { dataDir, environment: { SERVICE_PROVIDER: provider } };

@@ -11,7 +11,10 @@ import { crashClient } from './workload.ts';
 /** Says that something hangs, and not that the machine is busy. */
 const patient = { timeout: 600_000 };
 
-test('a killed service never signs that output was whole which it had cut', patient, async () => {
+test('a killed service never signs that output was whole which it had cut', {
+  ...patient,
+  tags: ['Result-6', 'Events-6a'],
+}, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-truncation-'));
   try {
     const job_id = await killWhileCut(dataDir);

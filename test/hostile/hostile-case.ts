@@ -34,7 +34,7 @@ export interface Seen extends Collection {
 }
 
 interface CommonCase {
-  /** The row of the catalogue of attacks. */
+  /** The row of docs/ATTACKS.md, which the test carries as a tag. */
   readonly id: string;
   /** A sentence about what holds. */
   readonly title: string;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
-import { appliesTo, expectHeld, type HostileClass } from './hostile-case.ts';
+import { appliesTo, expectHeld, type HostileCase, type HostileClass } from './hostile-case.ts';
 import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
@@ -18,14 +18,19 @@ export function describeHostile(hostileClass: HostileClass): void {
     expect(leftoversOf(target.dataDirectory)).toEqual([]);
   });
 
+  function register(hostileCase: HostileCase): void {
+    const { id, title } = hostileCase;
+    test(`${id}: ${title}`, { tags: [id], timeout: CASE_MILLISECONDS_MAX }, () => expectHeld(hostileCase, target));
+  }
+
   describe.concurrent('attacks side by side', () => {
     for (const hostileCase of cases.filter(({ alone }) => alone !== true)) {
-      test(`${hostileCase.id}: ${hostileCase.title}`, () => expectHeld(hostileCase, target), CASE_MILLISECONDS_MAX);
+      register(hostileCase);
     }
   });
   describe('attacks alone', () => {
     for (const hostileCase of cases.filter(({ alone }) => alone === true)) {
-      test(`${hostileCase.id}: ${hostileCase.title}`, () => expectHeld(hostileCase, target), CASE_MILLISECONDS_MAX);
+      register(hostileCase);
     }
   });
 }

@@ -1,6 +1,6 @@
 /**
  * How often, or with how many at once, something is tried. `npm test` tries what shows a fault in a short time; with
- * HOSTILE_SIZE=full a case is tried as often as its row of the catalogue of attacks says.
+ * HOSTILE_SIZE=full a case is tried as often as it takes to be sure.
  */
 import type { HostileClass } from './hostile-case.ts';
 

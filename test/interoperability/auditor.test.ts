@@ -59,14 +59,18 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
 );
 
 describe('an auditor in plain Python', () => {
-  test('recomputes the chains and receipts of 1,000 jobs with any text and any number in them (CHAIN-01)', async () => {
+  test('recomputes the chains and receipts of 1,000 jobs with any text and any number in them (CHAIN-01)', {
+    tags: ['Events-7b', 'Events-8', 'CHAIN-01'],
+  }, async () => {
     const histories = fc.sample(fc.array(body, { maxLength: 12 }), { numRuns: 1000, seed: 20260101 });
     const jobs = histories.map((bodies, index) => attestedJob({ bodies, job_id: `job_${index}` }));
     const verdicts = await audit(jobs.map((job) => unsigned(job, job.events)));
     expect(verdicts).toEqual(jobs.map(({ events }) => `good ${events.length}`));
   });
 
-  test('names the same first bad event as service-verify does, whatever was done to it (CHAIN-02)', async () => {
+  test('names the same first bad event as service-verify does, whatever was done to it (CHAIN-02)', {
+    tags: ['CHAIN-02'],
+  }, async () => {
     const job = attestedJob({ bodies: Array.from({ length: 6 }, (_, number) => line('stdout', `line ${number}`)) });
     const spoiled = Object.values(MUTATIONS).flatMap((mutate) =>
       job.events.map((_, at) => {

@@ -14,17 +14,19 @@ function failure(fields: Partial<ServiceFailure>): ServiceFailure {
 }
 
 describe('the delay before a further try', () => {
-  test('doubles its upper bound with every failed try, up to the cap', () => {
+  test('doubles its upper bound with every failed try, up to the cap', { tags: ['Errors-26'] }, () => {
     const bounds = [1, 2, 3, 6, 7, 50].map((tries) => delayMilliseconds(DEFAULT_RETRY, tries, 1, null));
     expect(bounds).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
   });
 
-  test('is anything between nothing and its bound, so that clients do not come in step', () => {
+  test('is anything between nothing and its bound, so that clients do not come in step', {
+    tags: ['Errors-26'],
+  }, () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 3, 0, null)).toBe(0);
     expect(delayMilliseconds(DEFAULT_RETRY, 3, 0.5, null)).toBe(400);
   });
 
-  test('is never shorter than Retry-After', () => {
+  test('is never shorter than Retry-After', { tags: ['Errors-24'] }, () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0, failure({ retryAfterSeconds: 7 }))).toBe(7000);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * When to try again: bounded exponential backoff with full jitter, never sooner than the service asked for.
- * Spec § Errors, rules.
+ * Spec § Errors 24, 26.
  */
 import { ServiceFailure, TransportFailure } from './failure.ts';
 

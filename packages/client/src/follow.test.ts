@@ -45,7 +45,9 @@ describe('following by the stream', () => {
     expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=t&after=0']);
   });
 
-  test('goes on after the last event with a new ticket, and drops what it took already', async () => {
+  test('goes on after the last event with a new ticket, and drops what it took already', {
+    tags: ['Stream-4', 'Events-1'],
+  }, async () => {
     await using service = await scriptedService([ticket]);
     const opened = streams(service, [
       (socket) => {
@@ -62,7 +64,9 @@ describe('following by the stream', () => {
     expect(service.seen).toHaveLength(2);
   });
 
-  test('reads what the stream left out from what is stored, and each event is still one', async () => {
+  test('reads what the stream left out from what is stored, and each event is still one', {
+    tags: ['Stream-5a'],
+  }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
     await using service = await scriptedService([ticket, stored]);
     streams(service, [
@@ -83,7 +87,9 @@ describe('following by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 4]);
   });
 
-  test('hands on a kind and members that it does not know, hashes included, as they came', async () => {
+  test('hands on a kind and members that it does not know, hashes included, as they came', {
+    tags: ['Stream-5c', 'Events-2a'],
+  }, async () => {
     const strange = { ...event(1, 'a-kind-of-tomorrow'), hash_version: 7, prev_hash: 'p', event_hash: 'h', more: [1] };
     await using service = await scriptedService([
       ticket,
@@ -141,7 +147,7 @@ describe('following by the stream', () => {
     expect(opened).toHaveLength(3);
   });
 
-  test('ends with the refusal of the next ticket where the credential has ended', async () => {
+  test('ends with the refusal of the next ticket where the credential has ended', { tags: ['Stream-5c'] }, async () => {
     await using service = await scriptedService([ticket, refusal(401, 'unauthorized', {}, false)]);
     streams(service, [(socket) => socket.close(4401)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'unauthorized' });
@@ -204,13 +210,13 @@ describe('following where there is no stream', () => {
     ['a service that will have one', refusal(501, 'not_implemented', {}, false)],
     ['a service that names the missing route', refusal(404, 'route_not_found', {}, false)],
     ['a service whose streams are all taken', refusal(503, 'capacity_exhausted')],
-  ])('pages through the stored events: %s', async (_name, missing) => {
+  ])('pages through the stored events: %s', { tags: ['Versioning-5'] }, async (_name, missing) => {
     await using service = await growing(missing);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
   });
 
-  test('a foreign job is never taken for a missing route', async () => {
+  test('a foreign job is never taken for a missing route', { tags: ['Errors-28'] }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
     expect(service.seen).toHaveLength(1);
@@ -218,7 +224,9 @@ describe('following where there is no stream', () => {
 });
 
 describe('the key in a stream address', () => {
-  test('is not used unless the caller asked for it: what is stored is paged instead', async () => {
+  test('is not used unless the caller asked for it: what is stored is paged instead', {
+    tags: ['Authentication-6a'],
+  }, async () => {
     const end = json({ events: [event(1, 'finished')], next_cursor: null });
     await using service = await scriptedService([noRoute, end]);
     const opened = streams(service, [(socket) => socket.close()]);
@@ -228,14 +236,16 @@ describe('the key in a stream address', () => {
     expect(service.seen.filter(({ url }) => url.includes('key-1'))).toEqual([]);
   });
 
-  test('is used only where the caller asked for it and the server has no ticket route', async () => {
+  test('is used only where the caller asked for it and the server has no ticket route', {
+    tags: ['Authentication-6b'],
+  }, async () => {
     await using service = await scriptedService([noRoute]);
     const opened = streams(service, [(socket) => socket.send(frame(1, 'finished'))]);
     expect(await seqsOf(clientOf(service, 'key-in-stream-url').follow('job_1'))).toEqual([1]);
     expect(opened).toEqual(['/v1/jobs/job_1/stream?api_key=key-1&after=0']);
   });
 
-  test('is never used after a structured refusal', async () => {
+  test('is never used after a structured refusal', { tags: ['Authentication-6c'] }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     const opened = streams(service, [(socket) => socket.close()]);
     await expect(seqsOf(clientOf(service, 'key-in-stream-url').follow('job_1'))).rejects.toMatchObject({

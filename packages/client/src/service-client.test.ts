@@ -53,7 +53,7 @@ describe('a request', () => {
 });
 
 describe('a refusal', () => {
-  test('is a ServiceFailure with everything the service said', async () => {
+  test('is a ServiceFailure with everything the service said', { tags: ['Errors-4'] }, async () => {
     await using service = await scriptedService([refusal(422, 'runtime_unavailable', { 'retry-after': '3' }, false)]);
     const error = await clientOf(service)
       .submit(submission)
@@ -82,7 +82,9 @@ describe('a refusal', () => {
 });
 
 describe('a read', () => {
-  test('is tried again after capacity refusals and lost connections, and pauses as long as Retry-After says', async () => {
+  test('is tried again after capacity refusals and lost connections, and pauses as long as Retry-After says', {
+    tags: ['Transfer-6', 'Errors-27'],
+  }, async () => {
     const pauses: number[] = [];
     await using service = await scriptedService([
       refusal(429, 'tenant_capacity_exhausted', { 'retry-after': '2' }),
@@ -96,7 +98,9 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(2000);
   });
 
-  test('that was cut short is never parsed, though what came is valid JSON', async () => {
+  test('that was cut short is never parsed, though what came is valid JSON', {
+    tags: ['Transfer-5', 'E-18'],
+  }, async () => {
     await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
     await expect(clientOf(service).detail('job_1')).resolves.toEqual(detail);
     expect(service.seen).toHaveLength(2);
@@ -148,7 +152,7 @@ describe('a read', () => {
 describe('a submission', () => {
   const answer = { job_id: 'job_1', status: 'queued' };
 
-  test('whose answer is lost is repeated with the very same key and body', async () => {
+  test('whose answer is lost is repeated with the very same key and body', { tags: ['Submit-7'] }, async () => {
     await using service = await scriptedService([noAnswer, json(answer, 201, { 'idempotency-replayed': 'true' })]);
     const submitted = await clientOf(service).submit(submission);
     expect(submitted).toMatchObject({ job_id: 'job_1', replayed: true });
@@ -159,7 +163,9 @@ describe('a submission', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('without a key is made once: whether a lost answer stands for a job cannot be known', async () => {
+  test('without a key is made once: whether a lost answer stands for a job cannot be known', {
+    tags: ['Submit-7'],
+  }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
       await using service = await scriptedService([answered, json(answer, 201)]);
       await expect(clientOf(service).submit(submission, { idempotencyKey: null })).rejects.toBeInstanceOf(Error);
@@ -182,7 +188,7 @@ describe('a submission', () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  test('that is refused for what it is, is not repeated', async () => {
+  test('that is refused for what it is, is not repeated', { tags: ['Errors-27'] }, async () => {
     await using service = await scriptedService([refusal(422, 'idempotency_key_reused', {}, false)]);
     await expect(clientOf(service).submit(submission)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     expect(service.seen).toHaveLength(1);
@@ -190,7 +196,7 @@ describe('a submission', () => {
 });
 
 describe('waiting for a result', () => {
-  test('asks the result route again until the job is terminal', async () => {
+  test('asks the result route again until the job is terminal', { tags: ['GetResult-8'] }, async () => {
     await using service = await scriptedService([
       json(folded('queued')),
       json(folded('running')),
@@ -218,7 +224,7 @@ describe('waiting for a result', () => {
 describe('paging', () => {
   const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
 
-  test('goes on from next_cursor, and never from a page that was cut short', async () => {
+  test('goes on from next_cursor, and never from a page that was cut short', { tags: ['Replay-6'] }, async () => {
     const second = { events: [event(3, 'finished')], next_cursor: null };
     await using service = await scriptedService([
       json({ events: [event(1), event(2)], next_cursor: 2 }),
@@ -232,7 +238,7 @@ describe('paging', () => {
     expect(cursors).toEqual(['0', '2', '2']);
   });
 
-  test('of the job list passes the cursor through unchanged', async () => {
+  test('of the job list passes the cursor through unchanged', { tags: ['List-3'] }, async () => {
     await using service = await scriptedService([
       json({ items: [{ job_id: 'job_2' }], next_cursor: 'opaque/=' }),
       json({ items: [{ job_id: 'job_1' }], next_cursor: null }),
@@ -295,7 +301,7 @@ describe('exact bytes', () => {
       (response) => response.writeHead(200, digest === undefined ? {} : { 'x-content-sha256': digest }).end(bytes),
     ]);
 
-  test('are handed on as they came, with their checked digest', async () => {
+  test('are handed on as they came, with their checked digest', { tags: ['Evidence-6'] }, async () => {
     await using service = await serve(sha256);
     const exact = await clientOf(service).resultArtifact('job_1');
     expect(new TextDecoder().decode(exact.bytes)).toBe(bytes);
@@ -307,7 +313,7 @@ describe('exact bytes', () => {
     ['malformed', sha256.toUpperCase()],
     ['too short', sha256.slice(1)],
     ['of other bytes', createHash('sha256').update('other').digest('hex')],
-  ])('with a digest that is %s are refused', async (_name, digest) => {
+  ])('with a digest that is %s are refused', { tags: ['Evidence-5'] }, async (_name, digest) => {
     await using service = await serve(digest);
     await expect(clientOf(service).attestation('job_1')).rejects.toMatchObject({ reason: 'digest' });
   });

@@ -1,4 +1,7 @@
-/** Waiting for a job's end through the result route, whose wait is held by the service. Spec § GET result. */
+/**
+ * Waiting for a job's end through the result route, whose wait is held by the service.
+ * Spec § GET /v1/jobs/{id}/result.
+ */
 import type { FoldedResult } from '@svc/protocol';
 import { isTerminal, waitSecondsMax } from '@svc/protocol/vocabulary';
 import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';

@@ -50,7 +50,7 @@ function record(lines: readonly string[]): TerminalRecord {
 }
 
 describe('attesting a terminal job', () => {
-  test('makes an attestation that verifies under the pinned key', async () => {
+  test('makes an attestation that verifies under the pinned key', { tags: ['Artifact-9'] }, async () => {
     const result = attest(record(['one', 'two']), signer);
     if (result.kind !== 'attested') throw new Error(result.kind);
     const { attestation } = result;
@@ -67,7 +67,9 @@ describe('attesting a terminal job', () => {
     expect(verification).toMatchObject({ kind: 'verified', key_id: signer.key_id });
   });
 
-  test('folds the exact output and the violations into a canonical result artifact (Spec § Result artifact)', () => {
+  test('folds the exact output and the violations into a canonical result artifact (Spec § Result artifact)', {
+    tags: ['Artifact-1', 'Artifact-4'],
+  }, () => {
     const result = attest(record(['one', '']), signer);
     if (result.kind !== 'attested') throw new Error(result.kind);
     const text = new TextDecoder().decode(result.attestation.result);
@@ -118,7 +120,9 @@ describe('attesting a terminal job', () => {
     });
   });
 
-  test('takes the tenant of an older receipt, which may not state one, from the row (Spec § Result artifact)', () => {
+  test('takes the tenant of an older receipt, which may not state one, from the row (Spec § Result artifact)', {
+    tags: ['Artifact-3', 'Artifact-7'],
+  }, () => {
     const whole = record(['one']);
     const { tenant: _tenant, receipt_sha256: _digest, ...older } = whole.receipt as Receipt;
     const sealed = sealReceipt({ ...older, schema_version: 3 } as UnsealedReceipt);
@@ -128,7 +132,7 @@ describe('attesting a terminal job', () => {
     expect(JSON.parse(new TextDecoder().decode(result.attestation.result))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('says how large a result over 16 MiB is, instead of signing it', () => {
+  test('says how large a result over 16 MiB is, instead of signing it', { tags: ['Limits-19'] }, () => {
     const bytesMax = 16 * 1024 * 1024;
     const bare = attest(record(['']), signer);
     if (bare.kind !== 'attested') throw new Error(bare.kind);
@@ -142,7 +146,7 @@ describe('attesting a terminal job', () => {
     }
   });
 
-  test('says how large an envelope over 2 MiB is, instead of storing it', () => {
+  test('says how large an envelope over 2 MiB is, instead of storing it', { tags: ['Limits-20'] }, () => {
     const bytesMax = 2 * 1024 * 1024;
     const withPath = (characters: number) => {
       const whole = record(['']);

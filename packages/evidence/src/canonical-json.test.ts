@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { hasPublishedVectors, publishedBytes } from '../test/vectors.ts';
 import { canonicalJson } from './canonical-json.ts';
 
-describe('canonical JSON (RFC 8785)', () => {
+describe('canonical JSON (RFC 8785)', { tags: ['CHAIN-04'] }, () => {
   test('orders members by UTF-16 code units, at every depth', () => {
     expect(canonicalJson({ '\ufb33': 1, '\u{1f600}': 2, b: { z: 1, a: 2 }, a: [] })).toBe(
       '{"a":[],"b":{"a":2,"z":1},"\u{1f600}":2,"\ufb33":1}',
@@ -42,7 +42,7 @@ describe('canonical JSON (RFC 8785)', () => {
 describe('whatever order the members stand in', () => {
   const anyJson = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
 
-  test('the text is the one of a general implementation', () => {
+  test('the text is the one of a general implementation', { tags: ['CHAIN-04'] }, () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value));

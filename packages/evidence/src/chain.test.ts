@@ -22,12 +22,14 @@ const second = {
 const secondHash = '0d29b02d3b8fa1a2387641dd108db7c84073b91852354c8e967f230f0b727d7a';
 
 describe('the digest of an event', () => {
-  test('equals the published vectors', () => {
+  test('equals the published vectors', { tags: ['Events-7b'] }, () => {
     expect(eventHash(first)).toBe(firstHash);
     expect(eventHash(second)).toBe(secondHash);
   });
 
-  test('covers the domain, a line feed and the RFC 8785 form of the six linked members', () => {
+  test('covers the domain, a line feed and the RFC 8785 form of the six linked members', {
+    tags: ['Events-7a'],
+  }, () => {
     expect(eventText(second)).toBe(
       `svc.event.v1\n{"data":{"text":"hé"},"job_id":"job_01","kind":"stdout","prev_hash":"${firstHash}","seq":2,"timestamp":"2026-01-01T00:00:00.005Z"}`,
     );
@@ -40,11 +42,11 @@ describe('the digest of an event', () => {
     ['kind', { kind: 'stderr' }],
     ['data', { data: { text: 'he' } }],
     ['prev_hash', { prev_hash: GENESIS_HASH }],
-  ])('changes with %s', (_member, change) => {
+  ])('changes with %s', { tags: ['Events-7a'] }, (_member, change) => {
     expect(eventHash({ ...second, ...change })).not.toBe(secondHash);
   });
 
-  test('tells apart data that imitates the members around it (CHAIN-03)', () => {
+  test('tells apart data that imitates the members around it (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
     const inside = { ...second, data: { text: 'a","job_id":"job_02' } };
     expect(eventHash(inside)).not.toBe(eventHash({ ...second, data: { text: 'a' }, job_id: 'job_02' }));
     expect(eventHash({ ...second, job_id: 'job_1', seq: 23 })).not.toBe(

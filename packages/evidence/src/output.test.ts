@@ -5,7 +5,7 @@ import { foldOutput, outputEvidence } from './output.ts';
 const sha256 = (text: string) => createHash('sha256').update(text, 'utf8').digest('hex');
 
 describe('folding', () => {
-  test('gives back the exact text: a newline after every record that is not partial', () => {
+  test('gives back the exact text: a newline after every record that is not partial', { tags: ['Result-5'] }, () => {
     expect(foldOutput([{ text: 'a' }, { text: '' }, { text: 'b', partial: true }])).toBe('a\n\nb');
     expect(foldOutput([{ text: 'a', partial: true }, { text: 'b' }])).toBe('ab\n');
   });
@@ -16,7 +16,7 @@ describe('folding', () => {
 });
 
 describe('output evidence (Spec § Receipt, output)', () => {
-  test('covers the UTF-8 of the texts joined by one LF, without a trailing LF', () => {
+  test('covers the UTF-8 of the texts joined by one LF, without a trailing LF', { tags: ['Receipt-12'] }, () => {
     const evidence = outputEvidence([
       { kind: 'started', data: {} },
       { kind: 'stdout', data: { text: 'hé' } },

@@ -23,7 +23,7 @@ describe('a pinned key', () => {
     expect(await verifySignature(result.key, new Uint8Array([1, 2, 4]), signature)).toBe(false);
   });
 
-  test('has the SHA-256 of its SPKI DER as key id', () => {
+  test('has the SHA-256 of its SPKI DER as key id', { tags: ['Attestation-4'] }, () => {
     const raw = bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a');
     expect(keyOf(raw).key_id).toBe('sha256:06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9');
   });
@@ -48,7 +48,7 @@ describe('a pinned key', () => {
     ['y = 2^255 - 1', 'ff'.repeat(32), /not canonically/],
     ['x = 0 with a sign', `01${'00'.repeat(30)}80`, /not on the curve/],
     ['a y without x', `02${'00'.repeat(31)}`, /not on the curve/],
-  ])('is refused when it is %s', (_name, hex, reason) => {
+  ])('is refused when it is %s', { tags: ['ATT-03'] }, (_name, hex, reason) => {
     expect(publicPointProblem(bytesOf(hex))).toMatch(reason);
     expect(parsePublicKey(publicKeyPem(bytesOf(hex)))).toMatchObject({ kind: 'refused' });
   });

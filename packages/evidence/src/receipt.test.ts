@@ -21,7 +21,9 @@ const unsealed: UnsealedReceipt = {
 describe('sealing (Spec § Receipt, receipt_sha256)', () => {
   const sealed = sealReceipt(unsealed);
 
-  test('digests the canonical JSON with receipt_sha256 removed (CHAIN-09)', () => {
+  test('digests the canonical JSON with receipt_sha256 removed (CHAIN-09)', {
+    tags: ['Receipt-22', 'CHAIN-09'],
+  }, () => {
     const text = sealed.json.replace(`"receipt_sha256":"${sealed.receipt_sha256}",`, '');
     expect(text).not.toContain('receipt_sha256');
     expect(createHash('sha256').update(text).digest('hex')).toBe(sealed.receipt_sha256);
@@ -48,7 +50,7 @@ describe('verifying a receipt', () => {
     expect(verifyReceipt(JSON.parse(json) as Record<string, unknown>)).toMatchObject({ kind: 'intact' });
   });
 
-  test.each(Object.keys(unsealed))('notices a change of %s', (member) => {
+  test.each(Object.keys(unsealed))('notices a change of %s', { tags: ['CHAIN-09'] }, (member) => {
     expect(verifyReceipt({ ...receipt, [member]: 'x' })).toMatchObject({ kind: 'broken', stated: receipt_sha256 });
   });
 

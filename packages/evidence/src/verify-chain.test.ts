@@ -77,7 +77,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     ['the intact chain of another job', chain('job_2'), 1, 'job'],
     ['text without a canonical form', changed(3, { data: { text: '\ud800' } }), 3, 'digest'],
   ];
-  test.each(mutations)('names the first bad event of %s', (_name, history, seq, fault) => {
+  test.each(mutations)('names the first bad event of %s', { tags: ['CHAIN-02'] }, (_name, history, seq, fault) => {
     expect(verifyChain(history, expected)).toEqual({ kind: 'broken', seq, fault });
   });
 

@@ -31,7 +31,7 @@ const otherKey = cases
   ?.public_key_pem.split(/(?<=END PUBLIC KEY-----\n)/)[0] as string;
 
 describe('verifying an attestation (Spec § Authentication 10)', () => {
-  test.each(cases.map((row) => [row.id, row] as const))('vector %s', async (_id, row) => {
+  test.each(cases.map((row) => [row.id, row] as const))('vector %s', { tags: ['ATT-02'] }, async (_id, row) => {
     const result = await verifyEnvelope(inputOf(row));
     const exit = result.kind === 'verified' ? 0 : EXIT_CODES[result.failure];
     expect({ exit, result }).toMatchObject({ exit: row.exit });

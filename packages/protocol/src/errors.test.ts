@@ -22,13 +22,13 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
 ];
 
 describe('the table of errors (Spec § Errors)', () => {
-  test('holds exactly the codes of the contract, each under its status', () => {
+  test('holds exactly the codes of the contract, each under its status', { tags: ['Errors-23'] }, () => {
     const table = Object.entries(ERRORS).map(([code, { status }]) => `${status} ${code}`);
     const contract = CONTRACT.flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`));
     expect(table.sort()).toEqual(contract.sort());
   });
 
-  test.each([429, 503, 507])('calls every %i retryable: capacity comes back', (status) => {
+  test.each([429, 503, 507])('calls every %i retryable: capacity comes back', { tags: ['Errors-25'] }, (status) => {
     const rows = Object.values(ERRORS).filter((row) => row.status === status);
     expect(rows.every((row) => row.retryable)).toBe(true);
   });

@@ -1,4 +1,4 @@
-/** What the owner sees of a job: detail, list item, folded result, attestation member. Spec § Resources. */
+/** What the owner sees of a job: detail, list item, folded result, attestation. Spec § Job detail, § Folded result. */
 import { type Static, Type } from 'typebox';
 import { EffectiveLimitsSchema, Violation } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';

@@ -4,7 +4,7 @@ import * as limits from './limits.ts';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-describe('the numbers of the contract (Spec § Limits)', () => {
+describe('the numbers of the contract (Spec § Limits)', { tags: ['Limits-25'] }, () => {
   test.each<[string, number, number]>([
     ['source size', limits.codeBytesMax, MIB],
     ['stdin size', limits.stdinBytesMax, MIB],
@@ -29,7 +29,7 @@ describe('the numbers of the contract (Spec § Limits)', () => {
     expect(actual).toBe(specified);
   });
 
-  test('every default is within its ceiling, and both are positive', () => {
+  test('every default is within its ceiling, and both are positive', { tags: ['Submission-23'] }, () => {
     for (const name of limits.LIMIT_NAMES) {
       expect(limits.LIMIT_DEFAULTS[name]).toBeGreaterThan(0);
       expect(limits.LIMIT_CEILINGS[name]).toBeGreaterThanOrEqual(limits.LIMIT_DEFAULTS[name]);

@@ -11,6 +11,7 @@ interface ResponseNode {
   headers?: Record<string, unknown>;
 }
 interface OperationNode {
+  description?: string;
   operationId: string;
   responses: Record<string, ResponseNode>;
   parameters?: { name: string; in: string; style?: string; explode?: boolean; schema: Record<string, unknown> }[];
@@ -37,7 +38,7 @@ function resolved(response: ResponseNode): ResponseNode {
 const BUDGET = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
 
 describe('the OpenAPI document (Spec § Versioning 1)', () => {
-  test('equals the checked-in openapi.json; `npm run openapi` writes it', () => {
+  test('equals the checked-in openapi.json; `npm run openapi` writes it', { tags: ['Versioning-1'] }, () => {
     const stored: unknown = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.url), 'utf8'));
     expect(document).toEqual(stored);
   });
@@ -58,6 +59,12 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
       expect(nodeOf(id).responses[ERRORS[code].status]?.description).toContain(`\`${code}\``);
     }
     expect(nodeOf(id)['x-error-codes']).toEqual([...operationOf(id).errors].sort());
+  });
+
+  test('says of both metrics that they are no billing ledger', { tags: ['Routes-6'] }, () => {
+    for (const id of ['getTenantMetrics', 'getMetrics'] as const) {
+      expect(nodeOf(id).description).toContain('Not a billing ledger');
+    }
   });
 
   test('puts X-Request-Id on every response', () => {

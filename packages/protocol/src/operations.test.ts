@@ -30,7 +30,9 @@ const ENDPOINTS = [
 const operations = OPERATION_IDS.map((id) => [id, operationOf(id)] as const);
 
 describe('the table of operations (Spec § Endpoints)', () => {
-  test('is the endpoint table, each route with its scope', () => {
+  test('is the endpoint table, each route with its scope', {
+    tags: ['Endpoints-1', 'Stream-6', 'Versioning-2'],
+  }, () => {
     const table = operations.map(([, { method, path, access }]) => `${method} ${path} ${access}`);
     expect(table.sort()).toEqual(ENDPOINTS.map((row) => row.join(' ')).sort());
   });
@@ -59,7 +61,7 @@ describe('the table of operations (Spec § Endpoints)', () => {
     for (const code of operation.errors) expect(ERRORS).toHaveProperty(code);
   });
 
-  test('cancellation waits for no permit, so that a full service can be relieved', () => {
+  test('cancellation waits for no permit, so that a full service can be relieved', { tags: ['Cancel-3'] }, () => {
     expect(operationOf('cancelJob').capacity).toEqual(['connection']);
   });
 });

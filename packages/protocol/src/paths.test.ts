@@ -77,13 +77,17 @@ const COLLIDING: readonly (readonly [string, readonly string[], number, RegExp])
 ];
 
 describe('a path of a submission (Spec § Job submission, path rules)', () => {
-  test.each(RIGHT)('%j is a right path for %s', (path, kind) => {
+  test.each(RIGHT)('%j is a right path for %s', { tags: ['Submission-30'] }, (path, kind) => {
     expect(pathProblem(path, kind)).toBeNull();
   });
 
-  test.each(WRONG)('%j is refused for %s', (path, kind, reason) => {
-    expect(pathProblem(path, kind)).toMatch(reason);
-  });
+  test.each(WRONG)(
+    '%j is refused for %s',
+    { tags: ['Submission-31', 'Submission-32', 'Submission-33', 'ART-08'] },
+    (path, kind, reason) => {
+      expect(pathProblem(path, kind)).toMatch(reason);
+    },
+  );
 
   test('the long paths of these tables are as long as they claim', () => {
     for (const bytes of [pathBytesMax - 1, pathBytesMax, pathBytesMax + 1]) expect(longPath(bytes)).toHaveLength(bytes);
@@ -91,9 +95,13 @@ describe('a path of a submission (Spec § Job submission, path rules)', () => {
 });
 
 describe('a list of paths', () => {
-  test.each(COLLIDING)('%s are refused by the later one', (_name, paths, index, reason) => {
-    expect(pathsProblem(paths, 'output')).toEqual({ index, problem: expect.stringMatching(reason) as string });
-  });
+  test.each(COLLIDING)(
+    '%s are refused by the later one',
+    { tags: ['Submission-34', 'Submission-35'] },
+    (_name, paths, index, reason) => {
+      expect(pathsProblem(paths, 'output')).toEqual({ index, problem: expect.stringMatching(reason) as string });
+    },
+  );
 
   test.each([
     ['case', 'output/README', 'output/readme'],

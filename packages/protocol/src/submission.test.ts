@@ -8,7 +8,7 @@ const submission = (change: object) => Value.Check(JobSubmission, { language: 'p
 const file = (index: number) => ({ path: `input/${index}`, content_base64: '' });
 
 describe('the schema of a submission (Spec § Job submission)', () => {
-  test('asks for language and code, and for nothing else', () => {
+  test('asks for language and code, and for nothing else', { tags: ['Submission-1', 'Submission-2'] }, () => {
     expect(Value.Check(JobSubmission, { language: 'python', code: 'x' })).toBe(true);
     expect(Value.Check(JobSubmission, { language: 'python' })).toBe(false);
     expect(Value.Check(JobSubmission, { code: 'x' })).toBe(false);

@@ -15,7 +15,7 @@ function refusal(environment: Record<string, string>, flags: Record<string, stri
 }
 
 describe('settings', () => {
-  test('the documented budgets hold where nothing is set', () => {
+  test('the documented budgets hold where nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
     const config = loadConfig({});
     expect(config).toMatchObject({
       host: '127.0.0.1',

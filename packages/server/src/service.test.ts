@@ -48,7 +48,7 @@ async function ended(service: RunningService, { result_url }: SubmissionAnswer):
 }
 
 describe('a service', () => {
-  test('runs a job from its submission to its result, and keeps it over a restart', async () => {
+  test('runs a job from its submission to its result, and keeps it over a restart', { tags: ['What-1'] }, async () => {
     const flags = { 'data-dir': join(directory, 'kept') };
     const first = await start(flags);
     const answer = await submit(first, 'echo out; echo err >&2; exit 3');

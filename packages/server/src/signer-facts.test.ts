@@ -41,7 +41,7 @@ test('a service that does not sign tells of no error, and how much would be sign
   });
 });
 
-test('a rotation shows at once in the key and in the capabilities', () => {
+test('a rotation shows at once in the key and in the capabilities', { tags: ['Bodies-8'] }, () => {
   const before = publicKeyBody(signing(null));
   const { current } = rotateSigningKey(dataDir);
   const after = publicKeyBody(signing(null));

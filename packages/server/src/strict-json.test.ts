@@ -19,7 +19,9 @@ test('what JSON.parse makes of a value is what comes out', async () => {
   );
 });
 
-test('text that JSON.parse refuses is refused, wherever a valid text was bent (BODY-13)', async () => {
+test('text that JSON.parse refuses is refused, wherever a valid text was bent (BODY-13)', {
+  tags: ['BODY-13'],
+}, async () => {
   const bent = fc.tuple(fc.json({ maxDepth: 3 }), fc.nat(), fc.string({ maxLength: 2 })).map(([text, at, other]) => {
     const position = at % (text.length + 1);
     return text.slice(0, position) + other + text.slice(position + 1);
@@ -141,7 +143,7 @@ test.each([
   await expect(parse(text)).rejects.toEqual(refused(says));
 });
 
-describe('bounds, before anything is built', () => {
+describe('bounds, before anything is built', { tags: ['Submission-11'] }, () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
   const tokens = (count: number) =>
     `[${Array(count - 1)
@@ -180,6 +182,21 @@ test('a string that is longer than one turn of the scan comes out whole, escapes
     expect(await parse(`"${text}\\ud83d\\ude00"`)).toBe(`${text}😀`);
   }
   expect(await parse(`${' '.repeat(seam * 2)}[1]`)).toEqual([1]);
+});
+
+const own = JSON.parse(
+  readFileSync(new URL('../../../test/vectors/json/texts.json', import.meta.url), 'utf8'),
+) as Record<'accepted' | 'refused', { readonly name: string; readonly base64: string }[]>;
+
+describe('BODY-01 the texts of test/vectors', { tags: ['BODY-01'] }, () => {
+  test.each(own.accepted)('$name is taken', async ({ base64 }) => {
+    const bytes = Buffer.from(base64, 'base64');
+    expect(await parse(bytes)).toEqual(JSON.parse(bytes.toString()));
+  });
+
+  test.each(own.refused)('$name is refused', async ({ base64 }) => {
+    await expect(parse(Buffer.from(base64, 'base64'))).rejects.toEqual(refused(''));
+  });
 });
 
 const suite = new URL('../../../../shared/vectors/jsontestsuite/test_parsing/', import.meta.url);

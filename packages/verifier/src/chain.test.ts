@@ -28,7 +28,7 @@ async function chain(...words: readonly string[]) {
   return { exitCode, ...(JSON.parse(stdout) as { facts: Record<string, unknown>; notice: string; checks: unknown[] }) };
 }
 
-describe('service-verify chain (Spec § Events 8)', () => {
+describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () => {
   test('recomputes an export, one event a line', async () => {
     expect(await chain(file(eventLines(events)))).toMatchObject({ exitCode: 0, facts: { last_kind: 'finished' } });
     expect(await chain(file(eventLines(events).trimEnd()))).toMatchObject({ exitCode: 0 });
@@ -133,7 +133,9 @@ describe('a receipt that is not the history’s own', () => {
     });
   });
 
-  test('states nothing more after a restart, and is accepted for that (Spec § Receipt)', async () => {
+  test('states nothing more after a restart, and is accepted for that (Spec § Receipt)', {
+    tags: ['Receipt-24'],
+  }, async () => {
     const { schema_version, job_id, tenant, status, exit_code, signal, terminal_reason, created_at, started_at } =
       job.receipt;
     const { finished_at, duration_ms, event_chain } = job.receipt;

@@ -29,7 +29,9 @@ describe('service-verify policy', () => {
     expect(stdout).toMatch(/status +succeeded/);
   });
 
-  test('ends with 5, and names every requirement that is not met beside those that are', async () => {
+  test('ends with 5, and names every requirement that is not met beside those that are', {
+    tags: ['Authentication-10g'],
+  }, async () => {
     const { exitCode, stdout, stderr } = await policy(
       ...['--require', 'status=failed', '--require', 'networking=disabled', '--require', 'mem_mb<=255'],
       ...['--code-sha256', '0'.repeat(64)],

@@ -32,7 +32,9 @@ function verify(changes: Readonly<Record<string, string>> = {}, ...more: readonl
 }
 
 describe('service-verify verify (Spec § Authentication 10)', () => {
-  test('tells every check on a line, the status plainly, and what a success does not prove', async () => {
+  test('tells every check on a line, the status plainly, and what a success does not prove', {
+    tags: ['Authentication-10d', 'Authentication-10e'],
+  }, async () => {
     const { exitCode, stdout, stderr } = await verify();
     expect(exitCode).toBe(0);
     expect(stderr).toBe('');
@@ -67,7 +69,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     });
   });
 
-  test('ends with a code of its own for each kind of failure', async () => {
+  test('ends with a code of its own for each kind of failure', { tags: ['Authentication-10g'] }, async () => {
     const one = scratch.write('one-byte', 'x');
     expect((await verify({ 'public-key': strangerKey })).exitCode).toBe(2);
     expect((await verify({ envelope: one })).exitCode).toBe(2);
@@ -77,7 +79,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect((await verify({ 'subject-name': 'svc://jobs/other/result' })).exitCode).toBe(4);
   });
 
-  test('tries every pinned key, and is not led by the keyid', async () => {
+  test('tries every pinned key, and is not led by the keyid', { tags: ['Authentication-10'] }, async () => {
     expect((await verify({}, '--public-key', strangerKey)).exitCode).toBe(0);
     expect((await verify({ 'public-key': strangerKey }, '--public-key', good['public-key'])).exitCode).toBe(0);
     const text = new TextDecoder().decode(job.attestation.envelope);
@@ -138,7 +140,7 @@ describe('its bounds (Spec § Limits)', () => {
   });
 });
 
-describe('its command line', () => {
+describe('its command line', { tags: ['Authentication-10b'] }, () => {
   test.each([
     [[]],
     [['unknown']],
@@ -154,11 +156,15 @@ describe('its command line', () => {
     expect(stderr).not.toBe('');
   });
 
-  test.each(Object.keys(good).filter((name) => name !== 'media-type'))('without --%s is wrong usage', async (name) => {
-    const rest = Object.fromEntries(Object.entries(good).filter(([other]) => other !== name));
-    const { exitCode, stderr } = await serviceVerify(['verify', ...words(rest)]);
-    expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`--${name}`) });
-  });
+  test.each(Object.keys(good).filter((name) => name !== 'media-type'))(
+    'without --%s is wrong usage',
+    { tags: ['Authentication-10c'] },
+    async (name) => {
+      const rest = Object.fromEntries(Object.entries(good).filter(([other]) => other !== name));
+      const { exitCode, stderr } = await serviceVerify(['verify', ...words(rest)]);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`--${name}`) });
+    },
+  );
 
   test.each(Object.keys(good).filter((name) => name !== 'public-key'))(
     'with --%s twice is wrong usage',
@@ -195,7 +201,7 @@ describe('its command line', () => {
   });
 });
 
-test('every file is read once: what is digested is what was parsed', async () => {
+test('every file is read once: what is digested is what was parsed', { tags: ['ATT-12'] }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-verify-pipes-'));
   const names = ['envelope', 'subject', 'public-key'] as const;
   const pipes = Object.fromEntries(names.map((name) => [name, join(directory, name)]));

@@ -6,7 +6,7 @@ import { isTenantName } from './tenant.ts';
 
 const access = createAccess([createLegacyKeys([{ tenant: 'acme', key: 'sesame=' }])]);
 
-test('a legacy key stands for one tenant with every scope and no expiry', async () => {
+test('a legacy key stands for one tenant with every scope and no expiry', { tags: ['Authentication-2b'] }, async () => {
   expect(await access.authenticate('Bearer sesame=')).toEqual({
     tenant: 'acme',
     principal: 'legacy:acme',
@@ -33,7 +33,7 @@ test.each([
   'Bearer sésame=',
   `Bearer ${'a'.repeat(tokenBytesMax)}`,
   `Bearer ${'a'.repeat(tokenBytesMax + 1)}`,
-])('the header %j is refused with unauthorized', async (header) => {
+])('the header %j is refused with unauthorized', { tags: ['AUTH-01'] }, async (header) => {
   expect(await access.authenticate(header)).toMatchObject({ code: 'unauthorized', status: 401 });
 });
 

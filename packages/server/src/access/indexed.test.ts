@@ -27,7 +27,7 @@ function issued(changes: Partial<CredentialRow> = {}) {
   return { key, row, keys, asked };
 }
 
-test('a key stands for what its row says', async () => {
+test('a key stands for what its row says', { tags: ['Authentication-2'] }, async () => {
   const { key, row, keys } = issued({ expires_at: '2026-06-01T00:00:00.001Z' });
   expect(await keys.resolve(key)).toEqual({
     tenant: 'acme',
@@ -39,7 +39,7 @@ test('a key stands for what its row says', async () => {
   });
 });
 
-test('a key has 256 bits of secret, of which the row holds only the digest', () => {
+test('a key has 256 bits of secret, of which the row holds only the digest', { tags: ['Authentication-2c'] }, () => {
   const { key, secret_sha256 } = newKey();
   expect(key).toMatch(/^svc_[0-9a-f]{18}_[A-Za-z0-9_-]{43}$/);
   expect(secret_sha256).toMatch(/^[0-9a-f]{64}$/);

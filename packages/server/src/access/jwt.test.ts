@@ -32,7 +32,9 @@ async function keySetOf(name: string, jwks: unknown, now?: () => number) {
   return { source, keys: createKeySet(now === undefined ? { source } : { source, now }) };
 }
 
-describe('the test vectors of RFC 9068 access tokens', () => {
+describe('the test vectors of RFC 9068 access tokens', {
+  tags: ['Authentication-2a', 'Authentication-2d', 'AUTH-03'],
+}, () => {
   test.each(vectors.cases.map(({ name, ...rest }) => [name, rest] as const))(
     '%s',
     async (_name, { token, ...wanted }) => {

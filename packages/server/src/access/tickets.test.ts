@@ -58,7 +58,7 @@ test('a ticket is 256 random bits that live 30 seconds, and the ledger has neith
   expect(stored).not.toContain('sesame');
 });
 
-test('a ticket stands for its caller once', async () => {
+test('a ticket stands for its caller once', { tags: ['Authentication-6'] }, async () => {
   const { tickets, ticket, caller } = await minted();
   expect(await tickets.redeem(ticket, job)).toEqual(caller);
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
@@ -70,7 +70,7 @@ test('of fifty that use a ticket at once, one gets through', async () => {
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
 });
 
-test('a ticket for another job is refused, and is spent', async () => {
+test('a ticket for another job is refused, and is spent', { tags: ['Authentication-6'] }, async () => {
   const { tickets, ticket } = await minted();
   expect(await tickets.redeem(ticket, other)).toMatchObject(REFUSED);
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
@@ -82,7 +82,7 @@ test('a ticket is not minted for a job that the caller’s tenant does not have'
   expect(await tickets.mint({ ...caller, tenant: 'other' }, job)).toBeNull();
 });
 
-test('a ticket is good to its last millisecond, and no longer', async () => {
+test('a ticket is good to its last millisecond, and no longer', { tags: ['Ticket-4'] }, async () => {
   const { tickets, pass, ticket, caller } = await minted();
   const second = await tickets.mint(caller, job);
   pass(streamTicketSeconds * 1000 - 1);

@@ -1,6 +1,6 @@
 /**
  * The part of the file system that no new job may take, kept so that every job that was admitted can still be recorded
- * to its end. Spec § POST /v1/jobs rule 6.
+ * to its end. Spec § POST /v1/jobs 6b.
  */
 import { statfs } from 'node:fs/promises';
 import { ServiceError } from '../service-error.ts';

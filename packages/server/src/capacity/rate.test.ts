@@ -24,7 +24,7 @@ test('one token is back after its time and not before', () => {
   expect(rate.spend('a').allowed).toBe(false);
 });
 
-test('Retry-After is whole seconds, at least one, and enough', () => {
+test('Retry-After is whole seconds, at least one, and enough', { tags: ['Errors-24'] }, () => {
   const { rate, pass } = budget({ perSecond: 0.4, burst: 1 });
   rate.spend('a');
   const { retryAfterSeconds } = rate.spend('a');

@@ -216,7 +216,9 @@ test('every answer is kept from caches and from being sniffed', async () => {
   }
 });
 
-test('what nobody meant to throw is answered internal, and its cause is in the log alone', async () => {
+test('what nobody meant to throw is answered internal, and its cause is in the log alone', {
+  tags: ['Errors-22', 'RST-09'],
+}, async () => {
   await using broken = await openDoor({
     jobs: {
       list: async () => {
@@ -255,7 +257,9 @@ test('a message that repeats what the client wrote is short and harmless', async
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-test('the request budget is one per tenant, refuses with Retry-After, and says what is left', async () => {
+test('the request budget is one per tenant, refuses with Retry-After, and says what is left', {
+  tags: ['Errors-16'],
+}, async () => {
   await using tight = await openDoor({ rate: { perSecond: 0.01, burst: 2 } });
   const ask = (key?: string) => fetch(`${tight.url}/v1/whoami`, { headers: bearer(key) });
   expect((await ask()).headers.get('ratelimit-remaining')).toBe('1');

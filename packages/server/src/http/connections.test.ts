@@ -73,7 +73,9 @@ test('a connection with nothing to send is not stuck, however long that lasts', 
   connections[Symbol.dispose]();
 });
 
-test('no byte accepted for the whole deadline closes the connection, and not a moment before', () => {
+test('no byte accepted for the whole deadline closes the connection, and not a moment before', {
+  tags: ['Limits-15'],
+}, () => {
   const { socket, at } = watched();
   socket.write(100_000);
   expect(at(1000)).toBe(false);
@@ -106,7 +108,7 @@ test('what is closed when it was sent is closed a moment after its last byte, an
   expect([stuck.at(writeProgressMilliseconds - 1), stuck.at(writeProgressMilliseconds)]).toEqual([false, true]);
 });
 
-test('one byte of the piece in flight begins the deadline anew', () => {
+test('one byte of the piece in flight begins the deadline anew', { tags: ['Limits-15'] }, () => {
   const { socket, at } = watched();
   socket.write(100_000);
   at(1000);
@@ -125,7 +127,7 @@ test('a piece that was accepted whole begins the deadline anew, though the next 
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('no activity saves a connection from the end of its lifetime', () => {
+test('no activity saves a connection from the end of its lifetime', { tags: ['Limits-18'] }, () => {
   const { socket, at } = watched();
   for (let time = 0; time < connectionMilliseconds; time += 10_000) {
     socket.write(1);

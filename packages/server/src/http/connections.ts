@@ -1,7 +1,6 @@
 /**
  * Watches every open connection: how old it is, whether its reader still takes bytes, which answers are under way on it,
- * and whether it has to give way to others. One sweep serves all of them. Spec § Limits, rows on write progress,
- * concurrent connections and connection lifetime.
+ * and whether it has to give way to others. One sweep serves all of them. Spec § Limits 15, 16, 18.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -43,7 +43,9 @@ describe.each<[PermitKind, string]>([
     };
   };
 
-  test('a tenant holds as many as it may, the next is refused with 429, and one let go makes room', async () => {
+  test('a tenant holds as many as it may, the next is refused with 429, and one let go makes room', {
+    tags: ['E-14'],
+  }, async () => {
     await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
     using first = await hold(door.port);
     using _second = await hold(door.port);
@@ -55,7 +57,7 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => door.permits.held(kind)).toBe(2);
   });
 
-  test('the service holds as many as it may, and the next is refused with 503', async () => {
+  test('the service holds as many as it may, and the next is refused with 503', { tags: ['Errors-18'] }, async () => {
     await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
     using _held = await hold(door.port);
     await expect.poll(() => door.permits.held(kind)).toBe(1);
@@ -149,7 +151,7 @@ describe('an answer that is read while it is sent', () => {
   });
 });
 
-describe('when the authority of a credential ends', () => {
+describe('when the authority of a credential ends', { tags: ['Authentication-8'] }, () => {
   test.each([
     ['a wait', 'wait', WAIT],
     ['a transfer', 'response', RESULT_NOW],

@@ -20,7 +20,7 @@ test.each([
   expect((failure as StartError).hint).toContain('SERVICE_');
 });
 
-test('the bounds of every connection are in the log from the start', async () => {
+test('the bounds of every connection are in the log from the start', { tags: ['Limits-26'] }, async () => {
   await using door = await openDoor();
   expect(door.log.find((line) => line['msg'] === 'transport bounds')).toMatchObject({
     bounds: { connections: 256, headMilliseconds: 30_000, connectionMilliseconds: 600_000 },

@@ -3,7 +3,7 @@ import { responsePumpBytes } from '@svc/protocol';
 import { expect, test } from 'vitest';
 import { pumpOf } from './pump.ts';
 
-test('a body of any pieces arrives as it is, in pieces of at most 64 KiB', async () => {
+test('a body of any pieces arrives as it is, in pieces of at most 64 KiB', { tags: ['Transfer-1'] }, async () => {
   const pieces = ['é'.repeat(100_000), Buffer.alloc(3, 'x'), '', Buffer.alloc(responsePumpBytes + 1, 'y')];
   const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
   const sizes: number[] = [];
@@ -12,7 +12,7 @@ test('a body of any pieces arrives as it is, in pieces of at most 64 KiB', async
   expect(Math.max(...sizes)).toBe(responsePumpBytes);
 });
 
-test('nothing is read ahead of a reader that takes nothing', async () => {
+test('nothing is read ahead of a reader that takes nothing', { tags: ['Transfer-1', 'Limits-14'] }, async () => {
   let read = 0;
   async function* endless() {
     for (;;) {
@@ -31,9 +31,13 @@ test.each([
   ['longer', 9],
   ['longer', 5],
   ['shorter', 11],
-])('a body that is %s than was declared fails before as much as that has gone out', async (problem, declared) => {
-  const pieces: Buffer[] = [];
-  const pump = pumpOf(['01234', '56789'], declared).on('data', (piece: Buffer) => pieces.push(piece));
-  await expect(buffer(pump)).rejects.toThrow(problem);
-  expect(Buffer.concat(pieces).length).toBeLessThan(declared);
-});
+])(
+  'a body that is %s than was declared fails before as much as that has gone out',
+  { tags: ['Transfer-4'] },
+  async (problem, declared) => {
+    const pieces: Buffer[] = [];
+    const pump = pumpOf(['01234', '56789'], declared).on('data', (piece: Buffer) => pieces.push(piece));
+    await expect(buffer(pump)).rejects.toThrow(problem);
+    expect(Buffer.concat(pieces).length).toBeLessThan(declared);
+  },
+);

@@ -90,7 +90,9 @@ beforeAll(async () => {
 afterAll(() => door[Symbol.asyncDispose]());
 
 describe('a stream', () => {
-  test('gives stored history, then what comes, and closes with 1000 after finished', async () => {
+  test('gives stored history, then what comes, and closes with 1000 after finished', {
+    tags: ['Stream-3', 'Stream-3a', 'Stream-3b'],
+  }, async () => {
     const own = livingJob(250);
     await using served = await openDoor({ jobs: { tail: own.tail } });
     const { frames, closed } = await open(served);
@@ -102,7 +104,7 @@ describe('a stream', () => {
     expect(frames.at(-1)?.kind).toBe('finished');
   });
 
-  test('continues after the last sequence that a client accepted', async () => {
+  test('continues after the last sequence that a client accepted', { tags: ['Stream-4'] }, async () => {
     const { socket, frames } = await open(door, { after: 2 });
     await expect.poll(() => frames.map(({ seq }) => seq)).toEqual([3]);
     socket.close();
@@ -117,7 +119,7 @@ describe('a stream', () => {
     expect(frames).toEqual([]);
   });
 
-  test('may be opened with the header in place of a ticket', async () => {
+  test('may be opened with the header in place of a ticket', { tags: ['Stream-1a'] }, async () => {
     expect(await attempt(door, handshake(STREAM, KEY))).toMatchObject({ status: 101 });
   });
 
@@ -148,7 +150,7 @@ describe('a stream', () => {
 });
 
 describe('a ticket', () => {
-  test('opens one stream, and never a second', async () => {
+  test('opens one stream, and never a second', { tags: ['Endpoints-2'] }, async () => {
     const { ticket, stream_url, expires_in } = await mint(door);
     expect({ stream_url, expires_in }).toEqual({ stream_url: `${STREAM}?ticket=${ticket}`, expires_in: 30 });
     expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -156,7 +158,9 @@ describe('a ticket', () => {
     expect(JSON.stringify(door.log)).not.toContain(ticket);
   });
 
-  test('is spent before the stream is admitted: a refusal for want of capacity needs a new one', async () => {
+  test('is spent before the stream is admitted: a refusal for want of capacity needs a new one', {
+    tags: ['Stream-2', 'AUTH-11'],
+  }, async () => {
     await using full = await openDoor({ permits: { stream: { total: 0, perTenant: 9 } } });
     const { stream_url } = await mint(full);
     const refused = await attempt(full, handshake(stream_url));
@@ -165,7 +169,7 @@ describe('a ticket', () => {
     expect(await attempt(full, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('does not open the stream of another job, nor anything else', async () => {
+  test('does not open the stream of another job, nor anything else', { tags: ['Ticket-5'] }, async () => {
     const { ticket } = await mint(door);
     const elsewhere = `/v1/jobs/job_other/stream?ticket=${ticket}`;
     expect(await attempt(door, handshake(elsewhere))).toMatchObject({ status: 401 });
@@ -173,7 +177,7 @@ describe('a ticket', () => {
     expect(detail.status).toBe(401);
   });
 
-  test('is not spent by a request that is no handshake', async () => {
+  test('is not spent by a request that is no handshake', { tags: ['Stream-2a'] }, async () => {
     const { stream_url } = await mint(door);
     expect((await fetch(`${door.url}${stream_url}`)).status).toBe(401);
     expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -185,19 +189,19 @@ describe('a ticket', () => {
     ['{"a":1}', 400],
     ['[]', 400],
     [`{}${' '.repeat(2000)}`, 413],
-  ])('is minted with the body %j: %i', async (body, status) => {
+  ])('is minted with the body %j: %i', { tags: ['Ticket-2'] }, async (body, status) => {
     const headers = { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const init = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
     expect((await fetch(`${door.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(status);
   });
 
-  test('is minted by the owner alone', async () => {
+  test('is minted by the owner alone', { tags: ['Ticket-1'] }, async () => {
     const init = { method: 'POST', headers: bearer(KEY_OF_OTHER) };
     expect((await fetch(`${door.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(404);
   });
 });
 
-describe('a handshake is refused as plain HTTP', () => {
+describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
   test.each([
     ['without a credential', handshake(STREAM), 401, 'unauthorized'],
     ['for a foreign job', handshake(STREAM, `Authorization: Bearer ${KEY_OF_OTHER}\r\n`), 404, 'job_not_found'],
@@ -230,7 +234,7 @@ describe('a handshake is refused as plain HTTP', () => {
 });
 
 describe('a stream ends before its job', () => {
-  test('with 1012 when the service stops, and no new one begins', async () => {
+  test('with 1012 when the service stops, and no new one begins', { tags: ['Stream-3c'] }, async () => {
     await using stopping = await openDoor({ jobs: { tail: livingJob(1).tail } });
     const { stream_url } = await mint(stopping);
     const { closed } = await open(stopping);
@@ -240,14 +244,14 @@ describe('a stream ends before its job', () => {
     expect(stopping.permits.held('stream')).toBe(0);
   });
 
-  test('with 1001 when its connection has lived long enough', async () => {
+  test('with 1001 when its connection has lived long enough', { tags: ['Stream-3c', 'Limits-18'] }, async () => {
     // Long enough for a busy machine to open it in.
     const bounds = { connectionMilliseconds: 3000, checkMilliseconds: 20 };
     await using old = await openDoor({ bounds, jobs: { tail: livingJob(1).tail } });
     expect(await (await open(old)).closed).toBe(STREAM_CLOSE_CODES.lifetimeReached);
   });
 
-  test('with 4401 when its credential ends, also where a ticket opened it', async () => {
+  test('with 4401 when its credential ends, also where a ticket opened it', { tags: ['Stream-3c'] }, async () => {
     let stands = true;
     const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
     await using revoking = await openDoor({ credentials: [credential], jobs: { tail: livingJob(1).tail } });
@@ -258,7 +262,7 @@ describe('a stream ends before its job', () => {
     expect(await attempt(revoking, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('when its reader takes nothing, and then follows the job no more', async () => {
+  test('when its reader takes nothing, and then follows the job no more', { tags: ['Stream-3c'] }, async () => {
     const flood = livingJob(0);
     for (let index = 0; index < 1000; index += 1) flood.add('stdout', { text: 'x'.repeat(16_384) });
     const bounds = { writeProgressMilliseconds: 200, checkMilliseconds: 20 };
@@ -295,7 +299,7 @@ async function takenOrRefused(socket: Socket): Promise<void> {
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
 
-describe('a client that breaks the protocol is closed with the code that says so', () => {
+describe('a client that breaks the protocol is closed with the code that says so', { tags: ['E-21', 'E-22'] }, () => {
   /** A frame as a client sends it, masked with zeros. */
   const frame = (first: number, payload: string) =>
     Buffer.concat([Buffer.from([first, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)]);
@@ -392,7 +396,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('a flood of pings is answered in bounds and holds no memory', async () => {
+  test('a flood of pings is answered in bounds and holds no memory', { tags: ['E-22'] }, async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));

@@ -189,7 +189,9 @@ describe('a body that will be refused is refused before it is read', () => {
     expect(answer.headers['connection']).toBe('close');
   });
 
-  test('a body of exactly the bound is read, declared or not; one byte more is answered 413', async () => {
+  test('a body of exactly the bound is read, declared or not; one byte more is answered 413', {
+    tags: ['Limits-7', 'BODY-08'],
+  }, async () => {
     const fill = (bytes: number) => `{"a":"${'b'.repeat(bytes - 8)}"}`;
     const send = async (framing: string, body: string) => {
       using raw = await RawSocket.open(door.port);
@@ -229,7 +231,7 @@ describe('deadlines', () => {
     expect(await raw.untilClosed()).toEqual([]);
   });
 
-  test('the head of a later request has a deadline of its own', async () => {
+  test('the head of a later request has a deadline of its own', { tags: ['Limits-17', 'Limits-24'] }, async () => {
     // Long enough for the first one on a busy machine.
     await using slow = await openDoor({ bounds: { ...SHORT, headMilliseconds: 2000 } });
     using raw = await RawSocket.open(slow.port);
@@ -246,7 +248,9 @@ describe('deadlines', () => {
     expect((await raw.untilClosed())[0]?.headers['connection']).toBe('close');
   });
 
-  test('a connection whose reader takes nothing is reset, so that the kernel keeps nothing for it, and its permit is free again', async () => {
+  test('a connection whose reader takes nothing is reset, so that the kernel keeps nothing for it, and its permit is free again', {
+    tags: ['Transfer-3', 'Transfer-4', 'E-18'],
+  }, async () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);
     const asked = Promise.withResolvers<number>();
     await using slow = await openDoor({
@@ -394,7 +398,7 @@ describe('connections', () => {
 });
 
 describe('when the service stops', () => {
-  test('a wait ends with 503 shutting_down and no part of a result', async () => {
+  test('a wait ends with 503 shutting_down and no part of a result', { tags: ['GetResult-5'] }, async () => {
     await using stopping = await openDoor({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
@@ -407,7 +411,9 @@ describe('when the service stops', () => {
     expect(answer.headers['retry-after']).toMatch(/^\d+$/);
   });
 
-  test('new work is refused, reads are answered, and every answer ends its connection', async () => {
+  test('new work is refused, reads are answered, and every answer ends its connection', {
+    tags: ['Errors-19'],
+  }, async () => {
     await using stopping = await openDoor();
     stopping.stop();
     const ask = async (bytes: string) => {

@@ -49,7 +49,9 @@ describe('the report of process 1', () => {
   });
 });
 
-it('every limit that ended a program is a violation with the limit and what was observed', () => {
+it('every limit that ended a program is a violation with the limit and what was observed', {
+  tags: ['Events-4e'],
+}, () => {
   const violations = (['wall_limit', 'cpu_limit', 'memory_limit'] as const).flatMap((kind) =>
     violationsOf({ kind }, counters, LIMIT_DEFAULTS),
   );

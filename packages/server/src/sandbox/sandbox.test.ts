@@ -55,7 +55,7 @@ async function run(choice: ProviderChoice, language: Language, code: string, opt
 }
 
 describe.each(EVERY)('the %s provider', (choice) => {
-  it('offers every language that ran its canary', () => {
+  it('offers every language that ran its canary', { tags: ['What-2b', 'What-2c'] }, () => {
     expect(open.get(choice)?.languages).toEqual(['python', 'node', 'bash']);
   });
 
@@ -195,7 +195,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
 });
 
 describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
-  it('holds all five limits, and says what it read back', async () => {
+  it('holds all five limits, and says what it read back', { tags: ['Detail-8'] }, async () => {
     const limits = { wall_seconds: 3, cpu_seconds: 2, mem_mb: 100, max_pids: 20, max_file_mb: 2 };
     const { held } = await run(choice, 'bash', ':', { limits });
     expect(held.effective_limits).toEqual(limits);

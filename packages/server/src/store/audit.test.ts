@@ -66,7 +66,9 @@ test.each([
   expect(readFileSync(ledger.path)).toEqual(before);
 });
 
-test('a page that rotted is found by the quick check, where opening alone does not see it', async () => {
+test('a page that rotted is found by the quick check, where opening alone does not see it', {
+  tags: ['STORE-07'],
+}, async () => {
   await using ledger = await filled();
   const bytes = readFileSync(ledger.path);
   const [rootpage] = pagesOf(ledger.path, 'events');

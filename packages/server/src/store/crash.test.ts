@@ -89,7 +89,10 @@ async function expectFacts(store: Store, key: JobKey, facts: ReadonlyMap<Fact, n
   expect(job?.status).toBe(['queued', 'running', 'succeeded'][count('started') + count('finished')]);
 }
 
-test('every acknowledged fact survives kill -9, and nothing is half done', { timeout: 60_000 }, async () => {
+test('every acknowledged fact survives kill -9, and nothing is half done', {
+  timeout: 60_000,
+  tags: ['What-3a'],
+}, async () => {
   await using ledger = new TestLedger();
   const facts = new Map<string, Map<Fact, number>>();
   for (const lines of [1, 50, 700, 1500]) {
@@ -104,7 +107,9 @@ test('every acknowledged fact survives kill -9, and nothing is half done', { tim
   expect(outbox).toBe((await store.outbox({ now: '2999', limit: 100_000 })).length);
 });
 
-test('a ledger that lost its log is refused, and accepted when its owner says so (STORE-05)', async () => {
+test('a ledger that lost its log is refused, and accepted when its owner says so (STORE-05)', {
+  tags: ['STORE-05'],
+}, async () => {
   await using ledger = new TestLedger();
   await acknowledgedBeforeKill(ledger.directory, 5);
   rmSync(`${ledger.path}-wal`);

@@ -26,7 +26,9 @@ function expectChain(events: readonly JobEvent[]): void {
   }
 }
 
-test('events are numbered from 1 without gaps and chained from the genesis hash (Spec § Events 7)', async () => {
+test('events are numbered from 1 without gaps and chained from the genesis hash (Spec § Events 7)', {
+  tags: ['Events-7'],
+}, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), { kind: 'stderr', timestamp: at(21), data: { text: 'ü', partial: true } }]);
@@ -37,7 +39,7 @@ test('events are numbered from 1 without gaps and chained from the genesis hash 
   expectChain(events);
 });
 
-test('appends that are made at once keep their order', async () => {
+test('appends that are made at once keep their order', { tags: ['CHAIN-07'] }, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await Promise.all(Array.from({ length: 200 }, (_, line) => store.append(key, [stdout(`line ${line}`)])));

@@ -52,7 +52,10 @@ const DEEDS = [
 ];
 const PAYLOADS = BREAKS.flatMap((breaks) => DEEDS.map((deed) => breaks + deed));
 
-test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, async () => {
+test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, {
+  timeout: 120_000,
+  tags: ['IDEM-10', 'STORE-10'],
+}, async () => {
   await using ledger = await TestLedger.open();
   const { store } = ledger;
   const bystander = admission({ tenant: 'bystander' });
@@ -87,4 +90,4 @@ test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, 
   }
   expect(await store.job(bystander)).toMatchObject({ status: 'queued', tenant: 'bystander' });
   expect(await store.counts()).toMatchObject({ queued: 1, running: 0, outbox: PAYLOADS.length });
-}, 120_000);
+});

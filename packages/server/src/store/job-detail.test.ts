@@ -19,7 +19,7 @@ async function detailOf(ledger: TestLedger, key: ReturnType<typeof newKey>): Pro
   return text === null ? null : (JSON.parse(text) as JobDetail);
 }
 
-test('a queued job claims nothing about its execution and has no receipt', async () => {
+test('a queued job claims nothing about its execution and has no receipt', { tags: ['Detail-2'] }, async () => {
   await using ledger = await TestLedger.open();
   const key = newKey();
   await ledger.store.admit(admission(key));

@@ -119,7 +119,9 @@ function outboxHas(key: JobKey): boolean {
   return select.get(key.tenant, key.job_id) !== undefined;
 }
 
-test('whatever happens in whatever order, a job ends at most once, with one chain and one receipt (CHAIN-07, CHAIN-12)', async () => {
+test('whatever happens in whatever order, a job ends at most once, with one chain and one receipt (CHAIN-07, CHAIN-12)', {
+  tags: ['States-1', 'States-1b', 'States-3', 'Events-9', 'CHAIN-07', 'CHAIN-12'],
+}, async () => {
   const db = connection.ledger;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {

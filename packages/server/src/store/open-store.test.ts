@@ -38,13 +38,15 @@ test('what was stored is there after the ledger was closed and opened again', as
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a second service on the same ledger is refused in one line, and the first goes on', async () => {
+test('a second service on the same ledger is refused in one line, and the first goes on', {
+  tags: ['STORE-06'],
+}, async () => {
   await using ledger = await TestLedger.open();
   await expectRefusal(openStore({ dataDir: ledger.directory }), 'locked');
   await ledger.store.probe();
 });
 
-test('a ledger with a newer schema is refused and left as it is', async () => {
+test('a ledger with a newer schema is refused and left as it is', { tags: ['STORE-07'] }, async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   using database = new DatabaseSync(ledger.path);
@@ -104,7 +106,7 @@ test('a ledger in use is refused to another process, and free when its process i
 const isRoot = process.getuid?.() === 0;
 const mayMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
-test.skipIf(!isRoot)('a ledger of another owner is refused', async () => {
+test.skipIf(!isRoot)('a ledger of another owner is refused', { tags: ['STORE-05'] }, async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   const first = 'process.setgid(65534); process.setuid(65534)';

@@ -31,7 +31,9 @@ function artifact(path: string, text: string) {
   return { path, size_bytes: bytes.length, sha256: sha256Hex(bytes), content: bytes };
 }
 
-test('the terminal transaction stores outcome, receipt, last event and outbox row together', async () => {
+test('the terminal transaction stores outcome, receipt, last event and outbox row together', {
+  tags: ['What-4', 'States-3', 'Versioning-4'],
+}, async () => {
   await using own = await TestLedger.open();
   const { store } = own;
   const key = await runJob(store);
@@ -52,7 +54,9 @@ test('the terminal transaction stores outcome, receipt, last event and outbox ro
   });
 });
 
-test('the receipt covers the retained output joined by one LF, without a trailing one (Spec § Receipt, output)', async () => {
+test('the receipt covers the retained output joined by one LF, without a trailing one (Spec § Receipt, output)', {
+  tags: ['Receipt-13'],
+}, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await store.append(key, [stdout('hé'), { kind: 'stderr', timestamp: at(1), data: { text: '', partial: true } }]);
@@ -69,7 +73,9 @@ test('the receipt covers the retained output joined by one LF, without a trailin
   });
 });
 
-test('the receipt says what was observed, under the names of the contract', async () => {
+test('the receipt says what was observed, under the names of the contract', {
+  tags: ['Receipt-2', 'Receipt-5'],
+}, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   const usage = { wall_ms: 20, cpu_ms: null, memory_peak_bytes: 1 };
@@ -93,7 +99,9 @@ test('the receipt says what was observed, under the names of the contract', asyn
   });
 });
 
-test('a recovery receipt holds the outcome, the times and the chain, beside what names it, and nothing else (CHAIN-11)', async () => {
+test('a recovery receipt holds the outcome, the times and the chain, beside what names it, and nothing else (CHAIN-11)', {
+  tags: ['Receipt-23', 'Receipt-24', 'CHAIN-11'],
+}, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await store.append(key, [stdout('a')]);
@@ -127,7 +135,9 @@ test('a recovery receipt holds the outcome, the times and the chain, beside what
   expect(await store.job(key)).toMatchObject({ execution: null, terminal_reason: 'server_restarted' });
 });
 
-test('execution members are absent where no executor observed the job (Spec § Receipt)', async () => {
+test('execution members are absent where no executor observed the job (Spec § Receipt)', {
+  tags: ['Receipt-11'],
+}, async () => {
   const { store } = ledger;
   const key = await admitJob(store);
   await store.finish(
@@ -140,7 +150,9 @@ test('execution members are absent where no executor observed the job (Spec § R
   expect(receipt).toMatchObject({ started_at: null, language: 'python', requested_limits: SPEC.limits });
 });
 
-test('a cell that never became ready is recorded as it was observed, straight from queued', async () => {
+test('a cell that never became ready is recorded as it was observed, straight from queued', {
+  tags: ['Receipt-10'],
+}, async () => {
   const { store } = ledger;
   const key = await admitJob(store);
   const none = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
@@ -200,7 +212,7 @@ test('artifacts of a job without any are none, and of a foreign job unknown', as
   expect(await store.artifacts({ ...key, tenant: 'other' })).toBeNull();
 });
 
-test('a truncation makes the receipt say so (Spec § Receipt, truncated)', async () => {
+test('a truncation makes the receipt say so (Spec § Receipt, truncated)', { tags: ['Receipt-14'] }, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   const data = {

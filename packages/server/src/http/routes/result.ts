@@ -1,7 +1,7 @@
 /**
  * The folded result, with an optional wait for it. A wait holds a wait permit to the last byte of its answer, so that
  * whoever waited is never turned away at the end of it; without a wait the answer holds a response permit. A wait that
- * shutdown interrupts never answers with a part. Spec § GET result.
+ * shutdown interrupts never answers with a part. Spec § GET /v1/jobs/{id}/result.
  */
 import { isTerminal, ResultQuery } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';

@@ -1,6 +1,6 @@
 /**
  * The stream of a job and the tickets that open it. Everything that can be refused is refused as plain HTTP, before the
- * connection becomes a WebSocket. Spec § POST stream-ticket, § WebSocket stream.
+ * connection becomes a WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
  */
 import type { WebSocket } from '@fastify/websocket';
 import { StreamQuery } from '@svc/protocol';

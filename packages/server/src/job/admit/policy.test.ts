@@ -38,7 +38,7 @@ describe('policy', () => {
     expect(clampLimits(LIMIT_DEFAULTS, { ...LIMIT_CEILINGS, mem_mb: 128 }).mem_mb).toBe(128);
   });
 
-  test('a known language that did not pass the preflight is unavailable', () => {
+  test('a known language that did not pass the preflight is unavailable', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ language: 'bash' }), provider)).not.toThrow();
     expect(() => checkPolicy(spec({ language: 'node' }), provider)).toThrow(
       expect.objectContaining({
@@ -48,7 +48,7 @@ describe('policy', () => {
     );
   });
 
-  test('a pack decides for its own languages', () => {
+  test('a pack decides for its own languages', { tags: ['Submission-12'] }, () => {
     expect(() => checkPolicy(spec({ runtime: 'data' }), provider)).not.toThrow();
     for (const members of [{ runtime: 'data', language: 'bash' }, { runtime: 'none-such' }] as const) {
       expect(() => checkPolicy(spec(members), provider)).toThrow(

@@ -92,7 +92,7 @@ describe('a submission', () => {
     [JSON.parse('{"language":"python","code":"x","__proto__":{"x":1}}'), '/__proto__'],
     [JSON.parse('{"language":"python","code":"x","limits":{"__proto__":{"x":1}}}'), '/limits/__proto__'],
     [python({ constructor: { prototype: { x: 1 } } }), '/constructor'],
-  ])('with an unknown member is refused by its pointer: %j', (body, pointer) => {
+  ])('with an unknown member is refused by its pointer: %j', { tags: ['Submission-10'] }, (body, pointer) => {
     expect(refused(body)).toBe(`invalid_request: ${pointer} is not a known member`);
     expect(({} as { x?: unknown }).x).toBeUndefined();
   });
@@ -125,7 +125,7 @@ describe('a limit of a submission', () => {
     ['cpu_seconds', Number.POSITIVE_INFINITY, 'must be a finite number'],
     ['mem_mb', Number.POSITIVE_INFINITY, 'must be a finite number'],
     ['max_pids', true, 'must be a finite number'],
-  ])('%s of %s is refused: it %s', (name, value, problem) => {
+  ])('%s of %s is refused: it %s', { tags: ['Submission-25'] }, (name, value, problem) => {
     expect(refused(python({ limits: { [name]: value } }))).toBe(`invalid_request: /limits/${name} ${problem}`);
   });
 
@@ -183,6 +183,7 @@ describe('the sizes of a submission', () => {
 describe('text of a submission', () => {
   test.each(['eA', 'eA=', 'eB==', 'eA==\n', ' eA==', 'e A==', '-_-_', 'eA==eA==', '%%%%'])(
     'base64 that is not canonical is refused: %j',
+    { tags: ['Submission-5'] },
     (content_base64) => {
       expect(refused(python({ files: [{ path: 'input/a', content_base64 }] }))).toMatch(
         /^invalid_request: \/files\/0\/content_base64 is not canonical base64/,

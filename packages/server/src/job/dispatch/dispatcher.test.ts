@@ -6,7 +6,7 @@ import { BootstrapError } from '../../sandbox/sandbox.ts';
 const never = new AbortController().signal;
 
 describe('a job that runs', () => {
-  test('goes from queued to running to its end, and its past says so in order', async () => {
+  test('goes from queued to running to its end, and its past says so in order', { tags: ['States-1b'] }, async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit({
       ...hello,
@@ -93,7 +93,7 @@ describe('a job that runs', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('whose cell cannot say how it ended is an error of the runtime', async () => {
+  test('whose cell cannot say how it ended is an error of the runtime', { tags: ['States-1f'] }, async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -103,7 +103,9 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('because no cell could be built ends as bootstrap_failed, claiming nothing', async () => {
+  test('because no cell could be built ends as bootstrap_failed, claiming nothing', {
+    tags: ['Detail-12'],
+  }, async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => {
       throw new BootstrapError('pivot', 'pivot_root failed', unready);
@@ -126,7 +128,9 @@ describe('a job that cannot run', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'finished']);
   });
 
-  test('because its cell proved less than it demands ends as isolation_unsatisfied, and nothing of it ran', async () => {
+  test('because its cell proved less than it demands ends as isolation_unsatisfied, and nothing of it ran', {
+    tags: ['Submit-3a'],
+  }, async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => ({ ...readyPosture, isolation_class: 'none' });
     const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
@@ -138,7 +142,9 @@ describe('a job that cannot run', () => {
     expect(rig.provider.cells[0]?.program).toBeNull();
   });
 
-  test('because of a bug in the service ends as internal_error, and is not tried for ever', async () => {
+  test('because of a bug in the service ends as internal_error, and is not tried for ever', {
+    tags: ['RST-09'],
+  }, async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => {
       throw new TypeError('a bug');
@@ -148,7 +154,9 @@ describe('a job that cannot run', () => {
   });
 });
 
-test('a job that is larger than all jobs together may be since the bound was lowered ends as an error, and nothing of it ran (RES-21)', async () => {
+test('a job that is larger than all jobs together may be since the bound was lowered ends as an error, and nothing of it ran (RES-21)', {
+  tags: ['RES-21'],
+}, async () => {
   await using rig = await JobRig.open({ concurrentMemMbMax: 255 });
   const running = await rig.submit({ ...hello, limits: { mem_mb: 200 } });
   await rig.provider.running(0);

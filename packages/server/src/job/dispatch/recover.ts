@@ -1,6 +1,6 @@
 /**
  * Ends the jobs that an earlier process left `running`. What became of their programs is not known, and their receipts
- * claim nothing about it. Spec § States, rule 2; § Receipt, recovery receipt.
+ * claim nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
  */
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';

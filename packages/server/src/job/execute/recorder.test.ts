@@ -100,7 +100,7 @@ describe('the recorder', () => {
     expect(batches.flatMap(({ events }) => events.map(({ kind }) => kind))).toEqual(['stdout']);
   });
 
-  test('stores that a stream was cut in the append that stores its last record', async () => {
+  test('stores that a stream was cut in the append that stores its last record', { tags: ['Events-6a'] }, async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stderr', [{ text: 'first' }]);
     const last = Array.from({ length: 1000 }, () => ({ text: 'x' }));

@@ -79,14 +79,14 @@ class Watched implements AsyncDisposable {
 
 const isAttested = async (key: JobKey) => (await store.jobSummary(key))?.attestation_available;
 
-test('what an earlier process left is signed at the start', async () => {
+test('what an earlier process left is signed at the start', { tags: ['RST-06'] }, async () => {
   const key = await endedJob(store);
   await using attestor = new Watched();
   await attestor.settled(key);
   expect(await audited(store, key, keys.current().public_key_pem)).toMatchObject({ kind: 'verified' });
 });
 
-test('a job that ends is signed when the nudge comes', async () => {
+test('a job that ends is signed when the nudge comes', { tags: ['What-4a'] }, async () => {
   await using attestor = new Watched();
   for (let ordinal = 0; ordinal < 3; ordinal++) {
     const key = await endedJob(store);

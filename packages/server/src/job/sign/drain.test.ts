@@ -85,7 +85,7 @@ describe('a drained outbox', () => {
     }
   });
 
-  test('was drained in the order in which its jobs ended', async () => {
+  test('was drained in the order in which its jobs ended', { tags: ['RST-06'] }, async () => {
     const keysInOrder: JobKey[] = [];
     for (let ordinal = 0; ordinal < 150; ordinal++) {
       keysInOrder.push(await endedJob(store, { finished_at: at(1000 + ordinal) }));
@@ -112,7 +112,9 @@ describe('a drained outbox', () => {
   });
 });
 
-test('a signature is pure Ed25519 over the pre-authentication encoding, and hints at its key', async () => {
+test('a signature is pure Ed25519 over the pre-authentication encoding, and hints at its key', {
+  tags: ['What-4b'],
+}, async () => {
   const key = await endedJob(store);
   await drain();
   const decoded = decodeEnvelope((await envelopeOf(key)) ?? new Uint8Array());
@@ -124,7 +126,7 @@ test('a signature is pure Ed25519 over the pre-authentication encoding, and hint
   expect(verify(null, message, createPublicKey(pem()), signatures[0]?.sig ?? new Uint8Array())).toBe(true);
 });
 
-describe('a record that rotted is not signed (CHAIN-14)', () => {
+describe('a record that rotted is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, () => {
   const rots: readonly [what: string, statement: string, reason: RegExp][] = [
     ['an event', `update events set data = '{"text":"other"}' where kind = 'stdout'`, /chain is broken at 3: digest/],
     ['the text of an event', `update events set data = '{"text' where kind = 'stdout'`, /event 3 is not JSON/],
@@ -246,7 +248,9 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-test('a result over 16 MiB is put off until the next start, saying how large it is (ATT-09)', async () => {
+test('a result over 16 MiB is put off until the next start, saying how large it is (ATT-09)', {
+  tags: ['Limits-19', 'ATT-09'],
+}, async () => {
   const small = await endedJob(store);
   const key = await runJob(store);
   await store.append(key, [stdout('x'.repeat(resultArtifactBytesMax))]);
@@ -258,7 +262,9 @@ test('a result over 16 MiB is put off until the next start, saying how large it 
   expect(await audited(store, small, pem())).toMatchObject({ kind: 'verified' });
 });
 
-test('killed between signing and storing 100 times, a job has one envelope, with the same bytes (ATT-08)', async () => {
+test('killed between signing and storing 100 times, a job has one envelope, with the same bytes (ATT-08)', {
+  tags: ['ATT-08'],
+}, async () => {
   const key = await endedJob(store);
   const signed: AttestationInput[] = [];
   const dead = withFaults(store, {

@@ -101,7 +101,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
 });
 
 describe('a rotation', () => {
-  test('keeps the old public key and removes the old private one', () => {
+  test('keeps the old public key and removes the old private one', { tags: ['Authentication-10a'] }, () => {
     const old = openSigningKeys(dataDir).current();
     const { retired, current } = rotateSigningKey(dataDir);
     expect(retired).toBe(old.key_id);

@@ -54,7 +54,9 @@ function tamper(statement: string, ...values: (string | number | Uint8Array)[]):
   expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
 }
 
-test('the stored bytes are answered with their digest, the same each time and after a restart (ATT-05)', async () => {
+test('the stored bytes are answered with their digest, the same each time and after a restart (ATT-05)', {
+  tags: ['Evidence-1', 'ATT-05'],
+}, async () => {
   const key = await attestedJob();
   const first = [await read(key), await read(key, 'result_artifact')];
   for (const { bytes, sha256 } of first) expect(sha256Hex(bytes)).toBe(sha256);
@@ -72,7 +74,7 @@ test('what an old key signed is answered as it was signed after a rotation', asy
   expect(await read(key)).toEqual(before);
 });
 
-describe('what there is nothing to answer of', () => {
+describe('what there is nothing to answer of', { tags: ['Attestation-3'] }, () => {
   test.each([
     ['is queued', () => admitJob(store), 'job_not_terminal'],
     ['runs', () => runJob(store), 'job_not_terminal'],
@@ -92,7 +94,9 @@ describe('what there is nothing to answer of', () => {
   });
 });
 
-describe('what was tampered with is never answered, but withdrawn and signed again (ATT-10)', () => {
+describe('what was tampered with is never answered, but withdrawn and signed again (ATT-10)', {
+  tags: ['ATT-10'],
+}, () => {
   /** Expects a refusal for both parts, then that a fresh attestation verifies and is what it was before. */
   async function expectWithdrawn(key: JobKey, before: Uint8Array): Promise<void> {
     const nudges: string[] = [];

@@ -1,6 +1,6 @@
 /**
  * The exact bytes of the signed evidence of a job, for its owner. Bytes that are not what was signed are withdrawn and
- * signed again, never served. Spec § GET attestation.
+ * signed again, never served. Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@svc/protocol';
 import { ServiceError } from '../../service-error.ts';

@@ -65,7 +65,7 @@ describe('job detail', () => {
     expect(JSON.stringify(detail.receipt)).toBe(row.receipt_json);
   });
 
-  test('of a cell that never became ready holds nulls and false, and no limits', async () => {
+  test('of a cell that never became ready holds nulls and false, and no limits', { tags: ['Detail-13'] }, async () => {
     await using rig = await JobRig.open();
     rig.provider.script = () => {
       throw new BootstrapError('seccomp', 'refused', unready);
@@ -254,7 +254,7 @@ describe('the job list', () => {
   });
 });
 
-test('output that was cut before the process died is still told as cut', async () => {
+test('output that was cut before the process died is still told as cut', { tags: ['Receipt-14'] }, async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const cell = await rig.provider.running(0);
@@ -269,7 +269,9 @@ test('output that was cut before the process died is still told as cut', async (
   expect((await rig.detail(key.job_id)).receipt).not.toHaveProperty('truncated');
 });
 
-test('a job left running by an earlier process ends as server_restarted, claiming nothing', async () => {
+test('a job left running by an earlier process ends as server_restarted, claiming nothing', {
+  tags: ['Detail-4', 'Receipt-19'],
+}, async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   await rig.provider.running(0);

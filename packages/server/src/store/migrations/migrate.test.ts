@@ -93,7 +93,7 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a ledger of %s', (
   });
   afterAll(() => ledger[Symbol.asyncDispose]());
 
-  test('keep their events, with hash version 0 and no digests (Spec § Events 7)', async () => {
+  test('keep their events, with hash version 0 and no digests (Spec § Events 7)', { tags: ['Events-7c'] }, async () => {
     const page = await store.events(acme('job_09'), { after: 0, limit: 10 });
     expect(page?.events.map((event) => event.kind)).toEqual(['queued', 'started', 'stdout', 'stderr', 'finished']);
     for (const event of page?.events ?? []) {
@@ -103,7 +103,9 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a ledger of %s', (
     expect(verifyChain(page?.events ?? [])).toMatchObject({ kind: 'intact', count: 0, unverifiable: 5 });
   });
 
-  test('show what was asked for as far as it was recorded, and nothing of how they ran (Spec § Job detail)', async () => {
+  test('show what was asked for as far as it was recorded, and nothing of how they ran (Spec § Job detail)', {
+    tags: ['Detail-15'],
+  }, async () => {
     const job = await store.job(acme('job_09'));
     expect(job).toMatchObject({
       status: 'succeeded',
@@ -198,7 +200,9 @@ describe('the jobs of v0.3', () => {
     expect(await store.findByIdempotencyKey('umbrella', 'once')).toBeNull();
   });
 
-  test('keep an attestation that has all its links, and lose and owe every other (Spec § Versioning 6)', async () => {
+  test('keep an attestation that has all its links, and lose and owe every other (Spec § Versioning 6)', {
+    tags: ['Versioning-6'],
+  }, async () => {
     expect(await store.attestation(acme('job_a1b2'), 'result_artifact')).toMatchObject({ isIntact: true });
     const owed = (await store.outbox({ now: '2025-01-01T00:00:00.000Z', limit: 100 })).map((entry) => entry.job_id);
     const withdrawn = [umbrella('job_b2c3'), acme('job_c3d4'), acme('job_d4e5'), acme('job_e5f6')];
@@ -272,7 +276,10 @@ function dieAt(path: string, statement: number): { readonly signal: string | nul
   return { signal, statements: Number(stdout) };
 }
 
-test('an upgrade that is killed at any step continues at the next start, to the same ledger', async () => {
+test('an upgrade that is killed at any step continues at the next start, to the same ledger', {
+  timeout: 240_000,
+  tags: ['RST-04'],
+}, async () => {
   await using whole = await upgraded('v0.1');
   await whole.close();
   const expected = contentsOf(whole.path);
@@ -290,7 +297,7 @@ test('an upgrade that is killed at any step continues at the next start, to the 
     expect(withoutClock(contentsOf(ledger.path))).toEqual(withoutClock(expected));
     rmSync(`${ledger.path}-lock`, { force: true });
   }
-}, 240_000);
+});
 
 /** The rows without what each start writes anew: when a migration was applied, and how often the ledger was opened. */
 function withoutClock(contents: readonly (readonly [string, readonly object[]])[]): unknown {

@@ -66,7 +66,9 @@ async function emptyLedger(path: string): Promise<Connection> {
   return connection;
 }
 
-test('when space runs out at any page of any transaction, all of it is stored or nothing (STORE-01)', async () => {
+test('when space runs out at any page of any transaction, all of it is stored or nothing (STORE-01)', {
+  tags: ['STORE-01'],
+}, async () => {
   await using files = new TestLedger();
   using connection = await emptyLedger(files.path);
   const { database } = connection;
@@ -87,7 +89,9 @@ test('when space runs out at any page of any transaction, all of it is stored or
   expect(outcomes).toEqual(new Set(['stored', 'full']));
 });
 
-test('a log that is cut anywhere holds whole transactions up to the cut (STORE-03)', async () => {
+test('a log that is cut anywhere holds whole transactions up to the cut (STORE-03)', {
+  tags: ['STORE-03'],
+}, async () => {
   await using files = new TestLedger();
   using connection = await emptyLedger(files.path);
   const commit = new GroupCommit(connection.database, ({ input }) => (input as () => Promise<unknown>)());

@@ -1,0 +1,96 @@
+/** The statements of docs/SPEC.md and the rows of docs/ATTACKS.md: well formed, cited rightly, and missed where no test shows them. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { allStatements, type MarkedTest, statementsOf, strayMarks, unshownStatements } from '../../tools/statements.ts';
+import { sectionsOf, unresolvedCitations } from './citations.ts';
+
+const root = join(import.meta.dirname, '../..');
+const statements = allStatements(root);
+const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
+
+const EXAMPLE = `# A page
+
+## One thing
+
+Words that are no statement.
+
+- **One-1** It holds.
+- **One-2** It holds
+  over two lines. *Not shown by a test: nobody can.*
+
+### Another, with spaces
+
+- **Other-1a** It holds too.
+`;
+
+describe('the statements', () => {
+  test('have ids of their own and a section', () => {
+    const ids = statements.map(({ id }) => id);
+    expect(ids.length).toBeGreaterThan(500);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+    expect(statements.filter(({ section }) => section === '')).toEqual([]);
+  });
+
+  test('are read with the reason why one is not shown', () => {
+    expect(statementsOf(EXAMPLE)).toEqual([
+      { id: 'One-1', section: 'One thing', text: 'It holds.', isTestable: true },
+      { id: 'One-2', section: 'One thing', text: 'It holds over two lines.', isTestable: false },
+      { id: 'Other-1a', section: 'Another, with spaces', text: 'It holds too.', isTestable: true },
+    ]);
+  });
+
+  test('are nearly all shown by tests', () => {
+    expect(statements.filter(({ isTestable }) => !isTestable).length).toBeLessThan(10);
+  });
+});
+
+describe('a run of all tests', () => {
+  const [one, other] = ['One-1', 'Other-1a'];
+  const marked = (tag: string, hasPassed = true): MarkedTest => ({ name: `shows ${tag}`, tags: [tag], hasPassed });
+  const unshown = (...tests: MarkedTest[]) => unshownStatements(statementsOf(EXAMPLE), tests).map(({ id }) => id);
+
+  test('misses a statement without a test, and one whose tests were skipped or failed', () => {
+    expect(unshown()).toEqual([one, other]);
+    expect(unshown(marked(one))).toEqual([other]);
+    expect(unshown(marked(one), marked(other, false))).toEqual([other]);
+    expect(unshown(marked(one), marked(other, false), marked(other))).toEqual([]);
+  });
+
+  test('names a mark that is no statement, or one that no test shows', () => {
+    const stray = strayMarks(statementsOf(EXAMPLE), [marked(one), marked('One-2'), marked('Nowhere-1', false)]);
+    expect([...stray]).toEqual([
+      ['One-2', 'shows One-2'],
+      ['Nowhere-1', 'shows Nowhere-1'],
+    ]);
+  });
+});
+
+describe('a citation of the contract', () => {
+  const files = globSync(['{packages,test,tools,bench,packs}/**/*.{ts,mjs,py,pl}', 'docs/**/*.md', '*.{md,ts}'], {
+    cwd: root,
+  }).filter((file) => !file.includes('node_modules') && !file.endsWith('statements.test.ts'));
+
+  test('leads to a section of docs/SPEC.md, and to a statement where it has a number', () => {
+    const unresolved = files.flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      return unresolvedCitations(text, contract).map((citation) => `${file}: ${citation}`);
+    });
+    expect(unresolved).toEqual([]);
+  });
+
+  test.each([
+    ['Spec § One thing.', []],
+    ['Spec § One thing 1, § Another, with spaces 1: why', []],
+    ['Spec § One thing 1–2 and RFC 9110 § 7', []],
+    ['/** Spec § One\n * thing 2. */', []],
+    ['Spec § One thing 3.', ['One thing 3']],
+    ['Spec § One thing 1–3.', ['One thing 1–3']],
+    ['Spec § One things.', ['One things']],
+    ['Spec § One thing, § Nothing.', ['Nothing']],
+  ])('%j is unresolved at %j', (text, unresolved) => {
+    expect(unresolvedCitations(text, sectionsOf(EXAMPLE))).toEqual(
+      unresolved.map((found) => expect.stringContaining(found)),
+    );
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md. Each is a list item that begins with its id in bold; a test
+ * that shows it carries the id as a tag. The tests' configuration, their summary and test/architecture read them here.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const DOCUMENTS = ['docs/SPEC.md', 'docs/ATTACKS.md'];
+
+export interface Statement {
+  /** The section's name and a number: `Receipt-4`, `Events-7a`, `AUTH-01`. */
+  readonly id: string;
+  /** The heading that it stands under. */
+  readonly section: string;
+  /** One line, without the reason why no test shows it. */
+  readonly text: string;
+  /** False where the document says that no test shows it, and why. */
+  readonly isTestable: boolean;
+}
+
+/** Every statement and every attack of the project, in the order of the documents. */
+export function allStatements(root: string): Statement[] {
+  return DOCUMENTS.flatMap((document) => statementsOf(readFileSync(join(root, document), 'utf8')));
+}
+
+/** The statements of one document. */
+export function statementsOf(markdown: string): Statement[] {
+  const statements: Statement[] = [];
+  let section = '';
+  for (const block of markdown.split(/\n(?=#|- |\n)/)) {
+    const heading = /^\n?#+ (.*)/.exec(block)?.[1];
+    if (heading !== undefined) section = heading;
+    const [, id, text = ''] = /^\n?- \*\*([\w-]+)\*\* ([\s\S]*)/.exec(block) ?? [];
+    if (id === undefined) continue;
+    const [said = '', reason] = text.trim().replace(/\s+/g, ' ').split(' *Not shown by a test: ');
+    statements.push({ id, section, text: said, isTestable: reason === undefined });
+  }
+  return statements;
+}
+
+/** One test of a run, as far as it says something about a statement. */
+export interface MarkedTest {
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly hasPassed: boolean;
+}
+
+/** What a whole run did not show: each statement that can be shown, and that no test with its id showed by passing. */
+export function unshownStatements(statements: readonly Statement[], tests: readonly MarkedTest[]): Statement[] {
+  const shown = new Set(tests.filter(({ hasPassed }) => hasPassed).flatMap(({ tags }) => tags));
+  return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));
+}
+
+/** Marks that are no id of a statement that can be shown, each with a test that carries it. */
+export function strayMarks(statements: readonly Statement[], tests: readonly MarkedTest[]): Map<string, string> {
+  const known = new Set(statements.filter(({ isTestable }) => isTestable).map(({ id }) => id));
+  const stray = tests.flatMap(({ name, tags }) =>
+    tags.filter((tag) => !known.has(tag)).map((tag) => [tag, name] as const),
+  );
+  return new Map(stray);
+}
