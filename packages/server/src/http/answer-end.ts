@@ -1,7 +1,7 @@
 /** Ties what a request holds to the end of its answer: sent to the last byte, or the connection torn down. */
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { PermitKind, Permits } from '../capacity/permits.ts';
+import type { Permit, PermitKind, Permits } from '../capacity/permits.ts';
 import type { AuthorityWatch } from './authority.ts';
 import { callerOf } from './operation.ts';
 
@@ -12,12 +12,12 @@ export interface Holds {
 }
 
 /**
- * Takes a permit that the answer holds to its end, and ends the connection when the caller's authority ends before.
- * Spec § Response transfer rules.
+ * Takes a permit that the answer holds to its end, unless it is given back before, and ends the connection when the
+ * caller's authority ends before. Spec § Response transfer rules.
  *
  * @throws ServiceError where there is no permit.
  */
-export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: Holds, kind: PermitKind): void {
+export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: Holds, kind: PermitKind): Permit {
   const caller = callerOf(reply.request);
   const permit = permits.take(kind, caller.tenant);
   const unwatch = authority.watch(caller, () => reply.request.raw.socket.resetAndDestroy());
@@ -25,6 +25,7 @@ export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: H
     permit[Symbol.dispose]();
     unwatch();
   });
+  return permit;
 }
 
 /**

@@ -75,6 +75,38 @@ describe.each<[PermitKind, string]>([
   });
 });
 
+describe('a result that was waited for', () => {
+  const waited = (bytes: number): Partial<Jobs> => ({
+    result: async () => resultOf({ ...RESULT, stdout: 'x'.repeat(bytes) }),
+  });
+  const ask = (url: string) => fetch(`${url}/v1/jobs/${JOB}/result?wait_seconds=1`, { headers: bearer() });
+  const none = { response: { total: 0, perTenant: 10 } };
+
+  test('holds a response permit in place of the wait permit while it is sent, where it is large', async () => {
+    await using door = await openDoor({ jobs: waited(16 * 1024 * 1024) });
+    using raw = await RawSocket.open(door.port);
+    raw.socket.pause();
+    raw.send(WAIT);
+    await expect.poll(() => [door.permits.held('wait'), door.permits.held('response')]).toEqual([0, 1]);
+    raw[Symbol.dispose]();
+    await expect.poll(() => door.permits.held('response')).toBe(0);
+  });
+
+  test('is refused where it is large and there is no response permit, and holds nothing then', async () => {
+    await using door = await openDoor({ jobs: waited(64 * 1024), permits: none });
+    const refused = await ask(door.url);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await refused.json()).toMatchObject({ error: { code: 'capacity_exhausted', retryable: true } });
+    await expect.poll(() => door.permits.held('wait')).toBe(0);
+  });
+
+  test('needs no response permit where it is small', async () => {
+    await using door = await openDoor({ jobs: waited(60 * 1024), permits: none });
+    expect((await ask(door.url)).status).toBe(200);
+    await expect.poll(() => door.permits.held('wait')).toBe(0);
+  });
+});
+
 test('a large answer arrives whole and exact, and then holds nothing', async () => {
   const stdout = Array.from({ length: 200_000 }, (_, index) => `line ${index} é\n`).join('');
   await using door = await openDoor({ jobs: { result: async () => resultOf({ ...RESULT, stdout }) } });

@@ -110,6 +110,20 @@ describe('a stream', () => {
     socket.close();
   });
 
+  test('that is finished gives back its permit soon, also where its client never answers the close frame', async () => {
+    const own = livingJob(3);
+    await using served = await openDoor({ jobs: { tail: own.tail } });
+    using raw = await RawSocket.open(served.port);
+    raw.send(handshake(STREAM, KEY));
+    await expect.poll(() => served.permits.held('stream')).toBe(1);
+    own.finish();
+    // The WebSocket server alone would wait for half a minute.
+    await expect.poll(() => served.permits.held('stream'), { timeout: 10_000 }).toBe(0);
+    await raw.untilClosed();
+    expect(raw.text).toContain('"kind":"finished"');
+    expect(raw.text.endsWith('\x88\x02\x03\xe8')).toBe(true);
+  });
+
   test('of a job that ended before the cursor closes with 1000 at once', async () => {
     const ended = livingJob(0);
     ended.finish();

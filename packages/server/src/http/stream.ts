@@ -29,11 +29,15 @@ export async function serveStream(socket: WebSocket, options: StreamOptions): Pr
   using life = lifeOfStream(socket, options);
   try {
     await sendEvents(socket, options, life.signal);
-    if (!life.signal.aborted) socket.close(STREAM_CLOSE_CODES.finished);
+    if (life.signal.aborted) return;
+    socket.close(STREAM_CLOSE_CODES.finished);
+    // Whoever does not answer the close frame is not waited for once it was sent.
+    options.connections.closeWhenSent(options.connection);
   } catch (error) {
     if (life.signal.aborted) return;
     options.log.error({ request_id: options.requestId, err: error }, 'stream failed');
     socket.close(internalError);
+    options.connections.closeWhenSent(options.connection);
   }
 }
 

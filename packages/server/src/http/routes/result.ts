@@ -1,15 +1,16 @@
 /**
- * The folded result, with an optional wait for it. A wait holds a wait permit to the last byte of its answer, so that
- * whoever waited is never turned away at the end of it; without a wait the answer holds a response permit. A wait that
- * shutdown interrupts never answers with a part. Spec § GET /v1/jobs/{id}/result.
+ * The folded result, with an optional wait for it. A wait holds a wait permit, and a short answer keeps it to its last
+ * byte. A long answer holds a response permit in its place, as one without a wait does, so that waits and long answers
+ * have a bound each. A wait that shutdown interrupts never answers with a part.
+ * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
-import { isTerminal, ResultQuery } from '@svc/protocol';
+import { isTerminal, ResultQuery, responsePumpBytes } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { shuttingDown } from '../../job/refusals.ts';
 import { ServiceError } from '../../service-error.ts';
-import { holdUntilAnswered, interruptionOf } from '../answer-end.ts';
+import { holdPermitUntilAnswered, holdUntilAnswered, interruptionOf } from '../answer-end.ts';
 import { ClientGone } from '../body.ts';
 import { jobIdOf } from '../job-id.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
@@ -25,8 +26,13 @@ export function resultHandler(context: RouteContext): OperationHandler {
   return async (request, reply) => {
     const { wait_seconds: waitSeconds = 0 } = readResult(request.query);
     if (waitSeconds > 0) refuseWhenStopping(stopping);
-    holdUntilAnswered(reply, context, waitSeconds > 0 ? 'wait' : 'response');
-    return sendBody(reply, 200, await waitFor({ request, reply, jobs, stopping, waitSeconds }));
+    const held = holdUntilAnswered(reply, context, waitSeconds > 0 ? 'wait' : 'response');
+    const body = await waitFor({ request, reply, jobs, stopping, waitSeconds });
+    if (waitSeconds > 0 && body.bytes > responsePumpBytes) {
+      holdPermitUntilAnswered(reply, context.permits, 'response');
+      held[Symbol.dispose]();
+    }
+    return sendBody(reply, 200, body);
   };
 }
 
