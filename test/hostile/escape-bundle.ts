@@ -66,7 +66,8 @@ function lint(config: Bundle, given: BundleOptions): void {
     linux.uidMappings.every(({ hostID }) => hostID >= 0x70000000),
     'a user of the host is mapped',
   );
-  assert.deepEqual([linux.seccomp.defaultAction, linux.seccomp.architectures.length], ['SCMP_ACT_ERRNO', 1]);
+  assert.match(linux.seccomp.defaultAction, /^SCMP_ACT_(ERRNO|TRACE)$/, 'a call that nobody named is made');
+  assert.equal(linux.seccomp.architectures.length, 1);
   assert.deepEqual([...(job.capabilities['bounding'] ?? [])].toSorted(), OF_PROCESS_ONE);
   assert.deepEqual([job.capabilities['inheritable'], job.capabilities['ambient']], [[], []]);
   assert.deepEqual(job.args.slice(0, 2), ['/usr/bin/perl', '/svc/guest/init.pl']);
