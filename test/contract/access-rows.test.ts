@@ -54,9 +54,6 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
     ['a scheme alone', 'Authorization: Bearer\r\n', NOBODY],
     ['of another scheme', 'Authorization: Basic a2V5OmtleQ==\r\n', NOBODY],
     ['without a scheme', 'Authorization: key-of-alpha\r\n', NOBODY],
-    ['of a scheme in lower case', 'Authorization: bearer key-of-alpha\r\n', DISBELIEVED],
-    ['of a scheme in upper case', 'Authorization: BEARER key-of-alpha\r\n', DISBELIEVED],
-    ['behind two spaces', 'Authorization: Bearer  key-of-alpha\r\n', DISBELIEVED],
     ['behind a tab', 'Authorization: Bearer\tkey-of-alpha\r\n', DISBELIEVED],
     ['with a space in it', 'Authorization: Bearer key-of -alpha\r\n', DISBELIEVED],
     ['and another', 'Authorization: Bearer key-of-alpha, Bearer key-of-beta\r\n', DISBELIEVED],
@@ -69,6 +66,13 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
   ])('that is %s is refused, and said to be wrong where a token was sent', async (_name, line, refusal) => {
     expect(await asked(line)).toEqual(refusal);
   });
+
+  test.each(['bearer key-of-alpha', 'BEARER key-of-alpha', 'bEARER   key-of-alpha'])(
+    'is taken whatever the case of its scheme and however many spaces follow it: %s',
+    async (line) => {
+      expect((await asked(`Authorization: ${line}\r\n`)).status).toBe(200);
+    },
+  );
 
   test('of 16 KiB is more than a head may have', async () => {
     const [answer] = await rig().raw(

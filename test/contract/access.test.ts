@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { SCOPES, STREAM_CLOSE_CODES } from '@svc/protocol';
 import { type IssuedCredential, type OpenCredentials, openCredentials } from '@svc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { svc } from '../rig/command.ts';
 import { secretOf } from '../rig/credentials.ts';
@@ -184,6 +185,45 @@ describe('an access token', () => {
     expect((await whoami([header, forged, signature].join('.'))).status).toBe(401);
     const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
     expect((await whoami([none, payload, ''].join('.'))).status).toBe(401);
+  });
+});
+
+describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, () => {
+  const BODY = '{"language":"bash","code":"true"}';
+  const head = (key: string) => `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+
+  test('the very next request of the key is refused, though it was good a moment before', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { key, credential_id } = await create();
+      expect((await whoami(key)).status).toBe(200);
+      await operator.revoke({ credential_id });
+      expect((await whoami(key)).status).toBe(401);
+    }
+  });
+
+  test('a body that was on its way makes no job, and is answered 401', async () => {
+    const { key, credential_id } = await create();
+    const before = await rig().jobCount();
+    using raw = await RawSocket.open(rig().port);
+    const length = `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue\r\n`;
+    raw.send(`POST /v1/jobs HTTP/1.1\r\n${head(key)}${length}\r\n`);
+    // It is being read.
+    await raw.until(() => raw.text.startsWith('HTTP/1.1 100 '));
+    await operator.revoke({ credential_id });
+    raw.send(BODY.slice(0, 5));
+    await raw.until(() => raw.text.includes('"unauthorized"'));
+    raw.send(BODY.slice(5));
+    await raw.untilClosed();
+    expect(raw.text).toContain('\r\n\r\nHTTP/1.1 401 ');
+    expect(await rig().jobCount()).toBe(before);
+  });
+
+  test('a connection of the key that rests is closed', async () => {
+    const { key, credential_id } = await create();
+    using raw = await RawSocket.open(rig().port);
+    expect((await raw.send(`GET /v1/whoami HTTP/1.1\r\n${head(key)}\r\n`).answer()).status).toBe(200);
+    await operator.revoke({ credential_id });
+    await raw.untilClosed();
   });
 });
 

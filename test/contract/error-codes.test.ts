@@ -114,6 +114,19 @@ async function withoutSigningKey(): Promise<Refusal> {
   return refusal;
 }
 
+/** A token that nobody can check, since the keys of its issuer are not there. */
+async function withoutIssuerKeys(): Promise<Refusal> {
+  const settings = { 'jwt-issuer': 'https://issuer.example', 'jwt-audience': 'svc', 'jwt-jwks': '/nowhere/keys.json' };
+  const own = await Rig.start({ provider: 'subprocess', ...settings });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const refusal = told(
+    await own.request('/v1/jobs', { key: `${part({ alg: 'ES256', typ: 'at+jwt' })}.${part({})}.AAAA` }),
+  );
+  expect((await own.request('/v1/jobs', { key: 'a.b.c' })).status).toBe(401);
+  expect(await own.stop()).toEqual([]);
+  return refusal;
+}
+
 const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   invalid_request: async () => told(await rig().post({ ...bash, surplus: 1 })),
   invalid_json: async () => told(await rig().post('{')),
@@ -161,6 +174,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
   capacity_exhausted: () => whileAWaitIsHeld('beta'),
+  issuer_unavailable: withoutIssuerKeys,
   shutting_down: whileStopping,
   insufficient_storage: async () => told(await full().post(bash)),
 };

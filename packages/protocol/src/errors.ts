@@ -45,6 +45,7 @@ export const ERRORS = {
   internal: { status: 500, retryable: true, meaning: 'The service failed; the request id finds it in the log.' },
   queue_full: { status: 503, retryable: true, meaning: 'The admission queue is full.' },
   capacity_exhausted: { status: 503, retryable: true, meaning: 'The service holds as many of these as it may.' },
+  issuer_unavailable: { status: 503, retryable: true, meaning: 'The keys of the token issuer cannot be read.' },
   shutting_down: { status: 503, retryable: true, meaning: 'The service is stopping.' },
   insufficient_storage: { status: 507, retryable: true, meaning: 'The free-space reserve forbids another job.' },
 } as const satisfies Record<string, ErrorRow>;

@@ -1,10 +1,11 @@
 /** Puts together who may call: the kinds of credential that the settings and the ledger know. */
 import { type Access, type CredentialKind, createAccess } from './access/authenticate.ts';
+import type { CredentialRows } from './access/credential-rows.ts';
 import { createIndexedKeys } from './access/indexed.ts';
 import type { JwtAccess } from './access/jwt.ts';
 import { createLegacyKeys } from './access/legacy.ts';
 import type { Config, JwtConfig } from './config.ts';
-import type { Store } from './store/store.ts';
+import type { Log } from './telemetry/log.ts';
 
 export interface OpenAccess {
   readonly access: Access;
@@ -14,21 +15,26 @@ export interface OpenAccess {
   readonly reload: () => Promise<void>;
 }
 
+export interface OpenAccessOptions {
+  readonly config: Pick<Config, 'legacyKeys' | 'jwt'>;
+  readonly rows: CredentialRows;
+  readonly log: Log;
+}
+
 /** The operator's own keys come first: whatever form one has, it is the one that is meant. */
-export async function openAccess(
-  { legacyKeys, jwt }: Config,
-  store: Pick<Store, 'credential' | 'credentials'>,
-): Promise<OpenAccess> {
-  const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(store)];
-  const tokens = jwt === null ? null : await openJwtAccess(jwt);
+export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
+  const { legacyKeys, jwt } = config;
+  const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];
+  const tokens = jwt === null ? null : await openJwtAccess(jwt, log);
   if (tokens !== null) kinds.push(tokens);
-  const hasCallers = legacyKeys.length > 0 || jwt !== null || (await store.credentials(null)).length > 0;
+  const hasCallers = legacyKeys.length > 0 || jwt !== null || (await rows.credentials(null)).length > 0;
   return { access: createAccess(kinds), hasCallers, reload: async () => await tokens?.reload() };
 }
 
 /** Loaded where access tokens are accepted, and nowhere else. */
-async function openJwtAccess(jwt: JwtConfig): Promise<JwtAccess> {
+async function openJwtAccess(jwt: JwtConfig, log: Log): Promise<JwtAccess> {
   const { createJwtAccess } = await import('./access/jwt.ts');
   const { createKeySet } = await import('./access/key-set.ts');
-  return createJwtAccess({ ...jwt, keys: createKeySet({ source: jwt.jwks }) });
+  const onTrouble = (err: unknown) => log.error({ err }, 'the keys of the token issuer cannot be read');
+  return createJwtAccess({ ...jwt, keys: createKeySet({ source: jwt.jwks, onTrouble }) });
 }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
+import { rememberedRows } from './access/credential-rows.ts';
 import { createTickets } from './access/tickets.ts';
 import { createFreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits, type Permits } from './capacity/permits.ts';
@@ -82,7 +83,8 @@ async function buildService(config: Config): Promise<RunningService> {
   const stopping = new AbortController();
   const store = parts.use(await openLedger(config, log));
   const { id: instance } = parts.use(openInstance(config.dataDir));
-  const credentials = createCredentials(store);
+  const rows = rememberedRows(store);
+  const credentials = createCredentials(rows);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
   const provider = parts.use(await openSandbox({ config, instance, log }));
   const health = parts.use(new ProviderHealth({ provider, log }));
@@ -100,7 +102,7 @@ async function buildService(config: Config): Promise<RunningService> {
   const shared = { config, store, provider, health, nudges, signing, telemetry, log, stopping: stopping.signal };
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
-  const { access, hasCallers, reload } = await openAccess(config, store);
+  const { access, hasCallers, reload } = await openAccess({ config, rows, log });
   const app = openDoor({ ...shared, jobs, access, permits });
   door.defer(() => closeDoor(app));
   const { host, port, url } = await listen(app, config);

@@ -10,8 +10,13 @@ import { type Soon, whenKnown } from '../soon.ts';
 /** Tokens are short; this leaves room for a JWT within the bounds of a request head. */
 export const tokenBytesMax = 8192;
 
-/** `Bearer`, as the contract spells it, one space, and a token of visible ASCII. */
-const BEARER = /^Bearer ([\x21-\x7e]+)$/;
+/** The scheme in any case, one space or more, and a token of visible ASCII. RFC 9110 § 11.1, RFC 6750 § 2.1. */
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
+
+/** The token of an `Authorization` header; null where the header is none of the Bearer scheme. */
+export function bearerToken(authorization: string): string | null {
+  return BEARER.exec(authorization)?.[1] ?? null;
+}
 
 /** One kind of credential. */
 export interface CredentialKind {
@@ -24,6 +29,8 @@ export interface CredentialKind {
   /** See `Access`. A kind whose identifiers never come to mean another credential leaves both out. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
+  /** See `Access`. A kind whose credentials never end before their time leaves it out. */
+  whenEnded?(listener: () => void): void;
 }
 
 export interface Access {
@@ -38,6 +45,8 @@ export interface Access {
   pledge(caller: Caller, ticket: string): Caller;
   /** The caller that a pledge stands for, told with the same ticket; null where its authority has ended since. */
   redeem(pledge: Caller, ticket: string): Promise<Caller | null>;
+  /** Has `listener` called whenever a credential may have ended before its time: it was revoked or rotated. */
+  whenEnded(listener: () => void): void;
 }
 
 /** Asks each kind in turn; the first that knows the token decides. `now` is the time of day in milliseconds. */
@@ -47,6 +56,9 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
     !hasExpired(caller.expires_at, now()) && ((await kindOf(caller)?.stands(caller)) ?? false);
   return {
     stands,
+    whenEnded(listener) {
+      for (const kind of kinds) kind.whenEnded?.(listener);
+    },
     pledge: (caller, ticket) => kindOf(caller)?.pledge?.(caller, ticket) ?? caller,
     async redeem(pledge, ticket) {
       const kind = kindOf(pledge);
@@ -60,8 +72,8 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
           'The request carries no credential: send "Authorization: Bearer <API_KEY>".',
         );
       }
-      const token = BEARER.exec(authorization)?.[1];
-      if (token === undefined || token.length > tokenBytesMax) return unknownCredential();
+      const token = bearerToken(authorization);
+      if (token === null || token.length > tokenBytesMax) return unknownCredential();
       return firstOf(kinds, token);
     },
   };

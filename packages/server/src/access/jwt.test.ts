@@ -41,9 +41,13 @@ describe('the test vectors of RFC 9068 access tokens', {
       const { issuer, audience, jwks, now } = vectors;
       const { keys } = await keySetOf('vectors.json', jwks);
       const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant', keys, now: () => now * 1000 });
-      const resolved = await createAccess([jwt]).authenticate(`Bearer ${token}`);
+      // Spaces before a token are the header's: the case that begins with one is tried as the token that it is.
+      const header = `Bearer ${token}`;
+      const resolved = token.startsWith(' ')
+        ? await jwt.resolve(token)
+        : await createAccess([jwt]).authenticate(header);
       // A token without scopes is believed and may do nothing: its refusal is 403 at each route.
-      const isUseful = 'tenant' in resolved && resolved.scopes.length > 0;
+      const isUseful = resolved !== null && 'tenant' in resolved && resolved.scopes.length > 0;
       expect({ ...wanted, expect: isUseful ? 'accept' : 'reject' }).toEqual(wanted);
     },
   );
@@ -107,6 +111,21 @@ describe('a token that is signed with a key of the set', () => {
     expect(await access.stands(caller)).toBe(false);
   });
 
+  test('is believed until it expires and no longer, whether it was seen before or not', async () => {
+    let time = now();
+    const { jwk, sign } = await signer('k');
+    const { keys } = await keySetOf('believed.json', { keys: [jwk] });
+    const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now: () => time });
+    const [seen, unseen, early] = await Promise.all([sign(), sign({ jti: 'unseen' }), sign({ jti: 'early' })]);
+    expect(await jwt.resolve(seen)).toMatchObject({ tenant: 'acme' });
+    time += 599_999;
+    expect(await jwt.resolve(seen)).toMatchObject({ tenant: 'acme' });
+    time += 1;
+    for (const token of [seen, unseen]) expect(await jwt.resolve(token)).toMatchObject({ code: 'unauthorized' });
+    time = now() - 30_000;
+    expect(await jwt.resolve(early)).toMatchObject({ tenant: 'acme' });
+  });
+
   test('a new key is found by one forced read, and unknown key ids force no more than one in 30 seconds', async () => {
     let time = 0;
     const [first, second] = await Promise.all([signer('first'), signer('second')]);
@@ -126,11 +145,22 @@ describe('a token that is signed with a key of the set', () => {
 
   test('where the keys cannot be read at all, that is a fault of the service', async () => {
     const { sign } = await signer('k');
-    const keys = createKeySet({ source: join(directory, 'nowhere.json') });
+    const told: unknown[] = [];
+    const source = join(directory, 'nowhere.json');
+    let time = 0;
+    const keys = createKeySet({ source, onTrouble: (error) => told.push(error), now: () => time });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
     const token = await sign();
-    await expect(jwt.resolve(token)).rejects.toMatchObject({ code: 'internal' });
-    await expect(jwt.resolve(token)).rejects.toMatchObject({ code: 'internal' });
+    const refusal = { code: 'issuer_unavailable', status: 503, retryAfterSeconds: 30 };
+    for (const later of [0, 10_000]) {
+      time = later;
+      await expect(jwt.resolve(token)).rejects.toMatchObject({ ...refusal, retryAfterSeconds: 30 - later / 1000 });
+    }
+    // The operator is told of each time that the set was read, and not of each request.
+    expect(told).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
+    time = 30_000;
+    await expect(jwt.resolve(token)).rejects.toMatchObject(refusal);
+    expect(told).toHaveLength(2);
   });
 
   test('secrets and keys for encryption in a set verify nothing', async () => {

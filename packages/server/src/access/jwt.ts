@@ -9,7 +9,6 @@ import type { Caller } from '../caller.ts';
 import { ServiceError } from '../service-error.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
-import { dropOldest } from './indexed.ts';
 import type { KeySet } from './key-set.ts';
 import { isTenantName } from './tenant.ts';
 
@@ -27,6 +26,7 @@ export interface JwtOptions {
 
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
+/** How far the issuer's clock may be ahead of ours. It lets a token begin early; none counts after its `exp`. */
 const skewSeconds = 30;
 /** No token gives authority for longer than this from its issue. */
 const lifetimeSecondsMax = 24 * 3600;
@@ -60,7 +60,8 @@ export function createJwtAccess(options: JwtOptions): JwtAccess {
       if (caller === null) return unknownCredential();
       const until = Math.min(now() + rememberedMilliseconds, Date.parse(caller.expires_at ?? '') || 0);
       remembered.set(digest, { caller, until });
-      if (remembered.size > rememberedMax) dropOldest(remembered);
+      const [oldest] = remembered.keys();
+      if (remembered.size > rememberedMax && oldest !== undefined) remembered.delete(oldest);
       return caller;
     },
     // A token cannot be taken back before it expires; that is what its short life is for.
@@ -134,6 +135,7 @@ async function verifySignature(
 
 function checkLifetime({ exp, iat }: { exp: number; iat: number }, nowSeconds: number): void {
   if (!Number.isFinite(exp) || !Number.isFinite(iat)) throw new Disbelieved('a time is not finite');
+  if (exp <= nowSeconds) throw new Disbelieved('it has expired');
   if (iat > nowSeconds + skewSeconds) throw new Disbelieved('it was issued in the future');
   if (exp - iat > lifetimeSecondsMax) throw new Disbelieved('it would live too long');
 }

@@ -26,6 +26,8 @@ export interface KeySet {
 export interface KeySetOptions {
   /** A path, or an https address. */
   readonly source: string;
+  /** Told why the set could not be read, each time that it was tried. */
+  readonly onTrouble?: (cause: unknown) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
@@ -33,9 +35,13 @@ export interface KeySetOptions {
 /**
  * A set that is read when it is first needed. While it cannot be read again, the keys it had are used.
  *
- * @throws ServiceError `internal` from `keyFor` where there is no set at all.
+ * @throws ServiceError `issuer_unavailable` from `keyFor` where there is no set at all.
  */
-export function createKeySet({ source, now = () => performance.now() }: KeySetOptions): KeySet {
+export function createKeySet({
+  source,
+  onTrouble = () => undefined,
+  now = () => performance.now(),
+}: KeySetOptions): KeySet {
   let keys: JWTVerifyGetKey | null = null;
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | null = null;
@@ -43,9 +49,15 @@ export function createKeySet({ source, now = () => performance.now() }: KeySetOp
     if (reading === null) {
       readAt = now();
       reading = readSet(source)
-        .then((set) => {
-          keys = set;
-        })
+        .then(
+          (set) => {
+            keys = set;
+          },
+          (cause: unknown) => {
+            onTrouble(cause);
+            throw unavailable(forcedMilliseconds, cause);
+          },
+        )
         .finally(() => {
           reading = null;
         });
@@ -57,7 +69,7 @@ export function createKeySet({ source, now = () => performance.now() }: KeySetOp
       const age = now() - readAt;
       if (keys === null && (reading !== null || age >= forcedMilliseconds)) await read();
       else if (age >= freshMilliseconds) await read().catch(() => undefined);
-      if (keys === null) throw new ServiceError('internal', 'The keys of the token issuer cannot be read.');
+      if (keys === null) throw unavailable(forcedMilliseconds - age);
       return await keys(header, token);
     },
     async refresh() {
@@ -73,15 +85,18 @@ export function createKeySet({ source, now = () => performance.now() }: KeySetOp
   };
 }
 
+/** Until the set is read again nobody knows whether a token is good: that is no fault of the token. */
+function unavailable(milliseconds: number, cause?: unknown): ServiceError {
+  const retryAfterSeconds = Math.ceil(milliseconds / 1000);
+  const message = 'The keys of the token issuer cannot be read.';
+  return new ServiceError('issuer_unavailable', message, { retryAfterSeconds, cause });
+}
+
 async function readSet(source: string): Promise<JWTVerifyGetKey> {
-  try {
-    const bytes = source.startsWith('https://') ? await fetchSet(source) : await readFile(source);
-    if (bytes.length > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
-    const { keys } = (await parseStrictJson(bytes)) as { keys: JWK[] };
-    return createLocalJWKSet({ keys: keys.filter(isPublicSigningKey) });
-  } catch (cause) {
-    throw new ServiceError('internal', 'The keys of the token issuer cannot be read.', { cause });
-  }
+  const bytes = source.startsWith('https://') ? await fetchSet(source) : await readFile(source);
+  if (bytes.length > setBytesMax) throw new Error(`the key set is larger than ${setBytesMax} bytes`);
+  const { keys } = (await parseStrictJson(bytes)) as { keys: JWK[] };
+  return createLocalJWKSet({ keys: keys.filter(isPublicSigningKey) });
 }
 
 async function fetchSet(address: string): Promise<Buffer> {

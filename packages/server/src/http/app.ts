@@ -63,7 +63,7 @@ function transportBounds({ bounds, connectionsOfPeer }: AppOptions): TransportBo
   return { ...TRANSPORT_BOUNDS, ...(connectionsOfPeer !== undefined && { connectionsOfPeer }), ...bounds };
 }
 
-/** How often authorities are asked after: what they hold open ends within five seconds of their end. */
+/** How often authorities are asked after: what they hold open ends within five seconds of their expiry. */
 const authorityCheckMilliseconds = 2000;
 
 /** Builds the door. Nothing listens yet: see `listen`. Closing the app ends its idle connections and then the rest. */
@@ -74,7 +74,12 @@ export function createApp(options: AppOptions): FastifyInstance {
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
   const upgrades = new EventEmitter();
-  const authority = new AuthorityWatch({ access, log, checkMilliseconds: authorityCheckMilliseconds });
+  const authority = new AuthorityWatch({
+    access,
+    log,
+    checkMilliseconds: authorityCheckMilliseconds,
+    isIdle: (connection) => connections.answersOn(connection).length === 0,
+  });
   const watchAnswer = createAnswerWatch(log, observer);
   log.info({ bounds }, 'transport bounds');
   const app = fastify({
@@ -97,7 +102,10 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   observeRequests(app, watchAnswer, observer);
-  app.addHook('onRequest', entryHook({ access, tickets, rate: capacity.rate, metricsToken, stopping, connections }));
+  app.addHook(
+    'onRequest',
+    entryHook({ access, tickets, rate: capacity.rate, metricsToken, authority, stopping, connections }),
+  );
   // Those that come later are told by the entry.
   stopping.addEventListener('abort', () => connections.closeAfterAnswers(), { once: true });
   app.addHook('onClose', async () => {
@@ -106,7 +114,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(answerUnrouted);
-  addRoutes(app, { ...options, bounds, metrics, connections, authority, permits: capacity.permits }, upgrades);
+  addRoutes(app, { ...options, bounds, metrics, connections, authority, permits: capacity.permits, access }, upgrades);
   return app;
 }
 

@@ -1,27 +1,33 @@
 /**
  * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked when
- * they arrive; this is for those that stay. Spec § Authentication 8.
+ * they arrive; this is for those that stay, and for connections that rest between two requests. Spec § Authentication 8.
  */
+import type { Socket } from 'node:net';
 import type { Access } from '../access/authenticate.ts';
 import type { Caller } from '../caller.ts';
 import type { Log } from '../telemetry/log.ts';
 
 export interface AuthorityWatchOptions {
-  readonly access: Pick<Access, 'stands'>;
+  readonly access: Pick<Access, 'stands' | 'whenEnded'>;
   readonly log: Log;
   readonly checkMilliseconds: number;
+  /** Whether a connection rests: no answer is under way on it. */
+  readonly isIdle: (connection: Socket) => boolean;
 }
 
 /** What is held open, by whose authority. Disposing stops the checks and ends nothing. */
 export class AuthorityWatch implements Disposable {
   readonly #options: AuthorityWatchOptions;
   readonly #held = new Map<() => void, Caller>();
+  /** Whose the latest request of a connection was. */
+  readonly #connections = new Map<Socket, Caller>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: AuthorityWatchOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.check(), options.checkMilliseconds);
     this.#timer.unref();
+    options.access.whenEnded(() => void this.check());
   }
 
   /** Has `end` called once the caller's authority has ended. The answer stops the watch. */
@@ -30,16 +36,35 @@ export class AuthorityWatch implements Disposable {
     return () => this.#held.delete(end);
   }
 
-  /** Asks after every authority once. Runs by itself as well. */
+  /** Closes a connection, once it rests, when the authority of its latest request has ended. */
+  hold(connection: Socket, caller: Caller): void {
+    if (!this.#connections.has(connection)) connection.once('close', () => this.#connections.delete(connection));
+    this.#connections.set(connection, caller);
+  }
+
+  /** Leaves a connection to whoever watches over what it has become. */
+  release(connection: Socket): void {
+    this.#connections.delete(connection);
+  }
+
+  /** Asks after every authority once. Runs by itself as well, and at once when a credential was revoked or rotated. */
   async check(): Promise<void> {
     const answers = new Map<string, Promise<boolean>>();
-    const asked = [...this.#held].map(async ([end, caller]) => {
+    const stands = (caller: Caller): Promise<boolean> => {
       const authority = `${caller.auth_method} ${caller.tenant} ${caller.credential_id} ${caller.expires_at}`;
-      const stands = answers.get(authority) ?? this.#stands(caller);
-      answers.set(authority, stands);
-      if (!(await stands) && this.#held.delete(end)) end();
+      const answer = answers.get(authority) ?? this.#stands(caller);
+      answers.set(authority, answer);
+      return answer;
+    };
+    const held = [...this.#held].map(async ([end, caller]) => {
+      if (!(await stands(caller)) && this.#held.delete(end)) end();
     });
-    await Promise.all(asked);
+    const connections = [...this.#connections].map(async ([connection, caller]) => {
+      if (await stands(caller)) return;
+      const isItsOwn = this.#connections.get(connection) === caller;
+      if (isItsOwn && this.#options.isIdle(connection)) connection.destroy();
+    });
+    await Promise.all([...held, ...connections]);
   }
 
   [Symbol.dispose](): void {

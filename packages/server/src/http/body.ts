@@ -4,14 +4,19 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { unknownCredential } from '../access/authenticate.ts';
+import type { Caller } from '../caller.ts';
 import type { Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../service-error.ts';
 import { parseStrictJson } from '../strict-json.ts';
+import type { AuthorityWatch } from './authority.ts';
 import { hasBody } from './unread-body.ts';
 
 export interface BodyOptions {
   readonly permits: Permits;
-  readonly tenant: string;
+  /** Ends the reading once the caller's authority has ended. */
+  readonly authority: Pick<AuthorityWatch, 'watch'>;
+  readonly caller: Caller;
   /** Encoded bytes. */
   readonly bytesMax: number;
   readonly millisecondsMax: number;
@@ -28,8 +33,8 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(
 /**
  * The parsed body. A body permit is held from the first byte until it is parsed.
  *
- * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, or for want of a
- * permit; ClientGone where the connection ended.
+ * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, `unauthorized` where
+ * the credential ends meanwhile, or for want of a permit; ClientGone where the connection ended.
  */
 export async function readJsonBody(
   request: FastifyRequest,
@@ -38,7 +43,7 @@ export async function readJsonBody(
 ): Promise<unknown> {
   checkMediaType(request.raw);
   if (Number(request.headers['content-length'] ?? 0) > options.bytesMax) throw tooLarge(options.bytesMax);
-  using _permit = options.permits.take('body', options.tenant);
+  using _permit = options.permits.take('body', options.caller.tenant);
   if (request.headers.expect !== undefined) reply.raw.writeContinue();
   const bytes = await readBytes(request.raw, options);
   return await parseStrictJson(bytes, { approximateIn: 'limits' });
@@ -76,14 +81,16 @@ function checkMediaType({ headers }: IncomingMessage): void {
 }
 
 function readBytes(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
-  const { bytesMax, millisecondsMax } = options;
+  const { bytesMax, millisecondsMax, authority, caller } = options;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     const late = new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`);
     const timer = setTimeout(() => stop(() => reject(late)), millisecondsMax);
+    const unwatch = authority.watch(caller, () => stop(() => reject(unknownCredential())));
     function stop(settle: () => void): void {
       clearTimeout(timer);
+      unwatch();
       request.off('data', take).off('end', end).off('close', gone);
       request.pause();
       settle();

@@ -5,13 +5,14 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type Operation, SCOPES } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import type { Access } from '../access/authenticate.ts';
+import { type Access, bearerToken } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { Caller } from '../caller.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import { answeredSoon } from '../job/answered.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Soon, whenKnown } from '../soon.ts';
+import type { AuthorityWatch } from './authority.ts';
 import type { Connections } from './connections.ts';
 import { isStreamHandshake } from './handshake.ts';
 import { jobIdOf } from './job-id.ts';
@@ -24,6 +25,8 @@ export interface EntryOptions {
   readonly rate: RateBudget;
   /** Null where the operator set none: then the operation does not exist. */
   readonly metricsToken: string | null;
+  /** Told whose connection it is that a request came on. */
+  readonly authority: Pick<AuthorityWatch, 'hold' | 'release'>;
   /** Aborted once the service is stopping. */
   readonly stopping: AbortSignal;
   /** Told whose live credential a connection has shown. */
@@ -61,6 +64,8 @@ function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptio
     if (caller instanceof ServiceError) throw caller;
     request.caller = caller;
     options.connections.recognize(request.raw.socket, caller.tenant);
+    if (isStreamHandshake(request.raw)) options.authority.release(request.raw.socket);
+    else options.authority.hold(request.raw.socket, caller);
     spendBudget(reply, options.rate, caller.tenant);
     checkScope(caller, operation.access);
     return refuseWhatIsNotAsked(request, operation);
@@ -107,8 +112,8 @@ function checkScope(caller: Caller, access: Operation['access']): void {
 /** The global metrics have a token of their own, which no tenant credential replaces. Spec § Authentication 9. */
 function checkMetricsToken(request: FastifyRequest, metricsToken: string | null): void {
   if (metricsToken === null) throw new ServiceError('route_not_found', 'No such route.');
-  const given = /^Bearer ([\x21-\x7e]+)$/.exec(request.headers.authorization ?? '')?.[1];
-  if (given !== undefined && timingSafeEqual(sha256(given), sha256(metricsToken))) return;
+  const given = bearerToken(request.headers.authorization ?? '');
+  if (given !== null && timingSafeEqual(sha256(given), sha256(metricsToken))) return;
   throw new ServiceError('unauthorized', 'This route takes the metrics token and nothing else.');
 }
 

@@ -201,6 +201,79 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(await raw.untilClosed()).toEqual([]);
   });
 
+  /** A door with a credential that the test ends. */
+  async function openDoorWithEnd(jobs: Partial<Jobs> = {}) {
+    let isOver = false;
+    const told: (() => void)[] = [];
+    const credential: CredentialKind = {
+      ...credentialWith('key-of-acme', ['jobs:read', 'jobs:submit']),
+      stands: async () => !isOver,
+      whenEnded: (listener) => told.push(listener),
+    };
+    const door = await openDoor({ jobs, credentials: [credential] });
+    const end = () => {
+      isOver = true;
+      for (const listener of told) listener();
+    };
+    return { door, end };
+  }
+  const BODY_OF_JOB = '{"language":"bash","code":"true"}';
+  const POST = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: ${BODY_OF_JOB.length}\r\n\r\n`;
+
+  test('a body that is being read is refused with 401, and its connection closed', async () => {
+    const { door, end } = await openDoorWithEnd();
+    await using _door = door;
+    using raw = await RawSocket.open(door.port);
+    raw.send(POST, BODY_OF_JOB.slice(0, 5));
+    await expect.poll(() => door.permits.held('body')).toBe(1);
+    end();
+    const { status, headers, body } = await raw.answer();
+    expect([status, headers['connection'], headers['www-authenticate']]).toEqual([
+      401,
+      'close',
+      'Bearer realm="svc", error="invalid_token"',
+    ]);
+    expect(JSON.parse(body)).toMatchObject({ error: { code: 'unauthorized', request_id: headers['x-request-id'] } });
+    expect(door.permits.held('body')).toBe(0);
+    expect(door.submissions).toEqual([]);
+  });
+
+  test('a submission that is about to be stored asks once more, and is refused with 401', async () => {
+    const submit: Jobs['submit'] = async (_caller, { checkAuthority }) => {
+      end();
+      await checkAuthority?.();
+      throw new Error('it was stored');
+    };
+    const { door, end } = await openDoorWithEnd({ submit });
+    await using _door = door;
+    using raw = await RawSocket.open(door.port);
+    expect((await raw.send(POST, BODY_OF_JOB).answer()).status).toBe(401);
+  });
+
+  test('a connection that rests is closed, and one of another credential is not', async () => {
+    const { door, end } = await openDoorWithEnd();
+    await using _door = door;
+    using mine = await RawSocket.open(door.port);
+    using other = await RawSocket.open(door.port);
+    const whoami = `GET /v1/whoami HTTP/1.1\r\n${HEAD}\r\n`;
+    expect((await mine.send(whoami).answer()).status).toBe(200);
+    expect((await other.send(whoami.replace('key-of-acme', KEY_OF_OTHER)).answer()).status).toBe(200);
+    end();
+    await mine.untilClosed();
+    expect((await other.send(whoami.replace('key-of-acme', KEY_OF_OTHER)).answers(2))[1]?.status).toBe(200);
+  });
+
+  test('a connection belongs to the credential that it was used with last', async () => {
+    const { door, end } = await openDoorWithEnd();
+    await using _door = door;
+    using raw = await RawSocket.open(door.port);
+    const whoami = `GET /v1/whoami HTTP/1.1\r\n${HEAD}\r\n`;
+    raw.send(whoami, whoami.replace('key-of-acme', KEY_OF_OTHER));
+    await raw.answers(2);
+    end();
+    expect((await raw.send(whoami).answers(3))[2]?.status).toBe(200);
+  });
+
   const caller: Caller = {
     tenant: 'acme',
     principal: 'p',
@@ -210,13 +283,15 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expires_at: null,
   };
 
+  const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
+
   test('everything of that credential ends once, and nothing of another', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);
       return credential_id !== 'c';
     };
-    using watch = new AuthorityWatch({ access: { stands }, log: pino({ level: 'silent' }), checkMilliseconds: 60_000 });
+    using watch = new AuthorityWatch({ ...watched, access: { stands, whenEnded: () => undefined } });
     const ended: string[] = [];
     watch.watch(caller, () => ended.push('first'));
     watch.watch({ ...caller }, () => ended.push('second'));
@@ -235,7 +310,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
       if (!isReachable) throw new Error('the ledger is away');
       return false;
     };
-    using watch = new AuthorityWatch({ access: { stands }, log: pino({ level: 'silent' }), checkMilliseconds: 60_000 });
+    using watch = new AuthorityWatch({ ...watched, access: { stands, whenEnded: () => undefined } });
     const ended: string[] = [];
     watch.watch(caller, () => ended.push('ended'));
     await watch.check();

@@ -13,6 +13,11 @@ export interface Submission {
   readonly body: unknown;
   /** 1–128 visible ASCII bytes, already checked; null where the client sent none. */
   readonly idempotencyKey: string | null;
+  /**
+   * Asked last before the job is stored, or an earlier one is answered: rejects where the caller's authority has ended
+   * since the request arrived. Left out where nobody can take it away.
+   */
+  readonly checkAuthority?: () => Promise<void>;
 }
 
 export interface ListQuery {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { SCOPES } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccess } from '../access/authenticate.ts';
+import { rememberedRows } from '../access/credential-rows.ts';
 import { createIndexedKeys } from '../access/indexed.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
@@ -26,10 +27,11 @@ afterAll(async () => {
 /** Credentials with a clock that the test moves, and who a key then stands for as a request sees it. */
 function issuer() {
   let now = START;
+  const rows = rememberedRows(store);
   return {
-    credentials: createCredentials(store, () => now),
+    credentials: createCredentials(rows, () => now),
     pass: (seconds: number) => (now += seconds * 1000),
-    who: (key: string) => createAccess([createIndexedKeys(store, () => now)], () => now).authenticate(`Bearer ${key}`),
+    who: (key: string) => createAccess([createIndexedKeys(rows, () => now)], () => now).authenticate(`Bearer ${key}`),
   };
 }
 

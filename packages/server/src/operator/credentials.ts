@@ -3,10 +3,10 @@
  * kept as a digest alone. Only operators come here, through the command line; nothing of it is reachable over HTTP.
  */
 import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
+import type { CredentialRows } from '../access/credential-rows.ts';
 import { newKey } from '../access/indexed.ts';
 import { isTenantName } from '../access/tenant.ts';
 import type { CredentialRow } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
 import { OperatorError } from './operator-error.ts';
 
 /** A credential as operators see it: all but its secret, of which nobody knows more than the digest. */
@@ -54,10 +54,7 @@ export interface Credentials {
   revoke(request: { readonly credential_id: string }): Promise<CredentialView>;
 }
 
-type CredentialStore = Pick<
-  Store,
-  'createCredential' | 'credential' | 'credentials' | 'revokeCredential' | 'rotateCredential'
->;
+type CredentialStore = Omit<CredentialRows, 'whenEnded'>;
 
 /** Two keys of one caller may overlap for so long at most. */
 export const overlapSecondsMax = 7 * 24 * 3600;

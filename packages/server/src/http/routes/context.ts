@@ -1,5 +1,6 @@
 /** What the handlers of the door are built from. */
 import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/protocol';
+import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -20,6 +21,7 @@ export interface ServiceFacts {
 
 export interface RouteContext extends Holds {
   readonly jobs: Jobs;
+  readonly access: Pick<Access, 'stands'>;
   readonly tickets: Tickets;
   readonly connections: Connections;
   readonly log: Log;

@@ -1,5 +1,6 @@
 /** Operations on jobs. Who asks and what they may do was settled at the entry. Spec § Endpoints. */
 import { bodyBytesMax, ListQuery, listLimitDefault, ReplayQuery, replayLimitDefault } from '@svc/protocol';
+import { unknownCredential } from '../../access/authenticate.ts';
 import { whenKnown } from '../../soon.ts';
 import { holdUntilAnswered } from '../answer-end.ts';
 import { readJsonBody } from '../body.ts';
@@ -54,18 +55,22 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
   };
 }
 
-function submitHandler({ jobs, permits, stopping, bounds }: RouteContext): OperationHandler {
+function submitHandler({ jobs, access, permits, authority, stopping, bounds }: RouteContext): OperationHandler {
   return async (request, reply) => {
     refuseWhenStopping(stopping);
     const caller = callerOf(request);
     const idempotencyKey = idempotencyKeyOf(request.headers['idempotency-key']);
     const body = await readJsonBody(request, reply, {
       permits,
-      tenant: caller.tenant,
+      authority,
+      caller,
       bytesMax: bodyBytesMax,
       millisecondsMax: bounds.bodyMilliseconds,
     });
-    const { answer, replayed } = await jobs.submit(caller, { body, idempotencyKey });
+    const checkAuthority = async () => {
+      if (!(await access.stands(caller))) throw unknownCredential();
+    };
+    const { answer, replayed } = await jobs.submit(caller, { body, idempotencyKey, checkAuthority });
     reply.header('location', `/v1/jobs/${answer.job_id}`).header('idempotency-replayed', String(replayed));
     return sendJson(reply, 201, answer);
   };

@@ -20,12 +20,12 @@ import type { RouteContext } from './context.ts';
 
 const readStream = queryReader(StreamQuery);
 
-export function ticketHandler({ permits, tickets, stopping, bounds }: RouteContext): OperationHandler {
+export function ticketHandler({ permits, authority, tickets, stopping, bounds }: RouteContext): OperationHandler {
   return async (request, reply) => {
     refuseWhenStopping(stopping);
     const caller = callerOf(request);
     const job_id = jobIdOf(request);
-    await readEmptyBody(request, reply, { permits, tenant: caller.tenant, millisecondsMax: bounds.bodyMilliseconds });
+    await readEmptyBody(request, reply, { permits, authority, caller, millisecondsMax: bounds.bodyMilliseconds });
     const minted = await answered(tickets.mint(caller, job_id));
     if (minted === null) throw jobNotFound();
     const { ticket, expires_at, expires_in } = minted;

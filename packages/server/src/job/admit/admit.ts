@@ -39,7 +39,7 @@ const queueRetrySeconds = 1;
  * become of the ceilings, the provider or the queue since; a refused submission does not use its key up.
  *
  * @throws ServiceError as `parseSubmission` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
- * `queue_full`, `tenant_capacity_exhausted`, `shutting_down`.
+ * `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` where the authority ended meanwhile.
  */
 export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
   if (options.shutdown.aborted) throw shuttingDown();
@@ -48,11 +48,13 @@ export async function admit(tenant: string, submission: Submission, options: Adm
     submission.idempotencyKey === null ? null : { key: submission.idempotencyKey, spec_sha256: specDigest(spec) };
   const earlier = idempotency === null ? null : await options.store.findByIdempotencyKey(tenant, idempotency.key);
   if (earlier !== null) {
+    await submission.checkAuthority?.();
     if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused();
     return { answer: answerOf(earlier.job), replayed: true };
   }
   checkPolicy(spec, options.provider);
   await options.checkFreeSpace();
+  await submission.checkAuthority?.();
   const result = await options.history.admit({
     tenant,
     job_id: `job_${randomUUIDv7()}`,

@@ -1,0 +1,67 @@
+/**
+ * The rows of issued credentials, read once and remembered. A row changes only through here, so what is remembered is
+ * true: whoever was told that a key is revoked finds it refused. It holds for a ledger that one process changes, which is
+ * what the lock of a SQLite ledger sees to. Spec § Authentication 8.
+ */
+import { type Soon, whenKnown } from '../soon.ts';
+import type { CredentialRow } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+
+export type CredentialStore = Pick<
+  Store,
+  'createCredential' | 'credential' | 'credentials' | 'revokeCredential' | 'rotateCredential'
+>;
+
+export interface CredentialRows extends Omit<CredentialStore, 'credential'> {
+  /** Null where it is unknown. */
+  credential(credential_id: string): Soon<CredentialRow | null>;
+  /** Has `listener` called after each change that can end a credential before its time. */
+  whenEnded(listener: () => void): void;
+}
+
+const rowsKeptMax = 1000;
+
+/** The rows of a ledger. Only those that exist are remembered, so guessing fills no memory. */
+export function rememberedRows(store: CredentialStore): CredentialRows {
+  const kept = new Map<string, CredentialRow>();
+  const listeners: (() => void)[] = [];
+  /** Changes that began or ended: a row that was read across one may be from before it. */
+  let turn = 0;
+  let underWay = 0;
+  const remember = (row: CredentialRow) => {
+    kept.set(row.credential_id, row);
+    const [oldest] = kept.keys();
+    if (kept.size > rowsKeptMax && oldest !== undefined) kept.delete(oldest);
+  };
+  const forget = () => {
+    turn += 1;
+    kept.clear();
+  };
+  const changing = async <Result>(change: Promise<Result>): Promise<Result> => {
+    forget();
+    underWay += 1;
+    try {
+      return await change;
+    } finally {
+      underWay -= 1;
+      forget();
+      for (const listener of listeners) listener();
+    }
+  };
+  return {
+    credential(credential_id) {
+      const known = kept.get(credential_id);
+      if (known !== undefined) return known;
+      const began = turn;
+      return whenKnown(store.credential(credential_id), (row) => {
+        if (row !== null && turn === began && underWay === 0) remember(row);
+        return row;
+      });
+    },
+    credentials: (tenant) => store.credentials(tenant),
+    createCredential: (row) => store.createCredential(row),
+    revokeCredential: (input) => changing(store.revokeCredential(input)),
+    rotateCredential: (input) => changing(store.rotateCredential(input)),
+    whenEnded: (listener) => listeners.push(listener),
+  };
+}
