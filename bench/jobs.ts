@@ -2,16 +2,17 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type EmbeddedService, openEmbeddedService } from '@svc/cli/embedded-service';
-import type { Language } from '@svc/protocol';
 import { type Measurement, median } from './measurement.ts';
 
 const run = promisify(execFile);
 
-const PROGRAMS: Readonly<Record<Language, { code: string; command: [string, string] }>> = {
+/** The languages of the contract, which every host has. */
+const PROGRAMS = {
   python: { code: 'print("hello")', command: ['/usr/bin/python3', '-c'] },
   node: { code: 'console.log("hello")', command: [process.execPath, '-e'] },
   bash: { code: 'echo hello', command: ['/bin/bash', '-c'] },
-};
+} satisfies Readonly<Record<string, { code: string; command: [string, string] }>>;
+type Measured = keyof typeof PROGRAMS;
 
 const singles = 20;
 const together = 100;
@@ -19,9 +20,9 @@ const together = 100;
 /** For each language: one job at a time, from submission to result, and many at once. */
 export async function measure(): Promise<readonly Measurement[]> {
   await using service = await openEmbeddedService();
-  const { languages, isolation_class } = await service.client.capabilities();
+  const { isolation_class } = await service.client.capabilities();
   const measurements: Measurement[] = [];
-  for (const language of languages) {
+  for (const language of Object.keys(PROGRAMS) as Measured[]) {
     measurements.push(
       await oneAtATime(service, language, isolation_class ?? 'none'),
       await allAtOnce(service, language),
@@ -30,7 +31,7 @@ export async function measure(): Promise<readonly Measurement[]> {
   return measurements;
 }
 
-async function oneAtATime({ client }: EmbeddedService, language: Language, isolation: string): Promise<Measurement> {
+async function oneAtATime({ client }: EmbeddedService, language: Measured, isolation: string): Promise<Measurement> {
   const { code, command } = PROGRAMS[language];
   const job = async () => {
     const { job_id } = await client.submit({ language, code });
@@ -42,7 +43,7 @@ async function oneAtATime({ client }: EmbeddedService, language: Language, isola
   return { what, value, unit: 'ms', baseline: { what: 'bare interpreter', value: baseline } };
 }
 
-async function allAtOnce({ client }: EmbeddedService, language: Language): Promise<Measurement> {
+async function allAtOnce({ client }: EmbeddedService, language: Measured): Promise<Measurement> {
   const { code, command } = PROGRAMS[language];
   const value = await perSecond(async () => {
     const jobs = await Promise.all(Array.from({ length: together }, () => client.submit({ language, code })));

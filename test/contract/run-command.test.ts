@@ -102,6 +102,23 @@ describe('svc run', () => {
     expect(ended.stderr).toMatch(stderr);
   });
 
+  test('gives arguments and variables, and fetches every output below a directory', async () => {
+    const file = program('words.sh', 'echo "$1" "$2" "$A" > output/a; mkdir output/d; echo deep > output/d/b');
+    const ended = await run(file, '--env', 'A=b=c', '--output', 'output/**=all', '--', '--flag', 'two words');
+    expect([ended.code, ended.stderr]).toEqual([0, '']);
+    expect(readFileSync(join(scratch, 'all/a'), 'utf8')).toBe('--flag two words b=c\n');
+    expect(readFileSync(join(scratch, 'all/d/b'), 'utf8')).toBe('deep\n');
+  });
+
+  test.each([
+    ['lines', 'yes | head -n 10001', '10000 lines'],
+    ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1048576 bytes'],
+  ])('says that it was the cap on %s that cut the output', async (_cap, code, remark) => {
+    expect((await run(program('long.sh', code))).stderr).toBe(
+      `svc: stdout is truncated: only its first ${remark} are recorded\n`,
+    );
+  });
+
   test('names an output that did not come back', async () => {
     const ended = await run(program('d.sh', 'true'), '--output', 'output/a=never');
     expect(ended.stderr).toBe(

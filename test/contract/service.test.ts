@@ -55,7 +55,7 @@ describe('to a caller', () => {
       'version',
     ]);
     expect(capabilities).toMatchObject({
-      languages: ['python', 'node', 'bash'],
+      languages: ['python', 'node', 'bash', 'typescript'],
       isolation_class: 'linux-shared-kernel',
       limits: { defaults: LIMIT_DEFAULTS, ceilings: LIMIT_CEILINGS },
       artifacts: { max_files: 32, max_file_bytes: 2 * 1024 * 1024, max_total_bytes: 4 * 1024 * 1024 },
@@ -69,6 +69,9 @@ describe('to a caller', () => {
       'artifacts',
       'event_chain',
       'tenant_metrics',
+      'program_arguments',
+      'program_variables',
+      'output_patterns',
       'runtime_packs',
     ]);
     expect(capabilities.concurrent_mem_mb_max).toBeGreaterThanOrEqual(LIMIT_CEILINGS.mem_mb);

@@ -46,6 +46,8 @@ describe('a submission that is taken', () => {
       code: 'true',
       stdin: null,
       files: [],
+      args: [],
+      env: {},
       outputs: [],
       runtime: null,
       requirements: { minimum_isolation: 'none' },

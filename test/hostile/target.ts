@@ -130,7 +130,16 @@ export function programOf(attack: Attack): Program {
     (text, [name, value]) => text.replaceAll(`@${name}@`, String(value)),
     source,
   );
-  return { language, code, stdin, files, outputs, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } };
+  return {
+    language,
+    code,
+    stdin,
+    args: [],
+    env: {},
+    files,
+    outputs,
+    limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits },
+  };
 }
 
 async function collect(sandbox: Sandbox, output: Transcript): Promise<Omit<Seen, 'held'>> {

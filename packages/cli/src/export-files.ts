@@ -1,5 +1,6 @@
 /** The files of an exported job: which ones, under which names, and the manifest that lists them. docs/VERIFYING.md. */
 import {
+  argumentsText,
   canonicalJson,
   EXPORT_FILES,
   EXPORT_MANIFEST,
@@ -8,6 +9,7 @@ import {
   exportManifest,
   policyText,
   sha256Hex,
+  variablesText,
 } from '@svc/evidence';
 import type { JobEvent, Receipt, StoredSpec } from '@svc/protocol';
 
@@ -60,6 +62,10 @@ function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource)
   const optional: [string, Uint8Array][] = [];
   if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
   if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
+  const args = argumentsText(requested_spec);
+  if (receipt.args_sha256 != null && args !== null) optional.push([EXPORT_OPTIONAL_FILES.args, utf8(args)]);
+  const env = variablesText(requested_spec);
+  if (receipt.env_sha256 != null && env !== null) optional.push([EXPORT_OPTIONAL_FILES.env, utf8(env)]);
   const policy = policyText(requested_spec);
   if (receipt.policy_sha256 === sha256Hex(policy)) optional.push([EXPORT_OPTIONAL_FILES.policy, utf8(policy)]);
   const inputs = files.map(({ path, content_base64 }): [string, Uint8Array] => [

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -21,4 +21,26 @@ test('an output goes where it was asked to, whatever else came back, and what di
   expect(readFileSync(join(directory, 'new/a'))).toEqual(Buffer.from([0xff, 0]));
   expect(missing.map(({ path }) => path)).toEqual(['output/b']);
   expect(existsSync(join(directory, 'uninvited'))).toBe(false);
+});
+
+test('all below a directory goes below another, but what was named and what would lead elsewhere', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };
+  const paths = ['output/a', 'output/deep/b', 'output/../escaped', 'elsewhere'];
+  const missing = await writeOutputs(
+    [
+      { path: 'output/a', target: join(directory, 'named') },
+      { path: 'output/**', target: join(directory, 'all') },
+      { path: 'output/empty/**', target: join(directory, 'empty') },
+    ],
+    paths.map((path) => ({ ...artifact, path })),
+  );
+  expect(missing.map(({ path }) => path)).toEqual(['output/empty/**']);
+  expect(readdirSync(directory, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual([
+    'all',
+    'all/deep',
+    'all/deep/b',
+    'named',
+  ]);
 });

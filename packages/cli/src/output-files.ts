@@ -2,22 +2,47 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@svc/protocol';
+import { directoryOfPattern, pathProblem } from '@svc/protocol/vocabulary';
 import type { WantedOutput } from './submission-options.ts';
 
-/** Writes each wanted output that came back; returns those that did not. A path is taken from the wish alone. */
+/** Writes each wanted output that came back; returns those that did not. What nobody asked for is written nowhere. */
 export async function writeOutputs(
   wanted: readonly WantedOutput[],
   artifacts: readonly Artifact[],
 ): Promise<readonly WantedOutput[]> {
   const missing: WantedOutput[] = [];
   for (const output of wanted) {
-    const artifact = artifacts.find(({ path }) => path === output.path);
-    if (artifact === undefined) {
-      missing.push(output);
-      continue;
+    const directory = directoryOfPattern(output.path);
+    const files = directory === null ? named(output, artifacts) : below({ directory, output, artifacts, wanted });
+    if (files.length === 0) missing.push(output);
+    for (const { target, artifact } of files) {
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, Buffer.from(artifact.content_base64, 'base64'));
     }
-    await mkdir(dirname(output.target), { recursive: true });
-    await writeFile(output.target, Buffer.from(artifact.content_base64, 'base64'));
   }
   return missing;
+}
+
+interface File {
+  readonly target: string;
+  readonly artifact: Artifact;
+}
+
+function named({ path, target }: WantedOutput, artifacts: readonly Artifact[]): File[] {
+  return artifacts.filter((artifact) => artifact.path === path).map((artifact) => ({ target, artifact }));
+}
+
+interface Below {
+  readonly directory: string;
+  readonly output: WantedOutput;
+  readonly artifacts: readonly Artifact[];
+  readonly wanted: readonly WantedOutput[];
+}
+
+/** All below a directory, but what was asked for by its own name. A path that could lead elsewhere is not written. */
+function below({ directory, output, artifacts, wanted }: Below): File[] {
+  return artifacts
+    .filter(({ path }) => path.startsWith(`${directory}/`) && pathProblem(path, 'output') === null)
+    .filter(({ path }) => !wanted.some((other) => other.path === path))
+    .map((artifact) => ({ target: `${output.target}${artifact.path.slice(directory.length)}`, artifact }));
 }

@@ -56,8 +56,7 @@ function remarkOn({ kind, data }: JobEvent): string | null {
       return `${type}: ${path === undefined ? '' : `${path}: `}${message}`;
     }
     case 'truncated': {
-      const { stream, bytes_stored } = data as EventData<'truncated'>;
-      return `${stream} is truncated: only its first ${bytes_stored} bytes are recorded`;
+      return truncationRemark(data as EventData<'truncated'>);
     }
     case 'finished': {
       const { status, terminal_reason, signal } = data as EventData<'finished'>;
@@ -67,6 +66,12 @@ function remarkOn({ kind, data }: JobEvent): string | null {
     default:
       return null;
   }
+}
+
+/** Says which of the two caps was reached: who wrote many short lines looks for lines, and not for bytes. */
+function truncationRemark({ stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>): string {
+  const kept = records_stored >= limit_records ? `${limit_records} lines` : `${bytes_stored} bytes`;
+  return `${stream} is truncated: only its first ${kept} are recorded`;
 }
 
 function note(line: string): void {

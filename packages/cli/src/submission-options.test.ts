@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
 import { UsageError } from './usage-error.ts';
 
-const nothing: SubmissionOptions = { file: [], output: [], limit: [] };
+const nothing: SubmissionOptions = { file: [], env: [], output: [], limit: [] };
 let directory: string;
 
 beforeAll(() => {
@@ -29,6 +29,13 @@ describe('a submission', () => {
     ['a.cjs', 'node'],
     ['a.sh', 'bash'],
     ['a.bash', 'bash'],
+    ['a.ts', 'typescript'],
+    ['a.mts', 'typescript'],
+    ['a.rb', 'ruby'],
+    ['a.R', 'r'],
+    ['Main.java', 'java'],
+    ['a.c', 'c'],
+    ['a.cpp', 'cpp'],
   ])('of %s is in %s', async (name, language) => {
     writeFileSync(at(name), 'true');
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
@@ -58,7 +65,7 @@ describe('a submission', () => {
 
   test('has limits, outputs, pack and minimum isolation as they were given', async () => {
     const submission = await readSubmission(at('main.py'), {
-      file: [],
+      ...nothing,
       output: ['output/a', 'output/b=c'],
       limit: ['wall_seconds=1.5', 'mem_mb=64'],
       runtime: 'system',
@@ -70,6 +77,14 @@ describe('a submission', () => {
       runtime: 'system',
       requirements: { minimum_isolation: 'linux-shared-kernel' },
     });
+  });
+
+  test('has arguments and variables, of which one without a value has the value that it has here', async () => {
+    process.env['SVC_TEST_VARIABLE'] = 'of this process';
+    const given = { ...nothing, args: ['-v', ''], env: ['A=1=2', 'SVC_TEST_VARIABLE'] };
+    const { args, env } = await readSubmission(at('main.py'), given);
+    expect({ args, env }).toEqual({ args: ['-v', ''], env: { A: '1=2', SVC_TEST_VARIABLE: 'of this process' } });
+    await expect(readSubmission(at('main.py'), { ...nothing, env: ['SVC_NOT_SET'] })).rejects.toThrow('NAME=VALUE');
   });
 
   test.each<[string, string, Partial<SubmissionOptions>, string]>([

@@ -3,7 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { JobSubmission } from '@svc/protocol';
-import { ISOLATION_CLASSES, LANGUAGES, type Language, LIMIT_NAMES, type LimitName } from '@svc/protocol/vocabulary';
+import {
+  directoryOfPattern,
+  ISOLATION_CLASSES,
+  LANGUAGES,
+  type Language,
+  LIMIT_NAMES,
+  type LimitName,
+} from '@svc/protocol/vocabulary';
 import { UsageError } from './usage-error.ts';
 
 /** As commander collects them. */
@@ -13,7 +20,11 @@ export interface SubmissionOptions {
   readonly stdin?: string;
   /** `input/NAME=PATH`, or `PATH` alone for `input/` and its last part. */
   readonly file: readonly string[];
-  /** `output/NAME`, or `output/NAME=PATH`. */
+  /** Words for the program itself. */
+  readonly args?: readonly string[];
+  /** `NAME=VALUE`, or `NAME` alone for the value that this process has. */
+  readonly env: readonly string[];
+  /** `output/NAME`, or `output/NAME=PATH`; `output/**` and `output/DIRECTORY/**` for all below, with a directory. */
   readonly output: readonly string[];
   /** `name=value`. */
   readonly limit: readonly string[];
@@ -21,7 +32,10 @@ export interface SubmissionOptions {
   readonly minimumIsolation?: string;
 }
 
-/** An output that was asked for, and the file of this host that it goes to. */
+/**
+ * An output that was asked for, and the file of this host that it goes to. Where all below a directory was asked for, the
+ * path ends with `/**` and the target is a directory.
+ */
 export interface WantedOutput {
   readonly path: string;
   readonly target: string;
@@ -34,6 +48,19 @@ const LANGUAGE_OF_EXTENSION: Readonly<Record<string, Language>> = {
   '.cjs': 'node',
   '.sh': 'bash',
   '.bash': 'bash',
+  '.ts': 'typescript',
+  '.mts': 'typescript',
+  '.cts': 'typescript',
+  '.rb': 'ruby',
+  '.php': 'php',
+  '.lua': 'lua',
+  '.R': 'r',
+  '.r': 'r',
+  '.java': 'java',
+  '.c': 'c',
+  '.cc': 'cpp',
+  '.cpp': 'cpp',
+  '.cxx': 'cpp',
 };
 
 /**
@@ -42,10 +69,13 @@ const LANGUAGE_OF_EXTENSION: Readonly<Record<string, Language>> = {
  */
 export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
   const outputs = wantedOutputs(options.output);
+  const { args = [] } = options;
   return {
     language: options.language ?? languageOf(file),
     code: decode(await readInput(file), file),
     ...(options.stdin !== undefined && { stdin: await readStdin(options.stdin) }),
+    ...(args.length > 0 && { args: [...args] }),
+    ...(options.env.length > 0 && { env: Object.fromEntries(options.env.map(variableOf)) }),
     ...(options.file.length > 0 && { files: await Promise.all(options.file.map(readInputFile)) }),
     ...(outputs.length > 0 && { outputs: outputs.map(({ path }) => path) }),
     ...(options.runtime !== undefined && { runtime: options.runtime }),
@@ -59,7 +89,7 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
   return given.map((text) => {
     const [path, target] = halves(text);
     if (path === '') throw new UsageError(`--output ${text}: give output/NAME or output/NAME=FILE`);
-    return { path, target: target ?? path };
+    return { path, target: target ?? directoryOfPattern(path) ?? path };
   });
 }
 
@@ -102,6 +132,15 @@ function decode(bytes: Buffer, file: string): string {
   } catch (error) {
     throw new UsageError(`${file} is not UTF-8 text; give bytes with --file`, { cause: error });
   }
+}
+
+/** The value of a variable is this process's own where only its name is given: no secret need stand on a command line. */
+function variableOf(text: string): [string, string] {
+  const [name, given] = halves(text);
+  const value = given ?? process.env[name];
+  if (name === '' || value === undefined)
+    throw new UsageError(`--env ${text}: give NAME=VALUE, or NAME of a variable that is set`);
+  return [name, value];
 }
 
 function limitOf(text: string): [LimitName, number] {

@@ -97,17 +97,24 @@ function addRun(program: Command): void {
     .command('run')
     .description('run a program isolated; its output and its exit code become this command’s own')
     .argument('<file>', 'the program; - reads it from stdin')
-    .option('--language <language>', 'python, node or bash; without it the name of the file says')
+    .argument('[args...]', 'arguments of the program; put -- before them')
+    .option('--language <language>', 'as the capabilities list them; without it the name of the file says')
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
+    .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes the value that it has here', collect, [])
     .option('--file <input/name=path>', 'an input file; a path alone goes to input/ under its own name', collect, [])
-    .option('--output <output/name=path>', 'an output file to fetch; without a path it keeps its own', collect, [])
+    .option(
+      '--output <output/name=path>',
+      'an output file to fetch, output/** for all; without a path it keeps its own',
+      collect,
+      [],
+    )
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .option('--minimum-isolation <class>', 'refuse to run in anything weaker')
     .addHelpText('after', RUN_HELP)
-    .action(async (file: string, options: RunOptions) => {
+    .action(async (file: string, args: readonly string[], options: RunOptions) => {
       const { run } = await import('./run.ts');
-      await ending(run(file, options));
+      await ending(run(file, { ...options, args }));
     });
   withAccess(command);
 }

@@ -8,6 +8,7 @@ export * from './job-export.ts';
 export * from './output.ts';
 export * from './policy-text.ts';
 export * from './predicate.ts';
+export * from './program-words.ts';
 export * from './public-key.ts';
 export * from './receipt.ts';
 export * from './result-artifact.ts';

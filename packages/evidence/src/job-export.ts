@@ -39,6 +39,9 @@ export const EXPORT_FILES = {
 export const EXPORT_OPTIONAL_FILES = {
   code: 'code',
   stdin: 'stdin',
+  /** The texts that the receipt's `args_sha256` and `env_sha256` are the digests of. */
+  args: 'args.json',
+  env: 'env.json',
   /** The text that the receipt's `policy_sha256` is the digest of. */
   policy: 'policy.json',
 } as const;
@@ -51,8 +54,11 @@ const publicKeyBytesMax = 4096;
 /** The longest paths of as many outputs as there may be, every character escaped. */
 const policyBytesMax = 256 * 1024;
 
+/** Every character of every word escaped, and the names of the variables. */
+const wordsBytesMax = 256 * 1024;
+
 /** The manifest itself, the files by name, and as many input and output files as a job may have. */
-export const exportFilesMax = 1 + 5 + 3 + 2 * filesMax;
+export const exportFilesMax = 1 + 5 + 5 + 2 * filesMax;
 
 export interface ExportedFile {
   readonly path: string;
@@ -117,6 +123,8 @@ const FIXED_BYTES_MAX: ReadonlyMap<string, number> = new Map([
   [EXPORT_FILES.publicKey, publicKeyBytesMax],
   [EXPORT_OPTIONAL_FILES.code, codeBytesMax],
   [EXPORT_OPTIONAL_FILES.stdin, stdinBytesMax],
+  [EXPORT_OPTIONAL_FILES.args, wordsBytesMax],
+  [EXPORT_OPTIONAL_FILES.env, wordsBytesMax],
   [EXPORT_OPTIONAL_FILES.policy, policyBytesMax],
 ]);
 

@@ -22,6 +22,8 @@ export const VIOLATION_TYPES = [
   'output_kind',
   'output_size',
   'output_path',
+  'output_count',
+  'compile',
 ] as const;
 export type ViolationType = (typeof VIOLATION_TYPES)[number];
 
@@ -42,6 +44,8 @@ export const Violation = Type.Object({
   path: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Number()),
   observed: Type.Optional(Type.Number()),
+  /** Present where it was the compiler, and not the program, that came to it. */
+  phase: Type.Optional(Type.Literal('compile')),
 });
 export type Violation = Static<typeof Violation>;
 

@@ -1,3 +1,18 @@
-/** The languages of the contract. Which of them a service has is told by its capabilities. Spec § Job submission. */
-export const LANGUAGES = ['python', 'node', 'bash'] as const;
+/**
+ * The languages that a submission may name. Which of them a service has is told by its capabilities. The first three are
+ * those of Spec § Job submission; the others are additions to it.
+ */
+export const LANGUAGES = [
+  'python',
+  'node',
+  'bash',
+  'typescript',
+  'ruby',
+  'php',
+  'lua',
+  'r',
+  'java',
+  'c',
+  'cpp',
+] as const;
 export type Language = (typeof LANGUAGES)[number];

@@ -50,6 +50,12 @@ export const pathBytesMax = 1024;
 /** Linux NAME_MAX: no file system here holds a longer component. */
 export const pathComponentBytesMax = 255;
 export const runtimeNameCharsMax = 128;
+/** Arguments and variables of a program: how many, how long one is and how long all of a kind are together, as UTF-8. */
+export const argsMax = 64;
+export const envMax = 64;
+export const wordBytesMax = 4 * KIB;
+export const wordsTotalBytesMax = 32 * KIB;
+export const variableNameCharsMax = 128;
 export const idempotencyKeyBytesMax = 128;
 /** Nesting and size of a JSON body, counted before it is parsed: `JSON.parse` of hostile nesting takes seconds. */
 export const jsonDepthMax = 32;

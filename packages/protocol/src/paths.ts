@@ -18,6 +18,23 @@ export function pathProblem(path: string, kind: PathKind): string | null {
   return componentsProblem(path.split('/'));
 }
 
+/** Every regular file below the directory before it, as in `output/**` and `output/plots/**`. */
+const EVERYTHING_BELOW = '/**';
+
+/** The directory whose files an entry of `outputs` asks for; null where the entry names one file. */
+export function directoryOfPattern(output: string): string | null {
+  return output.endsWith(EVERYTHING_BELOW) ? output.slice(0, -EVERYTHING_BELOW.length) : null;
+}
+
+/** What is wrong with one entry of `outputs`: a path, or a pattern for all below a directory; null where it is right. */
+export function outputProblem(output: string): string | null {
+  const directory = directoryOfPattern(output) ?? output;
+  if (directory.split('/').includes('**'))
+    return 'has ** before its end: only output/** and output/DIRECTORY/** are patterns';
+  // The directory of all outputs is no output itself, and so no path that the rule for paths would take.
+  return output === `output${EVERYTHING_BELOW}` ? null : pathProblem(directory, 'output');
+}
+
 /** The first path of a list that is wrong by itself or collides with an earlier one. */
 export interface ListedPathProblem {
   readonly index: number;
@@ -36,6 +53,28 @@ export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPa
     earlier.push(path);
   }
   return null;
+}
+
+/**
+ * Checks the entries of `outputs`: named files as `pathsProblem` has it, and patterns by themselves. A pattern may cover a
+ * named file or another pattern, since a file is brought back once; the same pattern twice is refused.
+ */
+export function outputsProblem(outputs: readonly string[]): ListedPathProblem | null {
+  const files: string[] = [];
+  const patterns = new Set<string>();
+  for (const [index, output] of outputs.entries()) {
+    const isPattern = directoryOfPattern(output) !== null;
+    const collision = isPattern ? repeatedProblem(output, patterns) : collisionProblem(output, files);
+    const problem = outputProblem(output) ?? collision;
+    if (problem !== null) return { index, problem };
+    if (isPattern) patterns.add(output);
+    else files.push(output);
+  }
+  return null;
+}
+
+function repeatedProblem(pattern: string, earlier: ReadonlySet<string>): string | null {
+  return earlier.has(pattern) ? 'is the same pattern as an earlier one' : null;
 }
 
 function componentsProblem(components: readonly string[]): string | null {

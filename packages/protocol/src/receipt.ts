@@ -92,6 +92,9 @@ const recordMembers = {
   runtime: Nullable(Type.String()),
   code_sha256: Sha256,
   stdin_sha256: Nullable(Sha256),
+  /** Of `args` and of `env` as canonical JSON (RFC 8785); null where the job was given none. */
+  args_sha256: Nullable(Sha256),
+  env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
   requested_limits: RequestedLimitsSchema,
   truncated: Type.Boolean(),

@@ -9,6 +9,7 @@ export type JobStatus = (typeof JOB_STATUSES)[number];
 export const TERMINAL_REASONS = [
   'exited',
   'signaled',
+  'compile_failed',
   'wall_limit',
   'cpu_limit',
   'memory_limit',

@@ -3,6 +3,8 @@ import { type Static, Type } from 'typebox';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
+  argsMax,
+  envMax,
   filesMax,
   LIMIT_CEILINGS,
   LIMIT_DEFAULTS,
@@ -10,6 +12,7 @@ import {
   type LimitName,
   pathBytesMax,
   runtimeNameCharsMax,
+  variableNameCharsMax,
 } from './limits.ts';
 import { Nullable } from './nullable.ts';
 import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
@@ -31,8 +34,28 @@ export type InputFile = Static<typeof InputFile>;
 export const OutputPath = Type.String({
   minLength: 1,
   maxLength: pathBytesMax,
-  description: 'Relative, under `output/`.',
+  description:
+    'A file, relative and under `output/`; or `output/**` and `output/DIRECTORY/**` for every regular file below.',
 });
+
+/** Words that follow the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
+export const ProgramArguments = Type.Array(Type.String(), {
+  maxItems: argsMax,
+  description: 'Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL.',
+});
+
+/** Variables that the program finds beside the fixed ones. Which names are refused, `variableProblem` says. */
+export const ProgramVariables = Type.Record(
+  Type.String({ pattern: `^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,${variableNameCharsMax - 1}}$` }),
+  Type.String(),
+  {
+    maxProperties: envMax,
+    additionalProperties: false,
+    description:
+      'Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones cannot be set, ' +
+      'nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG, LD_*, PYTHON*, NODE_*, BASH_ENV.',
+  },
+);
 
 export const Requirements = Type.Object(
   {
@@ -76,16 +99,20 @@ export type LimitsInput = Static<typeof LimitsInput>;
  */
 export const JobSubmission = Type.Object(
   {
-    language: Type.String({ description: '`python`, `node` or `bash`.' }),
+    language: Type.String({
+      description: '`python`, `node`, `bash`, `typescript`, or the language of a runtime pack; see capabilities.',
+    }),
     code: Type.String({ minLength: 1, description: 'Source; at most 1 MiB as UTF-8.' }),
     stdin: Type.Optional(
       Nullable(Type.String({ description: 'At most 1 MiB as UTF-8; without it, or null, stdin is at its end.' })),
     ),
     files: Type.Optional(Type.Array(InputFile, { maxItems: filesMax, description: 'At most 4 MiB decoded in total.' })),
+    args: Type.Optional(ProgramArguments),
+    env: Type.Optional(ProgramVariables),
     outputs: Type.Optional(
       Type.Array(OutputPath, {
         maxItems: filesMax,
-        description: 'Files to bring back; regular files of at most 2 MiB each, 4 MiB in total.',
+        description: 'Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total.',
       }),
     ),
     runtime: Type.Optional(
@@ -116,6 +143,8 @@ export const RequestedSpec = Type.Object({
   language: LanguageName,
   code: Type.String(),
   stdin: Nullable(Type.String()),
+  args: ProgramArguments,
+  env: ProgramVariables,
   files: Type.Array(InputFile),
   outputs: Type.Array(OutputPath),
   runtime: Nullable(Type.String()),

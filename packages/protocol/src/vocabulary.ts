@@ -13,3 +13,4 @@ export * from './receipt-format.ts';
 export * from './scopes.ts';
 export * from './status.ts';
 export * from './stream.ts';
+export * from './variables.ts';

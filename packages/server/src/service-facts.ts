@@ -30,6 +30,9 @@ const FEATURES = [
   'artifacts',
   'event_chain',
   'tenant_metrics',
+  'program_arguments',
+  'program_variables',
+  'output_patterns',
 ] as const;
 const SIGNING_FEATURES = ['attestation', 'result_artifact'] as const;
 

@@ -120,6 +120,8 @@ function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
 function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: unknown } | null {
   if (path === EXPORT_OPTIONAL_FILES.code) return { sha256: receipt['code_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.stdin) return { sha256: receipt['stdin_sha256'] };
+  if (path === EXPORT_OPTIONAL_FILES.args) return { sha256: receipt['args_sha256'] };
+  if (path === EXPORT_OPTIONAL_FILES.env) return { sha256: receipt['env_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.policy) return { sha256: receipt['policy_sha256'] };
   const list = path.startsWith('input/') ? 'input_artifacts' : path.startsWith('output/') ? 'output_artifacts' : null;
   if (list === null) return null;

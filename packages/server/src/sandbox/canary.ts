@@ -13,13 +13,21 @@ const EXIT_CODE = 7;
 
 /** Each prints its stdin, writes to a reopened `/dev/stderr`, copies its input to its output, and exits 7. */
 const PROGRAMS: Readonly<Record<Language, string>> = {
-  python: readProgram('canary.py'),
-  node: readProgram('canary.cjs'),
-  bash: readProgram('canary.sh'),
+  python: 'canary.py',
+  node: 'canary.cjs',
+  bash: 'canary.sh',
+  typescript: 'canary.mts',
+  ruby: 'canary.rb',
+  php: 'canary.php',
+  lua: 'canary.lua',
+  r: 'canary.R',
+  java: 'canary.java',
+  c: 'canary.c',
+  cpp: 'canary.cpp',
 };
 
-function readProgram(name: string): string {
-  return readFileSync(new URL(`./canaries/${name}`, import.meta.url), 'utf8');
+function readProgram(language: Language): string {
+  return readFileSync(new URL(`./canaries/${PROGRAMS[language]}`, import.meta.url), 'utf8');
 }
 
 /** How a canary went: the posture that was observed with it, or why the language cannot be used here. */
@@ -50,8 +58,10 @@ async function tryCanary(language: Language, prepare: () => Promise<Sandbox>): P
 function canaryProgram(language: Language): Program {
   return {
     language,
-    code: PROGRAMS[language],
+    code: readProgram(language),
     stdin: STDIN,
+    args: [],
+    env: {},
     files: [{ path: 'input/original', content: Buffer.from(INPUT) }],
     outputs: ['output/copy'],
     limits: { ...LIMIT_DEFAULTS, wall_seconds: CANARY_MILLISECONDS_MAX / 1000 },

@@ -7,6 +7,7 @@ const exited: EndingFacts = {
   breach: null,
   oomKills: 0,
   status: { exitCode: 0 },
+  isCompiling: false,
   isCpuTimeUsedUp: false,
   diagnostics: '',
 };

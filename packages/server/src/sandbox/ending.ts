@@ -16,6 +16,8 @@ export interface EndingFacts {
   readonly breach: Breach | null;
   readonly oomKills: number;
   readonly status: WaitStatus | null;
+  /** Whether the compiler had not yet succeeded: the status is then its own, and the program never ran. */
+  readonly isCompiling: boolean;
   /** Whether the tree has used the CPU time it may use: without that, SIGXCPU is a signal of the program's own making. */
   readonly isCpuTimeUsedUp: boolean;
   /** What an operator should read where the runtime failed. */
@@ -43,9 +45,21 @@ export function endingOf(facts: EndingFacts): Ending {
   if (facts.stopCause !== null) return { kind: 'stopped', cause: facts.stopCause };
   if (facts.status === null)
     return { kind: 'runtime_failed', message: facts.diagnostics || 'its end was not observed' };
-  if ('exitCode' in facts.status) return { kind: 'exited', exit_code: facts.status.exitCode };
-  const { signal } = facts.status;
-  return signal === 'SIGXCPU' && facts.isCpuTimeUsedUp ? { kind: 'cpu_limit' } : { kind: 'signaled', signal };
+  const { status, isCompiling, isCpuTimeUsedUp } = facts;
+  if ('signal' in status && status.signal === 'SIGXCPU' && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
+  if (isCompiling) return { kind: 'compile_failed', how: describe(status) };
+  return 'exitCode' in status
+    ? { kind: 'exited', exit_code: status.exitCode }
+    : { kind: 'signaled', signal: status.signal };
+}
+
+function describe(status: WaitStatus): string {
+  return 'exitCode' in status ? `exited with ${status.exitCode}` : `was ended by ${status.signal}`;
+}
+
+/** The same violations, each as the compiler's and not the program's. */
+export function inCompilation(violations: readonly Violation[]): Violation[] {
+  return violations.map((violation) => ({ ...violation, phase: 'compile' }));
 }
 
 /** Reads what process 1 of a cell wrote: `exited CODE` or `signaled NUMBER` on one line; null for anything else. */
@@ -62,6 +76,9 @@ export function violationsOf(ending: Ending, counters: Counters, limits: Request
   if (counters.processesRefused > 0) {
     const message = `a new process was refused: ${limits.max_pids} may be alive at once`;
     add({ type: 'pids', message, limit: limits.max_pids });
+  }
+  if (ending.kind === 'compile_failed') {
+    add({ type: 'compile', message: `the compiler ${ending.how}: the program did not run` });
   }
   if (ending.kind === 'memory_limit') {
     add({ type: 'memory', message: `more than ${limits.mem_mb} MiB of memory were needed`, limit: limits.mem_mb });

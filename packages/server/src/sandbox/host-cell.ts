@@ -14,6 +14,7 @@ import { type EndingFacts, endingOf, parseWaitStatus, violationsOf, type WaitSta
 import { heapMb } from './javascript-heap.ts';
 import { capabilitiesOf, parseStatus, seccompOf } from './oci/guest-report.ts';
 import { PERL, type Pipes, SUPERVISE, spawnWithPipes } from './pipes.ts';
+import { releaseWords } from './release-words.ts';
 import {
   BootstrapError,
   type Collection,
@@ -105,7 +106,9 @@ export class HostCell implements Sandbox {
       () => this.#end({ breach: 'wall_limit', stopCause: null }),
       program.limits.wall_seconds * 1000,
     );
-    (child.stdio[3] as Socket).end(`${heapMb(program.limits.mem_mb)}\n`);
+    const { argumentCount, bytes } = releaseWords(program);
+    (child.stdio[3] as Socket).write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
+    (child.stdio[3] as Socket).end(bytes);
     if (program.stdin === null) pipes.stdin.end();
     else pipes.stdin.end(program.stdin);
   }
@@ -121,7 +124,14 @@ export class HostCell implements Sandbox {
     const wallMilliseconds = performance.now() - this.#startedAt;
     await drained(pipes);
     const status = this.#status ?? null;
-    const ending = endingOf({ ...this.#facts, oomKills: 0, status, isCpuTimeUsedUp: false, diagnostics: '' });
+    const ending = endingOf({
+      ...this.#facts,
+      oomKills: 0,
+      status,
+      isCompiling: false,
+      isCpuTimeUsedUp: false,
+      diagnostics: '',
+    });
     const counters = { wallMilliseconds, cpuMilliseconds: 0, processesRefused: 0 };
     const outputs = this.#workspace?.collect(program.outputs) ?? { artifacts: [], violations: [] };
     return {

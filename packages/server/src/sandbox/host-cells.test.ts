@@ -8,7 +8,7 @@ describe('development subprocesses', () => {
 
   async function runOne(cells: Cells): Promise<void> {
     await using cell = await cells.prepare({ language: 'bash', runtime: null });
-    const program = { language: 'bash', code: 'true', stdin: null, files: [], outputs: [] } as const;
+    const program = { language: 'bash', code: 'true', stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
     await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
     cell.release(() => {});
     expect((await cell.collect()).ending).toEqual({ kind: 'exited', exit_code: 0 });
@@ -25,7 +25,15 @@ describe('development subprocesses', () => {
   test('closing the provider ends a job that still runs', async () => {
     const cells = await openCells();
     const cell = await cells.prepare({ language: 'bash', runtime: null });
-    const program = { language: 'bash', code: 'sleep 60', stdin: null, files: [], outputs: [] } as const;
+    const program = {
+      language: 'bash',
+      code: 'sleep 60',
+      stdin: null,
+      args: [],
+      env: {},
+      files: [],
+      outputs: [],
+    } as const;
     await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
     cell.release(() => {});
     const collected = cell.collect();

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { HostCell } from './host-cell.ts';
 import { heapOption } from './javascript-heap.ts';
+import { LANGUAGE_RUNS } from './language-runs.ts';
 import { ENVIRONMENT } from './oci/bundle.ts';
 import type { Cells, PreflightOptions } from './preflight.ts';
 import { BootstrapError, unreadyPosture } from './sandbox.ts';
@@ -50,16 +51,12 @@ function environmentIn(root: string): Readonly<Record<string, string>> {
 }
 
 function commandOf(language: Language): readonly string[] {
-  switch (language) {
-    case 'python':
-      return [find('python3'), '-I', '-u', join(GUEST, 'launch.py')];
-    case 'node':
-      return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), join(GUEST, 'launch.cjs')];
-    case 'bash':
-      return ['/bin/bash', '--norc', '--noprofile', join(GUEST, 'launch.sh')];
-    default:
-      return language satisfies never;
-  }
+  const { launcher, command, source } = LANGUAGE_RUNS[language];
+  const file = join(GUEST, launcher);
+  if (language === 'python') return [find('python3'), '-I', '-u', file];
+  if (launcher === 'launch.cjs') return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), file, source];
+  if (language === 'bash') return ['/bin/bash', '--norc', '--noprofile', file, ...command];
+  throw unavailable(`${language} needs a runtime pack, and there are none without isolation`);
 }
 
 function find(name: string): string {
@@ -67,8 +64,12 @@ function find(name: string): string {
     const path = join(directory, name);
     if (isExecutable(path)) return path;
   }
+  throw unavailable(`${name} is not installed`);
+}
+
+function unavailable(message: string): BootstrapError {
   const posture = unreadyPosture('subprocess', { name: 'host', version: null, platform: null });
-  throw new BootstrapError('start', `${name} is not installed`, posture);
+  return new BootstrapError('start', message, posture);
 }
 
 function isExecutable(path: string): boolean {

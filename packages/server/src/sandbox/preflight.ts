@@ -3,9 +3,10 @@
  * offered. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
  */
 import { availableParallelism } from 'node:os';
-import { LANGUAGES, type RuntimePack } from '@svc/protocol';
+import { LANGUAGES, type Language, type RuntimePack } from '@svc/protocol';
 import { type CanaryResult, runCanary } from './canary.ts';
 import { openHostCells } from './host-cells.ts';
+import { SYSTEM_LANGUAGES } from './language-runs.ts';
 import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
 import { SYSTEM_PACK } from './packs/pack.ts';
@@ -90,7 +91,7 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
 /** Runs every language's canary. Rejects, having disposed the cells, where not one passed. */
 async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
   const results = await Promise.all(
-    LANGUAGES.map((language) => runCanary(language, () => cells.prepare({ language, runtime: null }))),
+    SYSTEM_LANGUAGES.map((language) => runCanary(language, () => cells.prepare({ language, runtime: null }))),
   );
   const passed = results.filter((result) => 'posture' in result);
   const isolation = passed[0]?.posture.isolation_class ?? null;
@@ -98,17 +99,26 @@ async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
     await cells[Symbol.asyncDispose]();
     throw new Error(results.map(describe).join(', '));
   }
-  const languages = passed.map(({ language }) => language);
+  const systemLanguages: readonly Language[] = passed.map(({ language }) => language);
   const system = cells.runtime_packs.filter(isSystem);
   const others = cells.runtime_packs.filter((pack) => !isSystem(pack));
   const proven = await provePacks(others, cells);
+  const runtime_packs = [...system.map((pack) => ({ ...pack, languages: [...systemLanguages] })), ...proven.packs];
+  /** The pack of a language for which none is named: the host's own where that has it, else the first that does. */
+  const usualPack = (language: Language): string | null =>
+    systemLanguages.includes(language)
+      ? null
+      : (proven.packs.find(({ languages }) => languages.includes(language))?.name ?? null);
   const turns = new Turns(PREPARED_AT_ONCE);
   const provider: Provider = {
     backend: cells.backend,
     isolation_class: isolation,
-    languages,
-    runtime_packs: [...system.map((pack) => ({ ...pack, languages })), ...proven.packs],
-    prepare: (request): Promise<Sandbox> => turns.take(() => cells.prepare(request), request.signal),
+    languages: LANGUAGES.filter((language) => systemLanguages.includes(language) || usualPack(language) !== null),
+    runtime_packs,
+    prepare(request): Promise<Sandbox> {
+      const runtime = request.runtime ?? usualPack(request.language);
+      return turns.take(() => cells.prepare({ ...request, runtime }), request.signal);
+    },
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
   return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut], runtimeDefects: cells.runtimeDefects };

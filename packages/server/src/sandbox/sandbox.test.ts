@@ -44,7 +44,7 @@ afterAll(async () => {
 async function run(choice: ProviderChoice, language: Language, code: string, options: RunOptions = {}): Promise<Run> {
   const { limits, stopAt, ...rest } = options;
   await using sandbox = await (open.get(choice) as Provider).prepare({ language, runtime: null });
-  const program = { language, code, stdin: null, files: [], outputs: [], ...rest };
+  const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [], ...rest };
   const held = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
   const text = { stdout: '', stderr: '' };
   sandbox.release((stream, records) => {
@@ -56,7 +56,7 @@ async function run(choice: ProviderChoice, language: Language, code: string, opt
 
 describe.each(EVERY)('the %s provider', (choice) => {
   it('offers every language that ran its canary', { tags: ['What-2b', 'What-2c'] }, () => {
-    expect(open.get(choice)?.languages).toEqual(['python', 'node', 'bash']);
+    expect(open.get(choice)?.languages).toEqual(['python', 'node', 'bash', 'typescript']);
   });
 
   it.each([
@@ -300,6 +300,8 @@ it('leaves no process, group or directory when it was disposed', async () => {
     language: 'bash',
     code: 'sleep 99',
     stdin: null,
+    args: [],
+    env: {},
     files: [],
     outputs: [],
     limits: LIMIT_DEFAULTS,

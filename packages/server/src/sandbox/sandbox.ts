@@ -31,12 +31,18 @@ import type {
   Violation,
 } from '@svc/protocol';
 
-/** One program and everything it is given. Paths are already validated: relative, under `input/` or `output/`. */
+/**
+ * One program and everything it is given.
+ * Paths are already validated: relative, under `input/` or `output/`. An entry of `outputs` may be a pattern for all below.
+ */
 export interface Program {
   readonly language: Language;
   readonly code: string;
   /** Null gives the program a stdin at end-of-file. */
   readonly stdin: string | null;
+  /** Words after the program's name, and variables beside the fixed ones. None holds a NUL. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
   readonly files: readonly { readonly path: string; readonly content: Uint8Array }[];
   readonly outputs: readonly string[];
   readonly limits: RequestedLimits;
@@ -85,6 +91,8 @@ export type StopCause = 'cancelled' | 'server_shutdown';
 export type Ending =
   | { readonly kind: 'exited'; readonly exit_code: number }
   | { readonly kind: 'signaled'; readonly signal: string }
+  /** The program never ran. `how` says what became of its compiler. */
+  | { readonly kind: 'compile_failed'; readonly how: string }
   | { readonly kind: 'wall_limit' | 'cpu_limit' | 'memory_limit' }
   | { readonly kind: 'stopped'; readonly cause: StopCause }
   | { readonly kind: 'runtime_failed'; readonly message: string };
@@ -123,7 +131,7 @@ export interface Sandbox extends AsyncDisposable {
  */
 export interface CellRequest {
   readonly language: Language;
-  /** A runtime pack's name; null is the default pack. */
+  /** A runtime pack's name; null is the usual pack of the language. */
   readonly runtime: string | null;
   readonly readyMilliseconds?: number;
   readonly signal?: AbortSignal;
@@ -133,7 +141,7 @@ export interface CellRequest {
 export interface Provider extends AsyncDisposable {
   readonly backend: Backend;
   readonly isolation_class: IsolationClass;
-  /** Languages of the default pack that ran correctly at start. */
+  /** Languages that ran correctly at start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
   /**

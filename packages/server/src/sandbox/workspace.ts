@@ -5,13 +5,18 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { fileBytesMax, filesTotalBytesMax, type Violation } from '@svc/protocol';
+import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@svc/protocol';
+import { LANGUAGE_RUNS } from './language-runs.ts';
+import { type Below, outputsBelow } from './outputs-below.ts';
 import type { CollectedArtifact, Program } from './sandbox.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** The program's file, by language. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */
-export const SOURCE_FILE = { python: 'main.py', node: 'main.js', bash: 'main.sh' } as const;
+/** What came back of what was asked for. */
+interface Collected {
+  readonly artifacts: CollectedArtifact[];
+  readonly violations: Violation[];
+}
 
 /** An open directory whose name no longer matters: it stays reachable after its mount namespace is gone. */
 export class Workspace implements Disposable {
@@ -30,28 +35,26 @@ export class Workspace implements Disposable {
 
   /** Writes the source and the input files. Called once, before the program runs. */
   fill(program: Program): void {
-    writeNew(childOf(this.#directory, SOURCE_FILE[program.language]), Buffer.from(program.code));
+    writeNew(childOf(this.#directory, LANGUAGE_RUNS[program.language].source), Buffer.from(program.code));
     for (const file of program.files) this.#writeInput(file.path.split('/'), file.content);
   }
 
   /**
    * Reads the requested outputs. Called once, after everything of the job is dead. Each that is missing, special,
    * behind a symbolic link or too large is a violation that names it; the others still come back. A sparse file counts
-   * with its whole size, and its holes come back as zeros. Spec § Job submission, path rules.
+   * with its whole size, and its holes come back as zeros. Files that were named come first, then those below the
+   * patterns, each once. Spec § Job submission, path rules.
    */
-  collect(outputs: readonly string[]): { artifacts: CollectedArtifact[]; violations: Violation[] } {
-    const artifacts: CollectedArtifact[] = [];
-    const violations: Violation[] = [];
-    let total = 0;
-    for (const path of outputs) {
-      const found = this.#read(path, filesTotalBytesMax - total);
-      if ('type' in found) violations.push(found);
-      else {
-        artifacts.push(found);
-        total += found.size_bytes;
-      }
+  collect(outputs: readonly string[]): Collected {
+    const collected: Collected = { artifacts: [], violations: [] };
+    const seen = new Set<string>();
+    const patterns = outputs.filter((output) => directoryOfPattern(output) !== null);
+    for (const path of outputs.filter((output) => !patterns.includes(output))) {
+      seen.add(path);
+      this.#take(path, collected);
     }
-    return { artifacts, violations };
+    for (const pattern of patterns) this.#collectBelow(pattern, collected, seen);
+    return collected;
   }
 
   [Symbol.dispose](): void {
@@ -65,6 +68,40 @@ export class Workspace implements Disposable {
       return directory;
     }, `/proc/self/fd/${this.#directory}`);
     writeNew(`${path}/${names.at(-1)}`, content);
+  }
+
+  #take(path: string, { artifacts, violations }: Collected): void {
+    const total = artifacts.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+    const found = this.#read(path, filesTotalBytesMax - total);
+    if ('type' in found) violations.push(found);
+    else artifacts.push(found);
+  }
+
+  /** As many as fit, in the order of their paths; what is left out is one violation. */
+  #collectBelow(pattern: string, collected: Collected, seen: Set<string>): void {
+    const { paths, violations } = this.#below(directoryOfPattern(pattern) as string);
+    collected.violations.push(...violations);
+    const wanted = paths.filter((path) => !seen.has(path));
+    const violationsMax = collected.violations.length + filesMax;
+    for (const [index, path] of wanted.entries()) {
+      if (collected.artifacts.length === filesMax || collected.violations.length === violationsMax) {
+        collected.violations.push(tooMany(pattern, wanted.length - index, paths.length));
+        return;
+      }
+      seen.add(path);
+      this.#take(path, collected);
+    }
+  }
+
+  #below(path: string): Below {
+    const directory = this.#open(path);
+    if (typeof directory !== 'number') return { paths: [], violations: [directory] };
+    try {
+      if (fstatSync(directory).isDirectory()) return outputsBelow(directory, path);
+      return { paths: [], violations: [unopened(path, 'ENOTDIR')] };
+    } finally {
+      closeSync(directory);
+    }
   }
 
   #read(path: string, room: number): CollectedArtifact | Violation {
@@ -140,6 +177,11 @@ function tooLarge(path: string, limit: number, observed: number): Violation {
 function tooLargeTogether(path: string, observed: number, room: number): Violation {
   const message = `${path} does not fit: all outputs together may hold ${filesTotalBytesMax} bytes, ${room} are left`;
   return { type: 'output_size', message, path, limit: filesTotalBytesMax, observed };
+}
+
+function tooMany(pattern: string, left: number, observed: number): Violation {
+  const message = `${left} of the files below did not come back: ${filesMax} files are the most`;
+  return { type: 'output_count', message, path: pattern, limit: filesMax, observed };
 }
 
 function unopened(path: string, code: string): Violation {

@@ -3,13 +3,21 @@
  * the digests of what was accepted, and need not read the submission again.
  */
 import { Buffer } from 'node:buffer';
-import { policyText, sha256Hex } from '@svc/evidence';
+import { argumentsText, policyText, sha256Hex, variablesText } from '@svc/evidence';
 import type { ArtifactRecord, InputFile, Receipt, RequestedSpec } from '@svc/protocol';
 
 /** The members of a receipt that follow from the submission alone. Spec § Receipt. */
 export type SubmissionEvidence = Pick<
   Required<Receipt>,
-  'language' | 'runtime' | 'code_sha256' | 'stdin_sha256' | 'policy_sha256' | 'requested_limits' | 'input_artifacts'
+  | 'language'
+  | 'runtime'
+  | 'code_sha256'
+  | 'stdin_sha256'
+  | 'args_sha256'
+  | 'env_sha256'
+  | 'policy_sha256'
+  | 'requested_limits'
+  | 'input_artifacts'
 >;
 
 export function submissionEvidence(spec: RequestedSpec): SubmissionEvidence {
@@ -18,10 +26,16 @@ export function submissionEvidence(spec: RequestedSpec): SubmissionEvidence {
     runtime: spec.runtime,
     code_sha256: sha256Hex(spec.code),
     stdin_sha256: spec.stdin === null ? null : sha256Hex(spec.stdin),
+    args_sha256: digestOf(argumentsText(spec)),
+    env_sha256: digestOf(variablesText(spec)),
     policy_sha256: sha256Hex(policyText(spec)),
     requested_limits: spec.limits,
     input_artifacts: spec.files.map(inputArtifact),
   };
+}
+
+function digestOf(text: string | null): string | null {
+  return text === null ? null : sha256Hex(text);
 }
 
 function inputArtifact({ path, content_base64 }: InputFile): ArtifactRecord {

@@ -78,6 +78,8 @@ export const SPEC: RequestedSpec = {
   code: 'print("hé")',
   stdin: null,
   files: [],
+  args: [],
+  env: {},
   outputs: [],
   runtime: null,
   requirements: { minimum_isolation: 'none' },

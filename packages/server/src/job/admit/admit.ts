@@ -69,10 +69,14 @@ export async function admit(tenant: string, submission: Submission, options: Adm
 
 /**
  * What two submissions must share to be the same one: the canonical form of the specification with its defaults filled in
- * and its limits as asked for, so that neither another spelling nor another ceiling makes a replay into a reuse.
+ * and its limits as asked for, so that neither another spelling nor another ceiling makes a replay into a reuse. What was
+ * added to the contract later is left out where nothing was given: a key that an older version took stays good.
  */
 export function specDigest(spec: RequestedSpec): string {
-  return sha256Hex(canonicalJson(spec));
+  const { args, env, ...rest } = spec;
+  return sha256Hex(
+    canonicalJson({ ...rest, ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) }),
+  );
 }
 
 function admitted(result: AdmitResult): Admitted {

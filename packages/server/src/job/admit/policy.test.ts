@@ -14,6 +14,8 @@ function spec(members: Partial<RequestedSpec>): RequestedSpec {
     code: 'x',
     stdin: null,
     files: [],
+    args: [],
+    env: {},
     outputs: [],
     runtime: null,
     requirements: { minimum_isolation: 'none' },

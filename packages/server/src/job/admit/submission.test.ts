@@ -33,6 +33,8 @@ describe('a submission', () => {
       code: 'print(1)',
       stdin: null,
       files: [],
+      args: [],
+      env: {},
       outputs: [],
       runtime: null,
       requirements: { minimum_isolation: 'none' },
@@ -46,6 +48,8 @@ describe('a submission', () => {
       code: 'a\0b',
       stdin: '\0',
       files: [file('input/a')],
+      args: ['x'],
+      env: { A: 'y' },
       outputs: ['output/b'],
       runtime: 'system',
       requirements: { minimum_isolation: 'linux-shared-kernel' },
@@ -99,7 +103,7 @@ describe('a submission', () => {
 
   test('in an unknown language is refused by its own code', () => {
     expect(refused({ language: 'cobol', code: 'x' })).toBe(
-      'unsupported_language: /language "cobol" is not one of python, node, bash',
+      'unsupported_language: /language "cobol" is not one of python, node, bash, typescript, ruby, php, lua, r, java, c, cpp',
     );
     expect(refused({ language: 'Python', code: 'x' })).toContain('unsupported_language: ');
   });
@@ -224,5 +228,74 @@ describe('text of a submission', () => {
       const { message } = refusalOf(body);
       expect(message).toMatch(/^[\x20-\x7e]{1,200}$/);
     }
+  });
+});
+
+describe('arguments and variables', () => {
+  const body = (change: object) => ({ language: 'bash', code: 'x', ...change });
+
+  test('are kept as they are, and are none where none were given', () => {
+    expect(parseSubmission(body({ args: ['', 'é'], env: { A: '' } }))).toMatchObject({
+      args: ['', 'é'],
+      env: { A: '' },
+    });
+    expect(parseSubmission(body({}))).toMatchObject({ args: [], env: {} });
+  });
+
+  test.each([
+    [{ args: ['a\0b'] }, '/args/0 holds a NUL'],
+    [{ args: ['ok', '\ud800'] }, '/args/1 holds a lone surrogate'],
+    [{ args: ['x'.repeat(4097)] }, '/args/0 is 4097 bytes'],
+    [{ args: Array(9).fill('x'.repeat(4000)) }, '/args is 36000 bytes'],
+    [{ args: Array(65).fill('x') }, '/args must have at most 64 items'],
+    [{ args: [1] }, '/args/0 must be a string'],
+    [{ env: { A: 'a\0b' } }, '/env/A holds a NUL'],
+    [{ env: { A: 'x'.repeat(4097) } }, '/env/A is 4097 bytes'],
+    [{ env: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`A${at}`, ''])) }, '/env '],
+    [{ env: { '1A': '' } }, '/env/1A is not a known member'],
+    [{ env: { 'A=B': '' } }, 'is not a known member'],
+    [JSON.parse('{"env":{"__proto__":"x"}}') as object, 'is not a known member'],
+    [{ env: { PATH: '/tmp' } }, '/env/PATH is the same in every cell'],
+    [{ env: { HOME: '/' } }, '/env/HOME is the same in every cell'],
+    [{ env: { LD_PRELOAD: 'x.so' } }, '/env/LD_PRELOAD is read by a loader'],
+    [{ env: { PYTHONPATH: 'x' } }, '/env/PYTHONPATH is read by a loader'],
+    [{ env: { NODE_OPTIONS: '--x' } }, '/env/NODE_OPTIONS is read by a loader'],
+    [{ env: { BASH_ENV: 'x' } }, '/env/BASH_ENV is read by a loader'],
+  ])('%j are refused: %s', (change, problem) => {
+    expect(refused(body(change))).toContain(problem);
+  });
+
+  test.each([
+    [{ args: Array(64).fill('x') }],
+    [{ args: ['x'.repeat(4096)] }],
+    [{ env: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`A${at}`, ''])) }],
+    [{ env: { TZ: 'Asia/Tokyo', lower_case: '1' } }],
+  ])('at their bounds are taken: %#', (change) => {
+    expect(parseSubmission(body(change))).toMatchObject(change);
+  });
+});
+
+describe('outputs without names', () => {
+  const outputs = (...paths: string[]) => ({ language: 'bash', code: 'x', outputs: paths });
+
+  test.each([
+    [['output/**']],
+    [['output/plots/**']],
+    [['output/a', 'output/**', 'output/plots/**', 'output/plots/b']],
+    [['output/*.png']],
+  ])('%j are taken', (paths) => {
+    expect(parseSubmission(outputs(...paths)).outputs).toEqual(paths);
+  });
+
+  test.each([
+    [['/**'], '/outputs/0 '],
+    [['input/**'], '/outputs/0 is not under output/'],
+    [['output/../**'], '/outputs/0 has a component . or ..'],
+    [['output/a//**'], '/outputs/0 has an empty component'],
+    [['output/**/a'], '/outputs/0 has ** before its end'],
+    [['output/**/**'], '/outputs/0 has ** before its end'],
+    [['output/**', 'output/**'], '/outputs/1 is the same pattern'],
+  ])('%j are refused: %s', (paths, problem) => {
+    expect(refused(outputs(...paths))).toContain(problem);
   });
 });

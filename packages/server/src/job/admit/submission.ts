@@ -16,11 +16,14 @@ import {
   LIMIT_NAMES,
   type LimitName,
   type LimitsInput,
-  type PathKind,
+  outputsProblem,
   pathsProblem,
   type RequestedLimits,
   type RequestedSpec,
   stdinBytesMax,
+  variableProblem,
+  wordBytesMax,
+  wordsTotalBytesMax,
 } from '@svc/protocol';
 import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
@@ -48,6 +51,8 @@ export function parseSubmission(body: unknown): RequestedSpec {
     language,
     code: submission.code,
     stdin: submission.stdin ?? null,
+    args: checkedArguments(submission.args ?? []),
+    env: checkedVariables(submission.env ?? {}),
     files: checkedFiles(submission.files ?? []),
     outputs: checkedOutputs(submission.outputs ?? []),
     runtime: submission.runtime ?? null,
@@ -74,18 +79,37 @@ function checkSize(pointer: string, bytes: number, bytesMax: number): void {
   throw refusal('payload_too_large', pointer, `is ${bytes} bytes after decoding; at most ${bytesMax} are allowed`);
 }
 
-/** The rule for paths is the contract's own; here it gets its pointer. */
-function checkPaths(kind: PathKind, paths: readonly string[], pointer: (index: number) => string): void {
-  const wrong = pathsProblem(paths, kind);
-  if (wrong !== null) throw refusal('invalid_request', pointer(wrong.index), wrong.problem);
+function checkedArguments(args: readonly string[]): string[] {
+  checkWords('/args', new Map(args.map((word, index) => [`/args/${index}`, word])));
+  return [...args];
+}
+
+function checkedVariables(env: Readonly<Record<string, string>>): Record<string, string> {
+  for (const name of Object.keys(env)) {
+    const problem = variableProblem(name);
+    if (problem !== null) throw refusal('invalid_request', `/env/${name}`, problem);
+  }
+  checkWords('/env', new Map(Object.entries(env).map(([name, value]) => [`/env/${name}`, value])));
+  return { ...env };
+}
+
+/** Words that the kernel is to hand to a program: it takes them as C strings. execve(2). */
+function checkWords(pointer: string, words: ReadonlyMap<string, string>): void {
+  let total = 0;
+  for (const [at, word] of words) {
+    if (word.includes('\0')) throw refusal('invalid_request', at, 'holds a NUL, which ends a word');
+    checkText(at, word, wordBytesMax);
+    total += Buffer.byteLength(word);
+  }
+  checkSize(pointer, total, wordsTotalBytesMax);
 }
 
 function checkedFiles(files: readonly InputFile[]): InputFile[] {
-  checkPaths(
-    'input',
+  const wrong = pathsProblem(
     files.map((file) => file.path),
-    (index) => `/files/${index}/path`,
+    'input',
   );
+  if (wrong !== null) throw refusal('invalid_request', `/files/${wrong.index}/path`, wrong.problem);
   let total = 0;
   for (const [index, file] of files.entries()) {
     const pointer = `/files/${index}/content_base64`;
@@ -98,7 +122,8 @@ function checkedFiles(files: readonly InputFile[]): InputFile[] {
 }
 
 function checkedOutputs(outputs: readonly string[]): string[] {
-  checkPaths('output', outputs, (index) => `/outputs/${index}`);
+  const wrong = outputsProblem(outputs);
+  if (wrong !== null) throw refusal('invalid_request', `/outputs/${wrong.index}`, wrong.problem);
   return [...outputs];
 }
 

@@ -236,6 +236,8 @@ function programOf(spec: RequestedSpec): Program {
     language: spec.language,
     code: spec.code,
     stdin: spec.stdin,
+    args: spec.args,
+    env: spec.env,
     files: spec.files.map(({ path, content_base64 }) => ({ path, content: Buffer.from(content_base64, 'base64') })),
     outputs: spec.outputs,
     limits: spec.limits,

@@ -11,6 +11,8 @@ test('a migrated job gets the defaults for what was not recorded, and keeps what
     code: 'true',
     stdin: null,
     files: [],
+    args: [],
+    env: {},
     outputs: [],
     runtime: null,
     requirements: { minimum_isolation: 'none' },

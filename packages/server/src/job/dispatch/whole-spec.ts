@@ -6,13 +6,15 @@ import { LIMIT_DEFAULTS, type RequestedSpec } from '@svc/protocol';
 import type { JobRow } from '../../store/records.ts';
 
 export function wholeSpec({ language, runtime, requested_spec }: JobRow): RequestedSpec {
-  const { code, stdin = null, files = [], outputs = [], requirements, limits } = requested_spec;
+  const { code, stdin = null, args = [], env = {}, files = [], outputs = [], requirements, limits } = requested_spec;
   // Every version keeps the program: a row without it is damaged, and nothing else may run in its name.
   if (code === undefined) throw new Error('the row of a queued job has no program');
   return {
     language,
     code,
     stdin,
+    args,
+    env,
     files,
     outputs,
     runtime,

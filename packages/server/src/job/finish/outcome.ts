@@ -24,6 +24,8 @@ export function outcomeOf(ending: Ending): Outcome {
     }
     case 'signaled':
       return { status: 'failed', terminal_reason: 'signaled', exit_code: null, signal: ending.signal };
+    case 'compile_failed':
+      return withoutCode('failed', 'compile_failed');
     case 'wall_limit':
     case 'cpu_limit':
       return withoutCode('timed_out', ending.kind);

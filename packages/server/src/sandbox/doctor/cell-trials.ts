@@ -2,8 +2,9 @@
  * A whole provider, tried: its runtime, then real cells in which every language, the ordinary tools and every runtime pack
  * run a program. It is the same cells that a service makes.
  */
-import { LANGUAGES, type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { runCanary } from '../canary.ts';
+import { SYSTEM_LANGUAGES } from '../language-runs.ts';
 import { SYSTEM_PACK } from '../packs/pack.ts';
 import type { Cells } from '../preflight.ts';
 import type { Posture, Program } from '../sandbox.ts';
@@ -11,10 +12,11 @@ import { type Finding, fail, type ProviderFinding, pass, warn } from './report.t
 import type { Checks, Trial } from './trial.ts';
 
 const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: the one that Debian packages is of 2022";
-const LANGUAGE_FIXES: Readonly<Record<Language, string>> = {
+const LANGUAGE_FIXES: Readonly<Record<(typeof SYSTEM_LANGUAGES)[number], string>> = {
   python: 'apt-get install --reinstall python3',
   node: 'apt-get install libstdc++6 libatomic1, which the Node of this service needs',
   bash: 'apt-get install --reinstall bash',
+  typescript: 'apt-get install libstdc++6 libatomic1, which the Node of this service needs',
 };
 
 export interface CellTrialOptions {
@@ -56,7 +58,7 @@ interface LanguageTrialOptions {
 async function tryLanguages(checks: Checks, { provider, id, cells }: LanguageTrialOptions): Promise<Language[]> {
   const idOf = (language: Language) => `${provider}.${language}`;
   await checks.run(
-    LANGUAGES.map((language) => ({
+    SYSTEM_LANGUAGES.map((language) => ({
       id: idOf(language),
       title: `${provider}: ${language} runs a program exactly, with its protections observed`,
       needs: [id],
@@ -64,7 +66,7 @@ async function tryLanguages(checks: Checks, { provider, id, cells }: LanguageTri
       attempt: () => tryLanguage(language, cells as Cells),
     })),
   );
-  return LANGUAGES.filter((language) => checks.holds(idOf(language)));
+  return SYSTEM_LANGUAGES.filter((language) => checks.holds(idOf(language)));
 }
 
 async function tryLanguage(language: Language, cells: Cells): Promise<Finding> {
@@ -100,7 +102,16 @@ function toolsTrial(provider: string, cells: Cells | undefined): Trial {
 /** What a small bash program prints, on both streams. */
 async function runBash(code: string, cells: Cells): Promise<string> {
   await using sandbox = await cells.prepare({ language: 'bash', runtime: null });
-  const program: Program = { language: 'bash', code, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
+  const program: Program = {
+    language: 'bash',
+    code,
+    stdin: null,
+    args: [],
+    env: {},
+    files: [],
+    outputs: [],
+    limits: LIMIT_DEFAULTS,
+  };
   await sandbox.handOver(program);
   let said = '';
   sandbox.release((_, records) => {

@@ -43,8 +43,8 @@ describe('the doctor', () => {
     'kernel.no_new_privileges',
     ...['layout', 'delegation', 'limits', 'memory', 'pids', 'cpu', 'kill'].map((name) => `cgroup.${name}`),
     'runtime.crun',
-    ...['cells', 'python', 'node', 'bash', 'tools'].map((name) => `namespace.${name}`),
-    ...['cells', 'python', 'node', 'bash'].map((name) => `gvisor.${name}`),
+    ...['cells', 'python', 'node', 'bash', 'typescript', 'tools'].map((name) => `namespace.${name}`),
+    ...['cells', 'python', 'node', 'bash', 'typescript'].map((name) => `gvisor.${name}`),
   ])('finds that %s holds where the test suite itself runs', (id) => {
     expect(report.checks.find((check) => check.id === id)).toMatchObject({ result: 'pass', fix: null });
   });
@@ -64,8 +64,8 @@ describe('the doctor', () => {
   it('names the strongest provider that ran a program, with the languages it ran', () => {
     expect(report.usable).toBe('gvisor');
     expect(report.providers).toEqual([
-      { provider: 'gvisor', usable: true, languages: ['python', 'node', 'bash'] },
-      { provider: 'namespace', usable: true, languages: ['python', 'node', 'bash'] },
+      { provider: 'gvisor', usable: true, languages: ['python', 'node', 'bash', 'typescript'] },
+      { provider: 'namespace', usable: true, languages: ['python', 'node', 'bash', 'typescript'] },
     ]);
   });
 

@@ -4,6 +4,7 @@
  */
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { heapOption } from '../javascript-heap.ts';
+import { LANGUAGE_RUNS, type LanguageRun } from '../language-runs.ts';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp.ts';
 
 /** The user a program runs as inside its cell. */
@@ -21,12 +22,22 @@ export const ENVIRONMENT: readonly string[] = [
   'MPLCONFIGDIR=/tmp/matplotlib',
 ];
 
-/** What waits in a cell for its one program, by language. `/opt/svc/bin/node` is the Node that the service runs on. */
-const INTERPRETERS: Readonly<Record<Language, readonly string[]>> = {
-  python: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/launch.py`],
-  node: [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb), `${GUEST.guest}/launch.cjs`],
-  bash: ['/bin/bash', '--norc', '--noprofile', `${GUEST.guest}/launch.sh`],
+/** What runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
+const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = {
+  'launch.py': ['/usr/bin/python3', '-I', '-u'],
+  'launch.cjs': [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb)],
+  'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
+
+/** What waits in a cell for its one program; and for a language that is compiled, what waits to compile it. */
+function waitingCommands(language: Language): { readonly program: string[]; readonly compiler: string[] } {
+  const { launcher, command, compiler, source } = LANGUAGE_RUNS[language];
+  const waiting = (words: readonly string[]) => [...LAUNCHERS[launcher], `${GUEST.guest}/${launcher}`, ...words];
+  return {
+    program: waiting(launcher === 'launch.cjs' ? [source] : command),
+    compiler: compiler === null ? [] : waiting(compiler),
+  };
+}
 
 /** Capabilities of process 1 inside its user namespace; the interpreter it starts gives up every one of them. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
@@ -64,10 +75,11 @@ export function bundleConfig(options: BundleOptions): object {
 
 function processOf(options: BundleOptions): object {
   const capabilities = INIT_CAPABILITIES;
+  const { program, compiler } = waitingCommands(options.language);
   return {
     terminal: false,
     user: { uid: 0, gid: 0, umask: 0o22, additionalGids: [] },
-    args: ['/usr/bin/perl', `${GUEST.guest}/init.pl`, ...INTERPRETERS[options.language]],
+    args: ['/usr/bin/perl', `${GUEST.guest}/init.pl`, String(compiler.length), ...compiler, ...program],
     env: [...ENVIRONMENT, ...options.environment],
     cwd: GUEST.work,
     capabilities: {

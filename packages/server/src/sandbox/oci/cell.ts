@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import type { Language } from '@svc/protocol';
 import { Captures } from '../captures.ts';
 import type { Group } from '../cgroup/cgroup.ts';
-import { type Counters, endingOf, violationsOf } from '../ending.ts';
+import { type Counters, endingOf, inCompilation, violationsOf } from '../ending.ts';
 import type { Pipes } from '../pipes.ts';
 import {
   BootstrapError,
@@ -107,7 +107,7 @@ export class OciCell implements Sandbox {
       cores: availableParallelism(),
       onBreach: (breach) => this.#end(() => (this.#breach = breach)),
     });
-    if (this.#fits && this.#stopCause === null) channel.release(program.stdin);
+    if (this.#fits && this.#stopCause === null) channel.release(program);
     else this.#group.kill();
   }
 
@@ -128,7 +128,8 @@ export class OciCell implements Sandbox {
     await this.#group.remove();
     await pipes.drained;
     pipes.destroy();
-    const status = this.#report === undefined ? null : readEnding(this.#report);
+    const { status, isCompiling } =
+      this.#report === undefined ? { status: null, isCompiling: false } : readEnding(this.#report);
     const diagnostics = this.#channel?.diagnostics ?? '';
     const isCpuTimeUsedUp = counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000;
     const ending = endingOf({
@@ -136,11 +137,13 @@ export class OciCell implements Sandbox {
       breach: this.#breach,
       oomKills,
       status,
+      isCompiling,
       isCpuTimeUsedUp,
       diagnostics,
     });
     const outputs = this.#workspace?.collect(program.outputs) ?? { artifacts: [], violations: [] };
-    const violations = [...violationsOf(ending, counters, program.limits), ...outputs.violations];
+    const breaches = violationsOf(ending, counters, program.limits);
+    const violations = [...(isCompiling ? inCompilation(breaches) : breaches), ...outputs.violations];
     return { ending, usage, output: (this.#captures as Captures).end(), violations, artifacts: outputs.artifacts };
   }
 

@@ -46,7 +46,7 @@ export class CellsFixture implements AsyncDisposable {
     limits: Partial<Program['limits']> = {},
   ): Promise<Run> {
     await using sandbox = await (this.#providers.get(choice) as Provider).prepare({ language, runtime: null });
-    const program = { language, code, stdin: null, files: [], outputs: [] };
+    const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [] };
     const held = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } });
     const text = { stdout: '', stderr: '' };
     sandbox.release((stream, records) => {

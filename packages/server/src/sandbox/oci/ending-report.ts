@@ -2,8 +2,21 @@
 import { parseWaitStatus, type WaitStatus } from '../ending.ts';
 import type { Workspace } from '../workspace.ts';
 
-/** How the program ended; null where process 1 did not live to write it. */
-export function readEnding(report: Workspace): WaitStatus | null {
+/** How far a job came: what ended it, null where process 1 did not live to write it, and in which phase. */
+export interface EndingReport {
+  readonly status: WaitStatus | null;
+  /** Whether the compiler was at work, and so the status its own. */
+  readonly isCompiling: boolean;
+}
+
+const COMPILING = /^compiling\n$/;
+const COMPILER_ENDED = /^compiler /;
+
+export function readEnding(report: Workspace): EndingReport {
   const content = report.collect(['ending']).artifacts[0]?.content;
-  return content === undefined ? null : parseWaitStatus(Buffer.from(content).toString('latin1'));
+  const text = Buffer.from(content ?? []).toString('latin1');
+  return {
+    status: parseWaitStatus(text.replace(COMPILER_ENDED, '')),
+    isCompiling: COMPILING.test(text) || COMPILER_ENDED.test(text),
+  };
 }

@@ -3,6 +3,8 @@
  * program is released, and from then on every byte is the program's own.
  */
 import type { Socket } from 'node:net';
+import { releaseWords } from '../release-words.ts';
+import type { Program } from '../sandbox.ts';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
@@ -66,14 +68,16 @@ export class GuestChannel {
     return { fileBytes, cpuSeconds, processes };
   }
 
-  /** Lets the program run, gives it its stdin, and hands the output streams over: this channel reads no more. */
-  release(stdin: string | null): void {
+  /** Lets the program run with its words and its stdin, and hands the output streams over: this channel reads no more. */
+  release(program: Pick<Program, 'args' | 'env' | 'stdin'>): void {
     const { stdout, stderr, stdin: input } = this.#streams;
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);
-    this.#send('run');
-    if (stdin === null) input.end();
-    else input.end(stdin);
+    const { argumentCount, bytes } = releaseWords(program);
+    this.#send(`run ${bytes.byteLength} ${argumentCount}`);
+    input.write(bytes);
+    if (program.stdin === null) input.end();
+    else input.end(program.stdin);
   }
 
   #send(line: string): void {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { type AptSources, readAptSources } from './apt-sources.ts';
 import { PackError } from './pack-error.ts';
 import type { Recipe } from './recipe.ts';
@@ -19,9 +20,8 @@ const BUILD_MILLISECONDS_MAX = 30 * 60 * 1000;
 const LAST_LINES_MAX = 12;
 /** Nothing a program reads: left out before it is unpacked. */
 const DOCUMENTATION = ['bug', 'doc', 'doc-base', 'info', 'lintian', 'locale', 'man'];
-/** Process 1 of every cell is a perl program; each language is its interpreter, and Node's is the service's own. */
-const ALWAYS = ['perl-base'];
-const OF_LANGUAGE = { python: ['python3'], node: ['libstdc++6', 'libatomic1'], bash: ['bash'] } as const;
+/** Process 1 of every cell is a perl program, and bash waits for most languages; Node is the service's own. */
+const ALWAYS = ['perl-base', 'bash'];
 
 export interface BootstrapOptions {
   readonly recipe: Recipe;
@@ -63,7 +63,7 @@ function requireCommand(): void {
 }
 
 function optionWords(recipe: Recipe, aptFile: string): string[] {
-  const packages = [...ALWAYS, ...recipe.languages.flatMap((name) => OF_LANGUAGE[name]), ...recipe.packages];
+  const packages = [...ALWAYS, ...recipe.languages.flatMap((name) => LANGUAGE_RUNS[name].packages), ...recipe.packages];
   return [
     '--mode=root',
     '--format=directory',

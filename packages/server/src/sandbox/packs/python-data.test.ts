@@ -54,7 +54,7 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
   ) {
     await using sandbox = await provider.prepare({ language, runtime: 'python-data' });
     const held = { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 60, ...limits };
-    await sandbox.handOver({ language, code, stdin: null, files: [], outputs, limits: held });
+    await sandbox.handOver({ language, code, stdin: null, args: [], env: {}, files: [], outputs, limits: held });
     const text = { stdout: '', stderr: '' };
     sandbox.release((stream, records) => {
       for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');

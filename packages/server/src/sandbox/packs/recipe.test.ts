@@ -19,7 +19,7 @@ describe('a recipe', () => {
     ['would leave the packs directory by its version', { version: '..' }, '/version'],
     ['has a name that is too long', { name: 'a'.repeat(65) }, '/name'],
     ['runs no language', { languages: [] }, '/languages'],
-    ['runs a language that is not known', { languages: ['ruby'] }, '/languages/0'],
+    ['runs a language that is not known', { languages: ['cobol'] }, '/languages/0'],
     ['would give apt an option', { packages: ['-o=x'] }, '/packages/0'],
     ['would have apt remove a package', { packages: ['libc6-'] }, '/packages/0'],
     ['would have apt read a file', { packages: ['./x.deb'] }, '/packages/0'],

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { LANGUAGES } from '@svc/protocol';
+import { SYSTEM_LANGUAGES } from '../language-runs.ts';
 import { GUEST } from '../oci/bundle.ts';
 import { type Pack, SYSTEM_PACK } from './pack.ts';
 
@@ -27,7 +27,7 @@ export async function systemPack(): Promise<Pack> {
   return {
     name: SYSTEM_PACK,
     version: versions.map((text) => /\d+(\.\d+)+/.exec(text)?.[0] ?? 'none').join('-'),
-    languages: [...LANGUAGES],
+    languages: [...SYSTEM_LANGUAGES],
     digest: createHash('sha256').update(versions.join('\n')).digest('hex'),
     binds: binds.filter(({ source }) => existsSync(source)),
     environment: [],

@@ -7,8 +7,11 @@
 # On standard output, before any job exists:   `ready LENGTH\n` and LENGTH bytes of what /proc says of the interpreter
 # On standard input, one line of 64 bytes:     `limits FSIZE_BYTES CPU_SECONDS PROCESSES HEAP_MB`, padded, then LF
 # On standard output, before the program runs: `limits FSIZE_BYTES CPU_SECONDS PROCESSES\n`, read back from the kernel
-# On standard input, one line of 64 bytes:     `run`, padded, then LF; every later byte is the program's own stdin
-# In the report directory, when all is dead:   `ending`, holding `exited CODE\n` or `signaled NUMBER\n`
+# On standard input, one line of 64 bytes:     `run BYTES ARGUMENTS`, padded, then LF; BYTES of words for the launcher; every
+#                                              later byte is the program's own stdin
+# In the report directory, when all is dead:   `ending`, holding `exited CODE\n` or `signaled NUMBER\n`; of a language that is
+#                                              compiled also `compiling\n`, `running\n` and `compiler exited CODE\n` or the like
+# Its arguments: how many words the compiler's command has, 0 where there is none; these; those of the program's.
 # Exit code 125 says that init itself failed.
 use strict;
 use warnings;
@@ -33,27 +36,45 @@ my ($RLIMIT_CPU, $RLIMIT_FSIZE, $RLIMIT_NPROC) = (0, 1, 6);
 
 # The runtime ends with the service, however that ends; and the cell with the runtime.
 syscall($call->{prctl}, 1, 9, 0, 0, 0) == 0 or fail("prctl: $!");    # PR_SET_PDEATHSIG
-pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
-pipe(my $go_read,    my $go_write)    or fail("pipe: $!");
-my $interpreter = fork() // fail("fork: $!");
-become_interpreter() if $interpreter == 0;
-close $ready_write;
-close $go_read;
+my @compiler = take_words(shift @ARGV);
+my $compiler = @compiler ? start_waiting('/dev/null', @compiler) : undef;
+my $program  = start_waiting(undef, @ARGV);
+my @waiting  = grep { defined } $compiler, $program;
 
 # Its room is taken now: a program may fill the file system that the report is on, and its end must still be told.
 write_file("$REPORT/ending", ' ' x 64);
-sysread($ready_read, my $byte, 1) == 1 or ended_early();
-say_ready();
+sysread($_->{ready}, my $byte, 1) == 1 or ended_early($_->{pid}) for @waiting;
+say_ready($program->{pid});
 my $heap_mb = set_limits(read_line(qr/^limits (\d+) (\d+) (\d+) (\d+) *\n\z/));
-read_line(qr/^(run) *\n\z/);
+my ($bytes, $arguments) = read_line(qr/^run (\d+) (\d+) *\n\z/);
+my $words = read_bytes($bytes);
 open(STDIN, '<', '/dev/null');
-syswrite($go_write, "$heap_mb\n");
-close $go_write;
-overwrite_file("$REPORT/ending", ending(wait_for_interpreter()));
+compile() if $compiler;
+release($program, "$heap_mb $arguments\n$words");
+overwrite_file("$REPORT/ending", ending(wait_for($program)));
 syscall($call->{exit_group}, 0);
+
+sub take_words {
+    my ($count) = @_;
+    return splice(@ARGV, 0, $count);
+}
+
+# Starts an interpreter that says when it is up and then waits. Without `$input` its stdin is the program's.
+sub start_waiting {
+    my ($input, @command) = @_;
+    pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
+    pipe(my $go_read,    my $go_write)    or fail("pipe: $!");
+    my $pid = fork() // fail("fork: $!");
+    if ($pid == 0) {
+        !defined $input or open(STDIN, '<', $input) or fail("cannot open $input: $!");
+        become_interpreter($go_read, $ready_write, @command);
+    }
+    return { pid => $pid, ready => $ready_read, go => $go_write };
+}
 
 # The child: loses every privilege it could ever use, then becomes the interpreter, which waits on descriptor 3.
 sub become_interpreter {
+    my ($go_read, $ready_write, @command) = @_;
     syscall($call->{setsid});
     write_file('/proc/self/oom_score_adj', 1000);
     for my $capability (0 .. 63) {
@@ -64,18 +85,39 @@ sub become_interpreter {
     syscall($call->{setuid}, $JOB_UID) == 0                   or fail("setuid: $!");
     fail('the job would keep privileges') if grep { $_ != $JOB_UID } $<, $>, split / /, "$( $)";
     # By way of two that are free: what is to go to 3 and 4 may be there the other way round.
-    duplicate(fileno($go_read), 10);
-    duplicate(fileno($ready_write), 11);
-    duplicate(10, 3);
-    duplicate(11, 4);
-    syscall($call->{close}, $_) for 5 .. 11;
+    duplicate(fileno($go_read), 20);
+    duplicate(fileno($ready_write), 21);
+    duplicate(20, 3);
+    duplicate(21, 4);
+    syscall($call->{close}, $_) for 5 .. 21;
     umask 0022;
     chdir '/work' or fail("chdir: $!");
-    exec { $ARGV[0] } @ARGV or fail("cannot start $ARGV[0]: $!");
+    exec { $command[0] } @command or fail("cannot start $command[0]: $!");
+}
+
+# Lets an interpreter go on with what it is told, and nothing more after it.
+sub release {
+    my ($waiting, $told) = @_;
+    syswrite_all($waiting->{go}, $told);
+    close $waiting->{go};
+}
+
+# Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
+# begins: whoever ends the cell meanwhile must know that the program never ran.
+sub compile {
+    overwrite_file("$REPORT/ending", "compiling\n");
+    release($compiler, "$heap_mb 0\n");
+    my $status = wait_for($compiler);
+    if ($status != 0) {
+        overwrite_file("$REPORT/ending", 'compiler ' . ending($status));
+        syscall($call->{exit_group}, 0);
+    }
+    overwrite_file("$REPORT/ending", "running\n");
 }
 
 # What the kernel inside says: the only witness where the kernel is gVisor's.
 sub say_ready {
+    my ($interpreter) = @_;
     my $report = '';
     for my $file ("/proc/$interpreter/status", "/proc/$interpreter/mountinfo", '/proc/net/dev', '/proc/version') {
         $report .= "==> $file\n" . (slurp($file) // "unreadable\n");
@@ -85,55 +127,64 @@ sub say_ready {
     }
     $report =~ s{^==> /proc/\d+/}{==> }mg;
     $report .= "==> no_new_privs\n" . syscall($call->{prctl}, 39, 0, 0, 0, 0) . "\n";    # PR_GET_NO_NEW_PRIVS
-    syswrite_all('ready ' . length($report) . "\n" . $report);
+    syswrite_all(\*STDOUT, 'ready ' . length($report) . "\n" . $report);
 }
 
-# Reads exactly one line of the host's and not a byte more: what follows belongs to the program.
+# One line of the host's, whose form is known.
 sub read_line {
     my ($form) = @_;
-    my $line = '';
-    while (length $line < 64) {
-        my $count = sysread(STDIN, $line, 64 - length $line, length $line);
+    my @words = read_bytes(64) =~ $form or fail('malformed line from the host');
+    return @words;
+}
+
+# Reads as many bytes and not one more: what follows belongs to the program.
+sub read_bytes {
+    my ($length) = @_;
+    my $bytes = '';
+    while (length $bytes < $length) {
+        my $count = sysread(STDIN, $bytes, $length - length $bytes, length $bytes);
         leave() if !$count;    # the host is gone, or closed the cell before any job was released
     }
-    my @words = $line =~ $form or fail('malformed line from the host');
-    return @words;
+    return $bytes;
 }
 
 # Descriptors close before the kernel kills what process 1 leaves behind: the interpreter would see its go end.
 sub leave {
-    kill 'KILL', $interpreter;
+    kill 'KILL', map { $_->{pid} } @waiting;
     syscall($call->{exit_group}, 0);
 }
 
 sub set_limits {
     my ($fsize, $cpu, $processes, $heap_mb) = @_;
-    set_limit($RLIMIT_FSIZE, $fsize, $fsize);
-    set_limit($RLIMIT_CPU,   $cpu,   $cpu + 1);
-    set_limit($RLIMIT_NPROC, $processes, $processes);
+    for my $pid (map { $_->{pid} } @waiting) {
+        set_limit($pid, $RLIMIT_FSIZE, $fsize, $fsize);
+        set_limit($pid, $RLIMIT_CPU,   $cpu,   $cpu + 1);
+        set_limit($pid, $RLIMIT_NPROC, $processes, $processes);
+    }
     my @held = map { held_limit($_) } $RLIMIT_FSIZE, $RLIMIT_CPU, $RLIMIT_NPROC;
-    syswrite_all("limits @held\n");
+    syswrite_all(\*STDOUT, "limits @held\n");
     return $heap_mb;
 }
 
 sub set_limit {
-    my ($resource, $soft, $hard) = @_;
+    my ($pid, $resource, $soft, $hard) = @_;
     my $new = pack('QQ', $soft, $hard);
-    syscall($call->{prlimit64}, $interpreter, $resource, $new, 0) == 0 or fail("prlimit64 $resource: $!");
+    syscall($call->{prlimit64}, $pid, $resource, $new, 0) == 0 or fail("prlimit64 $resource: $!");
 }
 
 sub held_limit {
     my ($resource) = @_;
     my $held = "\0" x 16;
-    syscall($call->{prlimit64}, $interpreter, $resource, 0, $held) == 0 or fail("prlimit64 $resource: $!");
+    syscall($call->{prlimit64}, $program->{pid}, $resource, 0, $held) == 0 or fail("prlimit64 $resource: $!");
     return (unpack('QQ', $held))[0];
 }
 
 # Returns the interpreter's wait status; every other child of this process 1 is reaped on the way.
-sub wait_for_interpreter {
+sub wait_for {
+    my ($waiting) = @_;
     while (1) {
         my $pid = waitpid(-1, 0);
-        return $? if $pid == $interpreter;
+        return $? if $pid == $waiting->{pid};
         fail("waitpid: $!") if $pid < 0;
     }
 }
@@ -147,7 +198,8 @@ sub ending {
 }
 
 sub ended_early {
-    waitpid($interpreter, 0);
+    my ($pid) = @_;
+    waitpid($pid, 0);
     fail("the interpreter ended before it was ready, wait status $?");
 }
 
@@ -172,10 +224,10 @@ sub overwrite_file {
 }
 
 sub syswrite_all {
-    my ($text) = @_;
+    my ($handle, $text) = @_;
     my $offset = 0;
     while ($offset < length $text) {
-        my $count = syswrite(STDOUT, $text, length($text) - $offset, $offset) // fail("write: $!");
+        my $count = syswrite($handle, $text, length($text) - $offset, $offset) // fail("write: $!");
         $offset += $count;
     }
 }

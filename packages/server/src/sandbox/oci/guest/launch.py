@@ -2,6 +2,7 @@
 import io
 import os
 import sys
+import time
 import types
 
 PROGRAM = os.path.join(os.getcwd(), "main.py")
@@ -29,17 +30,28 @@ def with_whole_writes(stream):
     return text
 
 
+def take_words(words, count):
+    for variable in words[count:]:
+        name, _, value = variable.partition(b"=")
+        os.environb[name] = value
+        if name == b"TZ":
+            time.tzset()
+    return [os.fsdecode(word) for word in words[:count]]
+
+
 def run():
     sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
     sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
     os.write(4, b"r")
     os.close(4)
-    if not os.read(3, 64):  # An end without a word is no release: whoever held the program is gone.
+    with open(3, "rb") as file:
+        line, _, words = file.read().partition(b"\n")
+    if not line:  # An end without a word is no release: whoever held the program is gone.
         os._exit(125)
-    os.close(3)
+    arguments = take_words(words.split(b"\0")[:-1], int(line.split()[1]))
     with open(PROGRAM, "rb") as file:
         source = file.read()
-    sys.argv[:] = [PROGRAM]
+    sys.argv[:] = [PROGRAM, *arguments]
     main = types.ModuleType("__main__")
     main.__dict__.update(__file__=PROGRAM, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main

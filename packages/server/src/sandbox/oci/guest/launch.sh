@@ -1,6 +1,12 @@
-# Waits, then becomes the one program of this cell. An end without a word is no release: whoever held the program is gone.
+# Waits, then becomes the command in its arguments. An end without a word is no release: whoever held the program is gone.
 printf r >&4
 exec 4>&-
-read -r <&3 || exit 125
+read -r heap_mb arguments <&3 || exit 125
+mapfile -t -d '' words <&3
 exec 3<&-
-exec /bin/bash "$PWD/main.sh"
+command=("${@//\{work\}/$PWD}")
+command=("${command[@]//\{heap_mb\}/$heap_mb}" "${words[@]:0:arguments}")
+variables=("${words[@]:arguments}")
+# A variable of the program's is none of this shell's: some names would change or end it.
+((${#variables[@]} == 0)) || exec /usr/bin/env "${variables[@]}" "${command[@]}"
+exec "${command[@]}"

@@ -9,9 +9,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const launcher = (name: string) => join(import.meta.dirname, name);
 const LAUNCHERS: readonly (readonly [string, readonly string[]])[] = [
-  ['bash', ['/bin/bash', '--norc', '--noprofile', launcher('launch.sh')]],
+  ['bash', ['/bin/bash', '--norc', '--noprofile', launcher('launch.sh'), '/bin/bash', '{work}/main.sh']],
   ['python', ['/usr/bin/python3', '-I', '-u', launcher('launch.py')]],
-  ['node', [process.execPath, '--max-heap-size=160', launcher('launch.cjs')]],
+  ['node', [process.execPath, '--max-heap-size=160', launcher('launch.cjs'), 'main.js']],
 ];
 const NODE = LAUNCHERS[2]?.[1] as readonly string[];
 const HEAP = 'console.log(require("node:v8").getHeapStatistics().heap_size_limit / 2 ** 20)\n';
@@ -41,7 +41,7 @@ async function wrote([file = '', ...words]: readonly string[], told: string, nod
 }
 
 test.each(LAUNCHERS)('the program of %s runs when it is released', async (_, command) => {
-  expect(await wrote(command, '160\n')).toBe('ran\n');
+  expect(await wrote(command, '160 0\n')).toBe('ran\n');
 });
 
 test.each(LAUNCHERS)('the program of %s does not run where its release never comes', async (_, command) => {
@@ -49,5 +49,23 @@ test.each(LAUNCHERS)('the program of %s does not run where its release never com
 });
 
 test.each([160, 40, 700])('a Node program has the heap that its release names: %i MiB', async (heap) => {
-  expect(await wrote(NODE, `${heap}\n`, HEAP)).toBe(`${heap}\n`);
+  expect(await wrote(NODE, `${heap} 0\n`, HEAP)).toBe(`${heap}\n`);
 });
+
+const SHOWS: Readonly<Record<string, string>> = {
+  'main.sh': 'printf "%s|" "$#" "$@" "$A" "$B"\n',
+  'main.py':
+    'import os, sys\nprint(len(sys.argv) - 1, *sys.argv[1:], os.environ["A"], os.environ["B"], sep="|", end="|")\n',
+};
+const NODE_SHOWS =
+  'const { argv, env } = process; console.log([argv.length - 2, ...argv.slice(2), env.A, env.B, ""].join("|"));';
+
+test.each(LAUNCHERS)(
+  'the program of %s has the arguments and variables of its release, to the byte',
+  async (_, command) => {
+    for (const [name, source] of Object.entries(SHOWS)) writeFileSync(join(work, name), source);
+    const words = ['', 'two words\n', '-é"$x', 'A=1=2', 'B='];
+    const told = `160 3\n${words.map((word) => `${word}\0`).join('')}`;
+    expect((await wrote(command, told, NODE_SHOWS)).trimEnd()).toBe('3||two words\n|-é"$x|1=2||');
+  },
+);

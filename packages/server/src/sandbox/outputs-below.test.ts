@@ -1,0 +1,113 @@
+/** Outputs that are asked for without their names, from directories as a hostile program would leave them. */
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileBytesMax, filesMax } from '@svc/protocol';
+import { expect, onTestFinished, test } from 'vitest';
+import { Workspace } from './workspace.ts';
+
+/** What comes back for `outputs` of the files that `leave` writes below `output/`. */
+function collect(outputs: readonly string[], leave: (output: string) => void) {
+  const work = mkdtempSync(join(tmpdir(), 'svc-outputs-'));
+  onTestFinished(() => rmSync(work, { recursive: true }));
+  const output = join(work, 'output');
+  mkdirSync(output);
+  leave(output);
+  using workspace = new Workspace(work, 'own');
+  const { artifacts, violations } = workspace.collect(outputs);
+  return { paths: artifacts.map(({ path }) => path), violations };
+}
+
+const write = (...path: string[]) => writeFileSync(join(...path), path.at(-1) ?? '');
+
+test('every regular file below comes back, in the order of the bytes of its path', () => {
+  const { paths, violations } = collect(['output/**'], (output) => {
+    mkdirSync(join(output, 'b/empty'), { recursive: true });
+    for (const name of ['é', 'b/z', 'b/a', 'Z', 'a', '.hidden', 'b.txt']) write(output, name);
+  });
+  const inOrder = ['.hidden', 'Z', 'a', 'b.txt', 'b/a', 'b/z', 'é'].map((name) => `output/${name}`);
+  expect(paths).toEqual(inOrder);
+  expect(violations).toEqual([]);
+});
+
+test('a file comes back once, and first where it was named', () => {
+  const leave = (output: string) => {
+    mkdirSync(join(output, 'b'));
+    for (const name of ['a', 'b/c', 'd']) write(output, name);
+  };
+  expect(collect(['output/**', 'output/b/**', 'output/d'], leave).paths).toEqual([
+    'output/d',
+    'output/a',
+    'output/b/c',
+  ]);
+  expect(collect(['output/b/**'], leave).paths).toEqual(['output/b/c']);
+});
+
+test('links are violations and are not followed; a file with two names comes back under both', () => {
+  const { paths, violations } = collect(['output/**', 'output/b/**'], (output) => {
+    symlinkSync('/etc', join(output, 'b'));
+    symlinkSync('/etc/passwd', join(output, 'c'));
+    write(output, 'd');
+    linkSync(join(output, 'd'), join(output, 'e'));
+    write(output, 'f');
+  });
+  expect(paths).toEqual(['output/d', 'output/e', 'output/f']);
+  expect(violations.map(({ type, path }) => `${type} ${path}`)).toEqual([
+    'output_path output/b',
+    'output_path output/c',
+    'output_path output/b',
+  ]);
+});
+
+test.each([filesMax, filesMax + 1, filesMax + 20])(
+  'of %i files those that fit come back, and the rest is one violation',
+  (count) => {
+    const { paths, violations } = collect(['output/**'], (output) => {
+      for (let number = 0; number < count; number++) write(output, String(number).padStart(3, '0'));
+    });
+    expect(paths).toHaveLength(filesMax);
+    const left = { type: 'output_count', path: 'output/**', limit: filesMax, observed: count };
+    expect(violations).toMatchObject(count === filesMax ? [] : [left]);
+  },
+);
+
+test('a file that is too large is a violation, and those behind it come back', () => {
+  const { paths, violations } = collect(['output/**'], (output) => {
+    writeFileSync(join(output, 'a'), Buffer.alloc(fileBytesMax + 1, 'x'));
+    write(output, 'b');
+  });
+  expect(paths).toEqual(['output/b']);
+  expect(violations).toMatchObject([{ type: 'output_size', path: 'output/a', observed: fileBytesMax + 1 }]);
+});
+
+test('names that no output may have are one violation of each kind, and harmless to print', () => {
+  const { paths, violations } = collect(['output/**'], (output) => {
+    for (const name of ['a\nb', 'c\nd', 'e\\f', 'good']) write(output, name);
+    writeFileSync(Buffer.concat([Buffer.from(`${output}/`), Buffer.from([0xff])]), '');
+  });
+  expect(paths).toEqual(['output/good']);
+  expect(violations.map(({ type, message }) => `${type} ${message.replace(/^\S+ /, '')}`).sort()).toEqual([
+    'output_path has a name that is not UTF-8',
+    'output_path holds a backslash',
+    'output_path holds a control character',
+  ]);
+  expect(violations.every(({ message }) => !message.includes('\n'))).toBe(true);
+});
+
+test('a tree that is too deep is followed as far as it may be, and said to be too deep', () => {
+  const { paths, violations } = collect(['output/**'], (output) => {
+    mkdirSync(join(output, 'd/'.repeat(40)), { recursive: true });
+    write(output, 'd/d/shallow');
+    write(output, `${'d/'.repeat(40)}deep`);
+  });
+  expect(paths).toEqual(['output/d/d/shallow']);
+  expect(violations).toMatchObject([{ type: 'output_path', path: 'output/**', limit: 32 }]);
+});
+
+test('a directory that is not there is missing, and one that is a file is no directory', () => {
+  const { violations } = collect(['output/a/**', 'output/b/**'], (output) => write(output, 'b'));
+  expect(violations.map(({ type, path }) => `${type} ${path}`)).toEqual([
+    'output_missing output/a',
+    'output_path output/b',
+  ]);
+});

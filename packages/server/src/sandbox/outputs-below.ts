@@ -1,0 +1,95 @@
+/**
+ * Lists what a program left below a directory, for outputs that are asked for without their names. It goes down from a
+ * directory that is held open, one name at a time, following no link; what is found is not yet believed to be a file.
+ */
+import { closeSync, constants, type Dirent, opendirSync, openSync } from 'node:fs';
+import { pathProblem, type Violation } from '@svc/protocol';
+
+const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+
+/** Directories that are held open at once, and so how deep a tree is followed. */
+const DEPTH_MAX = 32;
+/** A cell holds fewer; where nothing bounds a program, this bounds the walk. */
+const ENTRIES_MAX = 10_000;
+const SHOWN_CHARS_MAX = 100;
+
+/** Everything below that is no directory, in the order of the paths' bytes, and what could not be followed. */
+export interface Below {
+  readonly paths: readonly string[];
+  readonly violations: readonly Violation[];
+}
+
+/**
+ * Walks below an open directory, which stays open.
+ * @param path the directory's own path, which starts those that are found
+ */
+export function outputsBelow(directory: number, path: string): Below {
+  const walk = new Walk(`${path}/**`);
+  walk.down(directory, path, 1);
+  const byBytes = walk.paths.map((found) => ({ found, bytes: Buffer.from(found) }));
+  byBytes.sort((one, other) => Buffer.compare(one.bytes, other.bytes));
+  return { paths: byBytes.map(({ found }) => found), violations: [...walk.problems.values()] };
+}
+
+class Walk {
+  readonly paths: string[] = [];
+  /** One of each kind: a program could leave thousands of them. */
+  readonly problems = new Map<string, Violation>();
+  readonly #pattern: string;
+  #entries = 0;
+
+  constructor(pattern: string) {
+    this.#pattern = pattern;
+  }
+
+  down(directory: number, path: string, depth: number): void {
+    using entries = opendirSync(`/proc/self/fd/${directory}`, { encoding: 'buffer' as BufferEncoding });
+    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+      if (++this.#entries > ENTRIES_MAX) {
+        this.#problem('output_count', `only the first ${ENTRIES_MAX} entries were looked at`, ENTRIES_MAX);
+        return;
+      }
+      this.#take(entry as unknown as Dirent<Buffer>, { directory, path, depth });
+    }
+  }
+
+  #take(entry: Dirent<Buffer>, { directory, path, depth }: { directory: number; path: string; depth: number }): void {
+    const name = entry.name.toString();
+    const found = `${path}/${name}`;
+    const problem = entry.name.equals(Buffer.from(name))
+      ? pathProblem(found, 'output')
+      : 'has a name that is not UTF-8';
+    if (problem !== null) this.#problem('output_path', `${shown(found)} ${problem}`);
+    else if (!entry.isDirectory()) this.paths.push(found);
+    else if (depth === DEPTH_MAX) {
+      this.#problem('output_path', `${shown(found)} is more than ${DEPTH_MAX} directories deep`, DEPTH_MAX);
+    } else this.#into(`/proc/self/fd/${directory}/${name}`, found, depth);
+  }
+
+  #into(absolute: string, path: string, depth: number): void {
+    let next: number;
+    try {
+      next = openSync(absolute, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
+    } catch (error) {
+      this.#problem('output_path', `${shown(path)} cannot be opened (${(error as NodeJS.ErrnoException).code})`);
+      return;
+    }
+    try {
+      this.down(next, path, depth + 1);
+    } finally {
+      closeSync(next);
+    }
+  }
+
+  #problem(type: 'output_path' | 'output_count', message: string, limit?: number): void {
+    const kind = message.slice(message.indexOf(' '));
+    if (this.problems.has(kind)) return;
+    this.problems.set(kind, { type, message, path: this.#pattern, ...(limit !== undefined && { limit }) });
+  }
+}
+
+/** A name that nobody checked, in a form that is harmless to print. */
+function shown(path: string): string {
+  const escaped = JSON.stringify(path).slice(1, -1);
+  return escaped.length <= SHOWN_CHARS_MAX ? escaped : `${escaped.slice(0, SHOWN_CHARS_MAX)}...`;
+}

@@ -1,0 +1,20 @@
+/**
+ * What a waiting interpreter is told when its program is released, on its descriptor 3, after which that descriptor ends:
+ *
+ *   `HEAP_MB ARGUMENTS\n`   the JavaScript or Java heap, in MiB, and how many of the words are arguments
+ *   `WORD\0` ...            the arguments in their order, then the variables as `NAME=VALUE`
+ *
+ * Every launcher in `oci/guest` reads this form.
+ */
+import type { Program } from './sandbox.ts';
+
+/** The words alone, as bytes, and how many of them are arguments. */
+export interface ReleaseWords {
+  readonly argumentCount: number;
+  readonly bytes: Buffer;
+}
+
+export function releaseWords({ args, env }: Pick<Program, 'args' | 'env'>): ReleaseWords {
+  const words = [...args, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
+  return { argumentCount: args.length, bytes: Buffer.from(words.map((word) => `${word}\0`).join('')) };
+}
