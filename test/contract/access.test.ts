@@ -136,8 +136,10 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
   });
 });
 
-test('a key that was issued before the first start opens the service, and one that was revoked then does not', async () => {
+test('a key that was issued while no service runs opens the next one, and one that was revoked then does not', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+  const before = await Rig.start({ provider: 'subprocess' }, dataDir);
+  expect(await before.stop('kept')).toEqual([]);
   const good = (await svc(['keys', 'create', '--tenant', 'gamma', '--data-dir', dataDir])).stdout.trim();
   let spoilt: IssuedCredential;
   {

@@ -3,22 +3,21 @@
  * are files of the data directory; a service that runs notices a change with its next signature.
  */
 import { writeFile } from 'node:fs/promises';
-import { type KnownKey, knownKeys, loadConfig, rotateSigningKey } from '@svc/server/administration';
-import { serverEnvironment } from './environment.ts';
+import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@svc/server/administration';
+import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of the `svc attestation-keys` commands; none of them has all. */
-export interface AttestationKeysOptions {
-  readonly dataDir?: string;
+export interface AttestationKeysOptions extends DataOptions {
   readonly json?: true;
   readonly output?: string;
 }
 
 /** Makes a new key, prints its identifier, and says on stderr what became of the old one. */
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
-  const { retired, current } = rotateSigningKey(dataDirOf(options));
+  const { retired, current } = rotateSigningKey(await dataDirOf(options));
   if (retired !== null) {
     process.stderr.write(`${retired} signs nothing any more; its public key is kept, for what it signed\n`);
   }
@@ -29,7 +28,7 @@ export async function rotateAttestationKey(options: AttestationKeysOptions): Pro
 
 /** Prints every key that ever was, oldest first. */
 export async function listAttestationKeys(options: AttestationKeysOptions): Promise<number> {
-  const keys = knownKeys(dataDirOf(options));
+  const keys = knownKeys(await dataDirOf(options));
   const rows = keys.map((key) => [key.key_id, stateOf(key), key.since]);
   const views = keys.map((key) => ({
     key_id: key.key_id,
@@ -48,12 +47,12 @@ export async function exportAttestationKey(
   key_id: string | undefined,
   options: AttestationKeysOptions,
 ): Promise<number> {
-  const keys = knownKeys(dataDirOf(options));
+  const keys = knownKeys(await dataDirOf(options));
   const found = keys.find((key) => (key_id === undefined ? key.isCurrent : key.key_id === key_id));
   if (found === undefined) {
     throw new UsageError(
       key_id === undefined
-        ? 'there is no signing key yet: the first start of the service makes one'
+        ? 'there is no signing key yet: a service that signs makes one'
         : `${key_id} is none of the keys; \`svc attestation-keys list\` lists them`,
     );
   }
@@ -66,6 +65,8 @@ function stateOf({ isCurrent }: KnownKey): 'current' | 'retired' {
   return isCurrent ? 'current' : 'retired';
 }
 
-function dataDirOf({ dataDir }: AttestationKeysOptions): string {
-  return loadConfig(serverEnvironment(), { 'data-dir': dataDir }).dataDir;
+async function dataDirOf(options: AttestationKeysOptions): Promise<string> {
+  const { dataDir } = await administeredService(options);
+  requireData(dataDir);
+  return dataDir;
 }

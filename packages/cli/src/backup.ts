@@ -1,19 +1,14 @@
 /** `svc backup`: puts a copy of the ledger aside, whether a service runs or not. */
 import { resolve } from 'node:path';
-import { backUp, loadConfig, StartError, StoreError } from '@svc/server/administration';
-import { serverEnvironment } from './environment.ts';
+import { backUp, StartError, StoreError } from '@svc/server/administration';
+import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 
-/** The settings that say where the ledger is, by their flags. */
-export interface BackupOptions {
-  readonly dataDir?: string;
-  readonly databaseUrl?: string;
-}
+export type BackupOptions = DataOptions;
 
 /** Copies the ledger to a file that must not exist yet, and says so on stderr. */
 export async function backupTo(file: string, options: BackupOptions): Promise<number> {
-  const flags = { 'data-dir': options.dataDir, 'database-url': options.databaseUrl };
-  const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), flags);
+  const { dataDir, databaseUrl } = await administeredService(options);
   const target = resolve(file);
   try {
     backUp({ dataDir, databaseUrl, target });

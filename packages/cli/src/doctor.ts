@@ -1,7 +1,7 @@
 /** `svc doctor`: tries every control of this host and says what passed, what did not, and what exactly to do about it. */
 import { styleText } from 'node:util';
-import { type Check, type CheckResult, type DoctorReport, doctor, loadConfig } from '@svc/server';
-import { serverEnvironment } from './environment.ts';
+import { type Check, type CheckResult, type DoctorReport, doctor } from '@svc/server';
+import { administeredServiceIfAny } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 
 export interface DoctorCommandOptions {
@@ -11,8 +11,8 @@ export interface DoctorCommandOptions {
 }
 
 /** Ends well where programs can be isolated on this host, whatever else could be better. */
-export async function doctorCommand({ json, dataDir, runtimePacksDir }: DoctorCommandOptions): Promise<number> {
-  const config = loadConfig(serverEnvironment(), { 'data-dir': dataDir, 'runtime-packs-dir': runtimePacksDir });
+export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
+  const config = await administeredServiceIfAny(options);
   const report = await doctor(config, json ? () => {} : (check) => process.stdout.write(textOf(check)));
   process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : summaryOf(report));
   return report.usable === null ? EXIT.failed : EXIT.ok;

@@ -5,17 +5,16 @@
 import {
   type CredentialView,
   type IssuedCredential,
-  loadConfig,
   type OpenCredentials,
   openCredentials,
 } from '@svc/server/administration';
-import { serverEnvironment } from './environment.ts';
+import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of the `svc keys` commands; none of them has all. */
-export interface KeysOptions {
+export interface KeysOptions extends DataOptions {
   readonly tenant?: string;
   readonly principal?: string;
   readonly scopes?: string;
@@ -23,8 +22,6 @@ export interface KeysOptions {
   readonly expiresAt?: string;
   readonly overlap?: string;
   readonly json?: true;
-  readonly dataDir?: string;
-  readonly databaseUrl?: string;
 }
 
 /** Prints a new key alone on stdout, and on stderr what it is. */
@@ -64,10 +61,9 @@ export async function revokeKey(credential_id: string, options: KeysOptions): Pr
   return EXIT.ok;
 }
 
-function openKeys({ dataDir, databaseUrl }: KeysOptions): Promise<OpenCredentials> {
-  const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
-  const config = loadConfig(serverEnvironment(), flags);
-  return openCredentials({ dataDir: config.dataDir, databaseUrl: config.databaseUrl });
+async function openKeys(options: KeysOptions): Promise<OpenCredentials> {
+  const { dataDir, databaseUrl } = await administeredService(options);
+  return await openCredentials({ dataDir, databaseUrl });
 }
 
 function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): void {

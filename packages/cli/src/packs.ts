@@ -6,13 +6,13 @@ import {
   buildPack,
   type ListedPack,
   listPacks,
-  loadConfig,
   packsDirectoryOf,
   readRecipe,
   removePack,
   requirePack,
   verifyPack,
 } from '@svc/server';
+import { administeredService, type DataOptions } from './administered-service.ts';
 import { proxyEnvironment, serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
@@ -22,10 +22,7 @@ import { UsageError } from './usage-error.ts';
 const RECIPES = fileURLToPath(new URL('../../../packs/', import.meta.url));
 
 /** Options of every `svc packs` command: the settings that say where packs are, by their flags. */
-export interface PacksOptions {
-  readonly runtimePacksDir?: string;
-  readonly dataDir?: string;
-}
+export type PacksOptions = DataOptions;
 
 /**
  * Builds a pack, saying how it goes on stderr.
@@ -34,25 +31,26 @@ export interface PacksOptions {
 export async function buildPackOf(recipe: string, options: PacksOptions): Promise<number> {
   const { facts, directory, isNew } = await buildPack({
     recipe: readRecipe(recipeFile(recipe)),
-    packs: packsIn(options),
+    packs: await packsIn(options),
     proxies: proxyEnvironment(),
     onLine: (line) => process.stderr.write(`${line}\n`),
   });
   const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
   process.stdout.write(`${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`);
+  if (isNew) process.stderr.write('a service offers it from its next start on\n');
   return EXIT.ok;
 }
 
 /** Prints every pack, the unusable ones too. */
 export async function listPacksOf(options: PacksOptions & { readonly json?: true }): Promise<number> {
-  const packs = listPacks(packsIn(options));
+  const packs = listPacks(await packsIn(options));
   process.stdout.write(options.json ? `${JSON.stringify(packs, null, 2)}\n` : tableOf([COLUMNS, ...packs.map(rowOf)]));
   return EXIT.ok;
 }
 
 /** Reads every file of a pack and compares it with the manifest. Without a version it is the newest. */
 export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
-  const { facts, entries } = verifyPack(requirePack(packsIn(options), name, version ?? null), 'every');
+  const { facts, entries } = verifyPack(requirePack(await packsIn(options), name, version ?? null), 'every');
   process.stdout.write(
     `${facts.name} ${facts.version} is as it was built: ${entries} entries, sha256 ${facts.digest}\n`,
   );
@@ -61,14 +59,14 @@ export async function verifyPackOf(name: string, version: string | undefined, op
 
 /** Removes one version of a pack: without a version the newest. */
 export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
-  process.stdout.write(`removed ${removePack(packsIn(options), name, version ?? null).directory}\n`);
+  process.stdout.write(`removed ${removePack(await packsIn(options), name, version ?? null).directory}\n`);
   return EXIT.ok;
 }
 
-function packsIn({ runtimePacksDir, dataDir }: PacksOptions): string {
-  return packsDirectoryOf(
-    loadConfig(serverEnvironment(), { 'runtime-packs-dir': runtimePacksDir, 'data-dir': dataDir }),
-  );
+/** Where packs are is said by itself, or follows from whose they are. */
+async function packsIn(options: PacksOptions): Promise<string> {
+  const named = options.runtimePacksDir ?? serverEnvironment()['SERVICE_RUNTIME_PACKS_DIR'];
+  return named ? resolve(named) : packsDirectoryOf(await administeredService(options));
 }
 
 function recipeFile(recipe: string): string {

@@ -1,6 +1,6 @@
 /** `svc serve`: the service as a process, from its settings to its last signal. */
 import { isatty } from 'node:tty';
-import { loadConfig } from '@svc/server/administration';
+import { announceService, loadConfig } from '@svc/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { takeServiceSignals } from './service-signals.ts';
@@ -17,6 +17,7 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>)
   // Not loaded before the settings are known to be right: a wrong one is told at once.
   const { startService } = await import('@svc/server');
   await using service = await startService(config);
+  using _announced = announceService(config);
   signals.onReload(() => void service.reload());
   if (!service.hasCallers) {
     process.stderr.write('svc: nobody can call this service yet: `svc keys create --tenant NAME` issues a key\n');

@@ -8,6 +8,8 @@ export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/signing-k
 export { type OpenCredentials, openCredentials } from './open-credentials.ts';
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
 export { OperatorError } from './operator/operator-error.ts';
+export { holdsData, requireData } from './require-ledger.ts';
+export { announceService, type RunningService as FoundService, runningServices } from './running-services.ts';
 export { SETTINGS, type Setting, type SettingName } from './settings.ts';
 export { StartError } from './start-error.ts';
 export { backUp } from './store/back-up.ts';

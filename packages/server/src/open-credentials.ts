@@ -3,10 +3,11 @@
  * ledger itself where none runs.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { openDataDirectory } from './data-directory.ts';
+import { checkDataDirectory } from './data-directory.ts';
 import { type Credentials, createCredentials } from './operator/credentials.ts';
 import { OperatorError } from './operator/operator-error.ts';
 import { servedCredentials } from './operator/served-credentials.ts';
+import { requireLedger } from './require-ledger.ts';
 import { type OpenStoreOptions, openStore } from './store/open-store.ts';
 import { StoreError } from './store/store-error.ts';
 
@@ -17,17 +18,18 @@ const pauseMilliseconds = 100;
 export type OpenCredentials = Credentials & AsyncDisposable;
 
 /**
- * Opens the credentials.
+ * Opens the credentials. Nothing is made: a ledger of a command's own would issue keys that open nothing.
  *
  * @throws OperatorError in one clear line where neither a service nor the ledger can be reached.
  * @throws StartError where the data directory cannot be used.
  */
 export async function openCredentials(options: Omit<OpenStoreOptions, 'onTrouble'>): Promise<OpenCredentials> {
   const { dataDir } = options;
-  await openDataDirectory(dataDir);
+  await checkDataDirectory(dataDir);
   for (let tries = 1; ; tries++) {
     const served = await servedCredentials(dataDir);
     if (served !== null) return { ...served, [Symbol.asyncDispose]: async () => {} };
+    requireLedger(options);
     try {
       const store = await openStore(options);
       return { ...createCredentials(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };

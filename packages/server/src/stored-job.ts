@@ -7,6 +7,7 @@ import { replayLimitMax } from '@svc/protocol/vocabulary';
 import { attestationProblem } from './job/sign/attestation-problem.ts';
 import { knownKeys } from './job/sign/signing-keys.ts';
 import { OperatorError } from './operator/operator-error.ts';
+import { requireLedger } from './require-ledger.ts';
 import { type OpenStoreOptions, openStore } from './store/open-store.ts';
 import type { JobKey, StoredArtifact } from './store/records.ts';
 import type { Store } from './store/store.ts';
@@ -32,6 +33,7 @@ export async function readStoredJob(
   options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>,
 ): Promise<StoredJob> {
   try {
+    requireLedger(options);
     await using store = await openStore(options);
     return await readJob(store, key, options.dataDir);
   } catch (error) {

@@ -6,11 +6,16 @@ import { type OperatorAnswer, type OperatorRequest, patienceMilliseconds } from 
 import { OperatorError } from './operator-error.ts';
 import { socketAddressOf } from './socket-address.ts';
 
+/** Whether a service answers in this data directory. */
+export async function isServed(dataDir: string): Promise<boolean> {
+  const socket = await connected(dataDir).catch(() => null);
+  socket?.destroy();
+  return socket !== null;
+}
+
 /** Null where no service answers in this data directory. Its methods reject with `OperatorError`. */
 export async function servedCredentials(dataDir: string): Promise<Credentials | null> {
-  const first = await connected(dataDir).catch(() => null);
-  if (first === null) return null;
-  first.destroy();
+  if (!(await isServed(dataDir))) return null;
   // The service runs the same code on its ledger: what it answers is what these methods answer.
   const asking =
     <Ask extends OperatorRequest['ask']>(ask: Ask) =>

@@ -1,0 +1,107 @@
+/**
+ * The service whose data a command administers. Nobody has to know where a service keeps it that runs on this host: it is
+ * found by itself. The command says which directory it used where it was not told, and makes none.
+ */
+import { realpathSync } from 'node:fs';
+import {
+  type Config,
+  type FoundService,
+  holdsData,
+  loadConfig,
+  OperatorError,
+  runningServices,
+} from '@svc/server/administration';
+import { serverEnvironment } from './environment.ts';
+
+/** The settings that say where a service keeps what, by their flags. */
+export interface DataOptions {
+  readonly dataDir?: string;
+  readonly databaseUrl?: string;
+  readonly runtimePacksDir?: string;
+}
+
+/**
+ * The settings of the service that the options or the environment name, of the one that runs on this host, or of the one
+ * whose data is in the default place. Says on stderr which it is, unless an option said so.
+ *
+ * @throws OperatorError where none is named and there is none or more than one.
+ */
+export async function administeredService(options: DataOptions): Promise<Config> {
+  const config = await locate(options);
+  if (options.dataDir === undefined) process.stderr.write(`svc: data directory ${config.dataDir}\n`);
+  return config;
+}
+
+/** The same where nothing is wrong with there being none: the settings are then those that are given. */
+export async function administeredServiceIfAny(options: DataOptions): Promise<Config> {
+  const given = givenSettings(options);
+  if (isNamed(options)) return given;
+  const found = candidates(given, await runningServices());
+  return found.length === 1 ? settingsOf(options, found[0] as FoundService) : given;
+}
+
+async function locate(options: DataOptions): Promise<Config> {
+  const given = givenSettings(options);
+  const running = await runningServices();
+  const named = running.find((service) => isSame(service.dataDir, given.dataDir));
+  if (isNamed(options)) return named === undefined ? given : settingsOf(options, named);
+  const found = candidates(given, running);
+  const [only] = found;
+  if (only === undefined) {
+    throw new OperatorError(`no service runs here, and there is no data of one in ${given.dataDir}`, {
+      hint: 'give --data-dir or SERVICE_DATA_DIR',
+    });
+  }
+  if (found.length > 1) {
+    throw new OperatorError(`there are several services: ${found.map(({ dataDir }) => dataDir).join(', ')}`, {
+      hint: 'say which with --data-dir or SERVICE_DATA_DIR',
+    });
+  }
+  return settingsOf(options, only);
+}
+
+/** Those that run, and the one whose data is in the default place. */
+function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
+  if (given.databaseUrl !== null) {
+    const served = running.filter(({ databaseUrl }) => databaseUrl === given.databaseUrl);
+    return served.length === 0 ? [given] : served;
+  }
+  const isRunning = running.some(({ dataDir }) => isSame(dataDir, given.dataDir));
+  return isRunning || !holdsData(given.dataDir) ? running : [...running, given];
+}
+
+function isNamed({ dataDir }: DataOptions): boolean {
+  return Boolean(dataDir ?? serverEnvironment()['SERVICE_DATA_DIR']);
+}
+
+function givenSettings(options: DataOptions, found: DataOptions = {}): Config {
+  return loadConfig(serverEnvironment(), {
+    'data-dir': options.dataDir ?? found.dataDir,
+    'database-url': options.databaseUrl ?? found.databaseUrl,
+    'runtime-packs-dir': options.runtimePacksDir ?? found.runtimePacksDir,
+  });
+}
+
+/** What is given wins over what the service said of itself. */
+function settingsOf(options: DataOptions, found: FoundService): Config {
+  const { SERVICE_DATABASE_URL, SERVICE_RUNTIME_PACKS_DIR } = serverEnvironment();
+  const databaseUrl = SERVICE_DATABASE_URL || found.databaseUrl;
+  const runtimePacksDir = SERVICE_RUNTIME_PACKS_DIR || found.runtimePacksDir;
+  return givenSettings(options, {
+    dataDir: found.dataDir,
+    ...(databaseUrl !== null && { databaseUrl }),
+    ...(runtimePacksDir !== null && { runtimePacksDir }),
+  });
+}
+
+function isSame(one: string, other: string): boolean {
+  return one === other || realPath(one) === realPath(other);
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,142 @@
+/** The commands of an operator: which service they find, and that they make none of what only a service makes. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Command, type CommandOptions, svc } from '../rig/command.ts';
+
+let scratch: string;
+let directories = 0;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), 'svc-administration-'));
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function emptyDirectory(): string {
+  const path = join(scratch, String(++directories));
+  mkdirSync(path, { mode: 0o700 });
+  return path;
+}
+
+/**
+ * A host of its own, as far as services are found on it: what else runs on this machine is out of sight. Its place is a
+ * directory of the test's, so that every command of one test sees the same.
+ */
+function ownHost(): (words: readonly string[], options?: CommandOptions) => Command {
+  const place = emptyDirectory();
+  const within = [
+    ...['unshare', '--mount', '--propagation', 'private', 'sh', '-c'],
+    ...['mkdir -p /run/svc && mount --bind "$0" /run/svc && exec "$@"', place],
+  ];
+  return (words, options = {}) => new Command(words, { ...options, within });
+}
+
+const SERVING = { SERVICE_PORT: '0', SERVICE_PROVIDER: 'subprocess', SERVICE_LOG_LEVEL: 'fatal' };
+
+/** Everything that administers, each without a word of where. */
+const COMMANDS = [
+  ['keys', 'create', '--tenant', 'acme'],
+  ['keys', 'list'],
+  ['keys', 'rotate', 'some'],
+  ['keys', 'revoke', 'some'],
+  ['attestation-keys', 'rotate'],
+  ['attestation-keys', 'list'],
+  ['attestation-keys', 'export'],
+  ['backup', 'file.db'],
+  ['packs', 'build', 'python-data'],
+  ['packs', 'list'],
+  ['packs', 'verify', 'python-data'],
+  ['packs', 'remove', 'python-data'],
+];
+
+describe('where there is no service and no data of one', () => {
+  test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
+    'svc %s says what to give, and makes nothing where it stands',
+    async (_name, words) => {
+      const cwd = emptyDirectory();
+      await using command = ownHost()(words, { cwd });
+      const { code, stdout, stderr } = await command.ended();
+      expect({ code, stdout, stderr }).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `svc: no service runs here, and there is no data of one in ${join(cwd, 'data')}; give --data-dir or SERVICE_DATA_DIR\n`,
+      });
+      expect(readdirSync(cwd)).toEqual([]);
+    },
+  );
+
+  test.each(COMMANDS.slice(0, 8).map((words) => [words.join(' '), words] as const))(
+    'svc %s makes nothing in a directory that it is given either',
+    async (_name, words) => {
+      const dataDir = emptyDirectory();
+      const { code, stdout, stderr } = await svc([...words, '--data-dir', dataDir], { cwd: emptyDirectory() });
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^svc: [^\n]*\n$/);
+      expect(stderr).toContain(dataDir);
+      expect(readdirSync(dataDir)).toEqual([]);
+    },
+  );
+
+  test('an export from data that is not there makes nothing', async () => {
+    const dataDir = emptyDirectory();
+    const ended = await svc(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], { cwd: emptyDirectory() });
+    expect(ended.stderr).toMatch(/^svc: there is no ledger .*svc\.db; [^\n]+\n$/);
+    expect([ended.code, readdirSync(dataDir)]).toEqual([1, []]);
+  });
+});
+
+describe('where a service runs', () => {
+  test('its keys are made from any directory, and the one that was used is named', async () => {
+    const host = ownHost();
+    const dataDir = emptyDirectory();
+    await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });
+    const [, url = ''] = await service.shows(/listening on (\S+)/);
+    await using create = host(['keys', 'create', '--tenant', 'acme'], { cwd: emptyDirectory() });
+    const { code, stdout, stderr } = await create.ended();
+    expect(code).toBe(0);
+    expect(stderr).toContain(`svc: data directory ${dataDir}\n`);
+    const whoami = await fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${stdout.trim()}` } });
+    expect(await whoami.json()).toMatchObject({ tenant: 'acme' });
+  });
+
+  test('whose ledger is elsewhere, a backup finds it', async () => {
+    const host = ownHost();
+    const cwd = emptyDirectory();
+    const env = { ...SERVING, SERVICE_DATA_DIR: emptyDirectory(), SERVICE_DATABASE_URL: `sqlite:${cwd}/elsewhere.db` };
+    await using service = host(['serve'], { env });
+    await service.shows(/listening on/);
+    await using backup = host(['backup', 'copy.db'], { cwd });
+    expect(await backup.ended()).toMatchObject({ code: 0, stdout: '' });
+    expect(readdirSync(cwd)).toContain('copy.db');
+  });
+
+  test('and another does, a command asks which', async () => {
+    const host = ownHost();
+    const [one, two] = [emptyDirectory(), emptyDirectory()];
+    await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });
+    await using second = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: two } });
+    await Promise.all([first.shows(/listening on/), second.shows(/listening on/)]);
+    await using unsaid = host(['keys', 'list'], { cwd: scratch });
+    const { code, stderr } = await unsaid.ended();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^svc: there are several services: \S+, \S+; say which with --data-dir or SERVICE_DATA_DIR\n$/,
+    );
+    expect([stderr.includes(one), stderr.includes(two)]).toEqual([true, true]);
+    await using said = host(['keys', 'list', '--data-dir', two], { cwd: scratch });
+    expect((await said.ended()).code).toBe(0);
+  });
+
+  test('that was killed, or whose path leads to the data of another here, is none', async () => {
+    const host = ownHost();
+    const dataDir = emptyDirectory();
+    await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });
+    await service.shows(/listening on/);
+    service.kill('SIGKILL');
+    await service.ended();
+    await using list = host(['keys', 'list'], { cwd: emptyDirectory() });
+    expect((await list.ended()).stderr).toContain('no service runs here');
+    await using stopped = host(['keys', 'list', '--data-dir', dataDir], { cwd: emptyDirectory() });
+    expect((await stopped.ended()).code).toBe(0);
+  });
+});
