@@ -43,6 +43,16 @@ describe('svc run', () => {
     expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
   });
 
+  test('shows a terminal no escape sequence of the program unless it is asked to, and a pipe the very bytes', async () => {
+    const file = program('escapes.sh', String.raw`printf 'a\033]0;title\007\302\233\342\200\256\n'`);
+    const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
+    const onTerminal = (...words: string[]) => svc(['run', file, ...words], { ...toService(), within: terminal });
+    const bytes = 'a\u001b]0;title\u0007\u009b\u202e';
+    expect((await onTerminal()).stdout).toContain('a\\u{1b}]0;title\\u{7}\\u{9b}\\u{202e}\r\n');
+    expect((await onTerminal('--raw')).stdout).toContain(`${bytes}\r\n`);
+    expect((await run(file)).stdout).toBe(`${bytes}\n`);
+  });
+
   test('gives stdin, files, limits and language, and fetches outputs', { tags: ['What-1a'] }, async () => {
     program('data', 'from a file');
     const file = program(

@@ -1,5 +1,6 @@
 /** `svc doctor`: tries every control of this host and says what passed, what did not, and what exactly to do about it. */
 import { styleText } from 'node:util';
+import { printable } from '@svc/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@svc/server';
 import { administeredServiceIfAny } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
@@ -26,8 +27,8 @@ const MARKS: Readonly<Record<CheckResult, string>> = {
 };
 
 function textOf({ result, title, observed, fix }: Check): string {
-  const line = `${MARKS[result]}  ${title}: ${observed}\n`;
-  return fix === null ? line : `${line}      → ${fix}\n`;
+  const line = `${MARKS[result]}  ${title}: ${printable(observed, 2000)}\n`;
+  return fix === null ? line : `${line}      → ${printable(fix, 2000)}\n`;
 }
 
 function summaryOf({ usable, providers, checks, host_posture }: DoctorReport): string {

@@ -1,6 +1,6 @@
 /** `svc jobs`: what is in a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@svc/protocol';
-import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
+import { JOB_STATUSES, LANGUAGES, printable, printableJson } from '@svc/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { type AccessOptions, requireService } from './service-access.ts';
 import { tableOf } from './table.ts';
@@ -21,14 +21,14 @@ export async function listJobs(options: ListOptions): Promise<number> {
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
     ...(options.language !== undefined && { language: languageOf(options.language) }),
   });
-  process.stdout.write(options.json ? `${JSON.stringify(items, null, 2)}\n` : tableOf([COLUMNS, ...items.map(rowOf)]));
+  process.stdout.write(options.json ? `${printableJson(items, 2)}\n` : tableOf([COLUMNS, ...items.map(rowOf)]));
   return EXIT.ok;
 }
 
 /** Prints everything the service says of one job, as JSON. */
 export async function showJob(job_id: string, options: AccessOptions): Promise<number> {
   await using service = requireService(options);
-  process.stdout.write(`${JSON.stringify(await service.client.detail(job_id), null, 2)}\n`);
+  process.stdout.write(`${printableJson(await service.client.detail(job_id), 2)}\n`);
   return EXIT.ok;
 }
 
@@ -36,7 +36,7 @@ export async function showJob(job_id: string, options: AccessOptions): Promise<n
 export async function cancelJob(job_id: string, options: AccessOptions): Promise<number> {
   await using service = requireService(options);
   const { status, already_terminal } = await service.client.cancel(job_id);
-  process.stdout.write(already_terminal ? `${job_id} had ended: ${status}\n` : `${job_id} is ${status}\n`);
+  process.stdout.write(`${job_id} ${already_terminal ? 'had ended:' : 'is'} ${printable(String(status))}\n`);
   return EXIT.ok;
 }
 

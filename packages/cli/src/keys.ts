@@ -2,6 +2,8 @@
  * `svc keys`: the credentials of a service, for whoever operates it on its own host. A service that runs is asked and
  * heeds every change at once; where none runs the ledger itself is opened.
  */
+
+import { printableJson } from '@svc/protocol/vocabulary';
 import {
   type CredentialView,
   type IssuedCredential,
@@ -79,7 +81,7 @@ function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): v
 }
 
 function json(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
+  return `${printableJson(value, 2)}\n`;
 }
 
 const COLUMNS = ['credential_id', 'tenant', 'principal', 'state', 'created_at', 'expires_at', 'scopes'] as const;

@@ -2,6 +2,7 @@
 import { existsSync, globSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { printable } from '@svc/protocol/vocabulary';
 import {
   buildPack,
   type ListedPack,
@@ -33,7 +34,7 @@ export async function buildPackOf(recipe: string, options: PacksOptions): Promis
     recipe: readRecipe(recipeFile(recipe)),
     packs: await packsIn(options),
     proxies: proxyEnvironment(),
-    onLine: (line) => process.stderr.write(`${line}\n`),
+    onLine: (line) => process.stderr.write(`${printable(line, 4096)}\n`),
   });
   const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
   process.stdout.write(`${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`);

@@ -1,14 +1,18 @@
 /** `svc run`: one program through a service, its output passed on as it comes, its exit code as this command's own. */
 import type { ServiceClient } from '@svc/client';
 import type { EventData, JobEvent } from '@svc/protocol';
+import { printable } from '@svc/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
 import { writeOutputs } from './output-files.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
-import { showOutput } from './show-output.ts';
+import { type OutputForm, showOutput } from './show-output.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
 
-export type RunOptions = SubmissionOptions & AccessOptions;
+export interface RunOptions extends SubmissionOptions, AccessOptions {
+  /** Shows a terminal what the program wrote as it is. */
+  readonly raw?: true;
+}
 
 /**
  * Runs a program and gives the exit code of the command.
@@ -22,7 +26,7 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   if (interrupts.asked.aborted) return EXIT.cancelled;
   const { job_id } = await client.submit(submission);
   cancelWhen(interrupts.asked, client, job_id);
-  const finished = await follow(client, job_id);
+  const finished = await follow(client, job_id, options.raw ? 'raw' : 'safe');
   const wanted = wantedOutputs(options.output);
   if (wanted.length > 0) {
     const { artifacts } = await client.result(job_id);
@@ -38,9 +42,9 @@ async function ownService(): Promise<ServiceAccess> {
 }
 
 /** Shows everything that happens until the job ends, and how it ended where that was not by itself. */
-async function follow(client: ServiceClient, job_id: string): Promise<EventData<'finished'>> {
+async function follow(client: ServiceClient, job_id: string, form: OutputForm): Promise<EventData<'finished'>> {
   for await (const event of client.follow(job_id)) {
-    await showOutput(event, process);
+    await showOutput(event, process, form);
     const line = remarkOn(event);
     if (line !== null) note(line);
     if (event.kind === 'finished') return event.data as EventData<'finished'>;
@@ -75,7 +79,7 @@ function truncationRemark({ stream, records_stored, limit_records, bytes_stored 
 }
 
 function note(line: string): void {
-  process.stderr.write(`svc: ${line}\n`);
+  process.stderr.write(`svc: ${printable(line)}\n`);
 }
 
 /** The first interrupt cancels the job, whose end then ends the command. */

@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 import type { JobEvent } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import { showOutput } from './show-output.ts';
+import { type OutputTarget, showOutput } from './show-output.ts';
 
 /** A reader that takes one chunk at a time and asks the writer to wait after each. */
-function slowReader(): { target: Writable; text: () => string } {
+function slowReader({ isTTY = false } = {}): { target: OutputTarget; text: () => string } {
   const chunks: string[] = [];
   const target = new Writable({
     highWaterMark: 1,
@@ -14,7 +14,7 @@ function slowReader(): { target: Writable; text: () => string } {
       setImmediate(taken);
     },
   });
-  return { target, text: () => chunks.join('') };
+  return { target: Object.assign(target, { isTTY }), text: () => chunks.join('') };
 }
 
 test('each stream is shown to the byte, and nothing but output is shown', async () => {
@@ -30,8 +30,22 @@ test('each stream is shown to the byte, and nothing but output is shown', async 
     event('stdout', { text: ' line', partial: true }),
     event('finished', {}),
   ]) {
-    await showOutput(each, { stdout: stdout.target, stderr: stderr.target });
+    await showOutput(each, { stdout: stdout.target, stderr: stderr.target }, 'safe');
   }
   expect(stdout.text()).toBe('a\n\nlong line');
   expect(stderr.text()).toBe('warning\n');
+});
+
+test('what would act on a terminal is spelled out where a stream goes to one, and left as it is where it does not', async () => {
+  const text = 'a\tb\u001b]0;title\u0007\u009b2J\u202e';
+  const write = async (form: 'safe' | 'raw') => {
+    const [stdout, stderr] = [slowReader({ isTTY: true }), slowReader()];
+    for (const kind of ['stdout', 'stderr'] as const) {
+      const event = { kind, data: { text } } as unknown as JobEvent;
+      await showOutput(event, { stdout: stdout.target, stderr: stderr.target }, form);
+    }
+    return [stdout.text(), stderr.text()];
+  };
+  expect(await write('safe')).toEqual(['a\tb\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{202e}\n', `${text}\n`]);
+  expect(await write('raw')).toEqual([`${text}\n`, `${text}\n`]);
 });

@@ -1,9 +1,11 @@
 /** The `svc` command: what can be asked of it, and how its failures are told. Each command's work is in its own file. */
 import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@svc/client';
+import { printable, printableText } from '@svc/protocol/vocabulary';
 import { Command, CommanderError, Option } from 'commander';
 import type { AttestationKeysOptions } from './attestation-keys.ts';
 import type { BackupOptions } from './backup.ts';
+import { CommandFailure } from './command-failure.ts';
 import type { DoctorCommandOptions } from './doctor.ts';
 import { EXIT } from './exit-code.ts';
 import type { ExportOptions } from './export.ts';
@@ -111,6 +113,7 @@ function addRun(program: Command): void {
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .option('--minimum-isolation <class>', 'refuse to run in anything weaker')
+    .option('--raw', 'show a terminal what the program wrote as it is, control characters too')
     .addHelpText('after', RUN_HELP)
     .action(async (file: string, args: readonly string[], options: RunOptions) => {
       const { run } = await import('./run.ts');
@@ -291,6 +294,9 @@ function addBackup(program: Command): void {
     );
 }
 
+/** Far above what any message of ours has. */
+const lineCharactersMax = 4096;
+
 /** Says on stderr what went wrong, in as few lines as it takes, and gives the exit code for it. */
 function tell(error: unknown, failed: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
@@ -299,12 +305,18 @@ function tell(error: unknown, failed: number): number {
 }
 
 function lineOf(error: unknown): string {
+  const message = messageOf(error);
+  if (message !== null) return printable(message, lineCharactersMax);
+  return printableText(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+/** What a person can act on, which may have been said by a service that is not trusted; null for a bug. */
+function messageOf(error: unknown): string | null {
   if (error instanceof ServiceFailure)
     return `${error.message} (${error.code}, request ${error.requestId ?? 'unknown'})`;
   if (error instanceof TransportFailure) return `${error.message}${causeOf(error)}`;
   if (isOperatorError(error)) return error.hint === null ? error.message : `${error.message}; ${error.hint}`;
-  if (error instanceof UsageError) return error.message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof UsageError || error instanceof CommandFailure ? error.message : null;
 }
 
 /** What the platform's fetch knows beyond "failed", such as a refused connection. */

@@ -9,6 +9,7 @@ export * from './limits.ts';
 export * from './media-types.ts';
 export * from './paths.ts';
 export * from './posture.ts';
+export * from './printable.ts';
 export * from './receipt-format.ts';
 export * from './scopes.ts';
 export * from './status.ts';

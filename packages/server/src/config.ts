@@ -5,7 +5,7 @@
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { LIMIT_CEILINGS, type RequestedLimits } from '@svc/protocol/vocabulary';
+import { LIMIT_CEILINGS, printable, type RequestedLimits } from '@svc/protocol/vocabulary';
 import type { LegacyKey } from './access/legacy.ts';
 import { isTenantName } from './access/tenant.ts';
 import {
@@ -86,6 +86,9 @@ export function loadConfig(
   return configOf(checked(given));
 }
 
+/** What is repeated of a value that somebody else may have set. */
+const shownCharactersMax = 80;
+
 const UNKNOWN_HINT = { hint: '`svc serve --help` lists the settings' };
 
 function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
@@ -93,7 +96,7 @@ function fromEnvironment(environment: Readonly<Record<string, string | undefined
   for (const [name, value] of Object.entries(environment)) {
     if (!name.startsWith('SERVICE_') || !value) continue;
     if (!isSettingName(name)) {
-      throw new StartError(`${printable(name)} is not a setting`, UNKNOWN_HINT);
+      throw new StartError(`${printable(name, shownCharactersMax)} is not a setting`, UNKNOWN_HINT);
     }
     given[name] = value;
   }
@@ -104,7 +107,8 @@ function fromFlags(flags: Readonly<Record<string, string | undefined>>): Record<
   const given: Record<string, string> = {};
   for (const [flag, value] of Object.entries(flags)) {
     const setting = SETTINGS.find((candidate) => candidate.flag === flag);
-    if (setting === undefined) throw new StartError(`--${printable(flag)} is not a setting`, UNKNOWN_HINT);
+    if (setting === undefined)
+      throw new StartError(`--${printable(flag, shownCharactersMax)} is not a setting`, UNKNOWN_HINT);
     if (value) given[setting.name] = value;
   }
   return given;
@@ -246,12 +250,6 @@ function legacyKeyProblem({ tenant, key }: LegacyKey, earlier: readonly LegacyKe
 
 function badValue(name: SettingName, value: string): StartError {
   const allowed = SETTINGS.find((setting) => setting.name === name)?.allowed;
-  const shown = SECRET_SETTINGS.has(name) ? '' : ` ${JSON.stringify(printable(value))}`;
+  const shown = SECRET_SETTINGS.has(name) ? '' : ` "${printable(value, shownCharactersMax)}"`;
   return new StartError(`${name} does not take${shown === '' ? ' this value' : shown}: it takes ${allowed}`);
-}
-
-/** Text of the environment as one short line of plain characters. */
-function printable(text: string): string {
-  const plain = text.replace(/[^\x20-\x7e]/g, '?');
-  return plain.length > 80 ? `${plain.slice(0, 80)}…` : plain;
 }

@@ -3,14 +3,13 @@
  * and nothing else: no network, no service, no stored trust. Each command's work is in its own file.
  */
 import { readFileSync } from 'node:fs';
-import { RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { printable, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type BundleOptions, makeBundle } from './bundle.ts';
 import { type ChainOptions, verifyHistory } from './chain.ts';
 import { type DirectoryOptions, verifyDirectory } from './directory.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type PolicyOptions, verifyPolicy } from './policy.ts';
-import { printable } from './printable.ts';
 import type { Report } from './report.ts';
 import { requirementForms } from './requirement.ts';
 import { type Shown, showJson, showText } from './show-report.ts';

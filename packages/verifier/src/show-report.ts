@@ -1,6 +1,6 @@
 /** Telling a report: a line for each check and each fact, or one JSON object. */
+import { printable, printableJson } from '@svc/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
-import { printable } from './printable.ts';
 import type { Check, Facts, Report } from './report.ts';
 
 /** What is written where. */
@@ -30,7 +30,7 @@ export function showJson({ exitCode, checks, facts, notice }: Report): Shown {
     facts,
     notice,
   };
-  return { stdout: `${JSON.stringify(value)}\n`, stderr: '' };
+  return { stdout: `${printableJson(value)}\n`, stderr: '' };
 }
 
 function checkLine({ name, isGood, detail }: Check): string {

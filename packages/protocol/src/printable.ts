@@ -1,0 +1,36 @@
+/**
+ * Text of strangers on a terminal: what a program wrote, what a service said, what evidence holds. Control, direction and
+ * format characters could move the cursor, hide a bad verdict or draw a good one; here they are spelled out.
+ */
+
+/** Control, format and surrogate characters, and the separators that end a line. */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** One line: every unsafe character is spelled as `\u{…}`, and what is beyond the bound is cut off. */
+export function printable(text: string, charactersMax = 300): string {
+  const characters = Array.from(text.slice(0, 2 * charactersMax + 2));
+  const safe = characters.slice(0, charactersMax).join('').replaceAll(UNSAFE, spelled);
+  return characters.length > charactersMax ? `${safe}…` : safe;
+}
+
+/** Text of many lines and of any length: line feeds and tabs stay, every other unsafe character is spelled as `\u{…}`. */
+export function printableText(text: string): string {
+  return text.replaceAll(UNSAFE, (character) =>
+    character === '\n' || character === '\t' ? character : spelled(character),
+  );
+}
+
+/** The same value as JSON, for programs and terminals alike: what is unsafe is spelled as JSON spells it, `\uXXXX`. */
+export function printableJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent).replaceAll(UNSAFE, (character) =>
+    character === '\n' ? character : character.split('').map(escapedUnit).join(''),
+  );
+}
+
+function spelled(character: string): string {
+  return `\\u{${(character.codePointAt(0) as number).toString(16)}}`;
+}
+
+function escapedUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
