@@ -29,3 +29,8 @@ export function proxyEnvironment(environment: NodeJS.ProcessEnv = process.env): 
 export function serverEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !CLIENT_NAMES.has(name)));
 }
+
+/** The value of one variable of this process; undefined where it is not set. */
+export function ownVariable(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
+  return environment[name];
+}

@@ -11,6 +11,7 @@ import {
   LIMIT_NAMES,
   type LimitName,
 } from '@svc/protocol/vocabulary';
+import { ownVariable } from './environment.ts';
 import { UsageError } from './usage-error.ts';
 
 /** As commander collects them. */
@@ -137,7 +138,7 @@ function decode(bytes: Buffer, file: string): string {
 /** The value of a variable is this process's own where only its name is given: no secret need stand on a command line. */
 function variableOf(text: string): [string, string] {
   const [name, given] = halves(text);
-  const value = given ?? process.env[name];
+  const value = given ?? ownVariable(name);
   if (name === '' || value === undefined)
     throw new UsageError(`--env ${text}: give NAME=VALUE, or NAME of a variable that is set`);
   return [name, value];

@@ -1,5 +1,5 @@
 /** The verifier reads the files that it is given, and asks nobody: held by its sources, and by watching it run. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
