@@ -45,6 +45,14 @@ describe('the free-space reserve', () => {
     expect(await rig().jobCount()).toBe(0);
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
   });
+
+  test('makes the service say that it is not ready, and why', { tags: ['Endpoints-4'] }, async () => {
+    const { status, json } = await rig().request('/readyz', { key: null });
+    expect([status, json]).toEqual([
+      503,
+      { status: 'unready', checks: { store: true, provider: true, free_space: false, accepting: true } },
+    ]);
+  });
 });
 
 describe('the request budget', () => {

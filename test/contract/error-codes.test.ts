@@ -9,6 +9,7 @@ import { openCredentials } from '@svc/server';
 import { beforeAll, expect, test } from 'vitest';
 import { KEY_OF_ACME, openDoor } from '../../packages/server/src/http/test-door.ts';
 import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { ServiceError } from '../../packages/server/src/service-error.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
 const bash = { language: 'bash', code: 'true' } as const;
@@ -175,6 +176,13 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
   capacity_exhausted: () => whileAWaitIsHeld('beta'),
   issuer_unavailable: withoutIssuerKeys,
+  // A runtime that is gone provokes it; beside `svc serve` that is done for real.
+  async worker_unavailable() {
+    const gone = new ServiceError('worker_unavailable', 'No sandbox.', { retryAfterSeconds: 5 });
+    await using door = await openDoor({ jobs: { submit: () => Promise.reject(gone) } });
+    const bytes = `${head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 2\r\n`, KEY_OF_ACME)}{}`;
+    return await raw(door.port, bytes);
+  },
   shutting_down: whileStopping,
   insufficient_storage: async () => told(await full().post(bash)),
 };

@@ -16,7 +16,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceClient } from '@svc/client';
-import type { JobDetail } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { Command, svc } from '../rig/command.ts';
@@ -255,8 +254,8 @@ test('after a crash every job is still there: what ran is recovered, what waited
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-test('a runtime that vanishes makes jobs end as errors that claim nothing, and the service is not ready until it is back', {
-  tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f', 'Endpoints-4'],
+test('a runtime that vanishes makes the service refuse jobs with 503 and costs none that it took, until it is back', {
+  tags: ['Endpoints-4', 'Submit-6d', 'Errors-20'],
 }, async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
   const { command, client, url } = await serving(freshDirectory(), {}, ownMounts);
@@ -269,16 +268,45 @@ test('a runtime that vanishes makes jobs end as errors that claim nothing, and t
     const { checks } = (await answer.json()) as { checks: { provider: boolean } };
     return [answer.status, checks.provider, (await client.status()).provider.ready];
   };
+  const bash = { language: 'bash', code: 'echo ran' } as const;
   expect(await readiness()).toEqual([200, true, true]);
   inside('mount', '--bind', '/dev/null', crun);
-  // Sandboxes that were ready before still work; the first that must be made cannot be.
-  let detail: JobDetail | undefined;
-  for (let tries = 0; tries < 10 && detail?.status !== 'error'; tries++) {
-    const { job_id } = await client.submit({ language: 'bash', code: 'echo ran' });
-    await client.waitForResult(job_id);
-    detail = await client.detail(job_id);
-  }
+  const taken = await client.submit(bash);
+  await expect.poll(readiness, soon).toEqual([503, false, false]);
+  const refused = await fetch(`${url}/v1/jobs`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer key-of-alpha', 'content-type': 'application/json' },
+    body: JSON.stringify(bash),
+  });
+  const { error } = (await refused.json()) as { error: { code: string; retryable: boolean } };
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  expect(error).toMatchObject({ code: 'worker_unavailable', retryable: true });
+  expect((await client.detail(taken.job_id)).status).toBe('queued');
+  expect((await client.health()).status).toBe('ok');
+  inside('umount', crun);
+  // No job has to come for it to be noticed.
+  await expect.poll(readiness, soon).toEqual([200, true, true]);
+  const events = await Array.fromAsync(client.follow(taken.job_id), ({ kind }) => kind);
+  expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);
+});
+
+test('a job that is larger than a restarted service allows ends as an error that claims nothing', {
+  tags: ['Detail-11', 'Detail-12', 'Receipt-10', 'States-1f'],
+}, async () => {
+  const dataDir = freshDirectory();
+  const first = await serving(dataDir);
+  await using _first = first.command;
+  await startedJob(first.client);
+  const { job_id } = await first.client.submit({ language: 'bash', code: 'echo ran', limits: { mem_mb: 256 } });
+  first.command.kill('SIGTERM');
+  await first.command.ended();
+
+  const second = await serving(dataDir, { SERVICE_CONCURRENT_MEM_MB_MAX: '128' });
+  await using _second = second.command;
+  await second.client.waitForResult(job_id);
+  const detail = await second.client.detail(job_id);
   const noLimits = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
+  const claims = { networking: null, network_allowed: null, private_rootfs: false, dedicated_bootstrap: false };
   expect(detail).toMatchObject({
     status: 'error',
     terminal_reason: 'bootstrap_failed',
@@ -286,22 +314,13 @@ test('a runtime that vanishes makes jobs end as errors that claim nothing, and t
     started_at: null,
     bootstrap_ready: false,
     effective_spec: { isolation_class: null, limits: noLimits },
-    networking: null,
-    network_allowed: null,
-    private_rootfs: false,
-    dedicated_bootstrap: false,
     seccomp: null,
+    ...claims,
   });
-  expect(Object.values(detail?.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
-  const events = await Array.fromAsync(client.events(detail?.job_id ?? ''), ({ kind }) => kind);
-  expect(events).toEqual(['queued', 'finished']);
-  expect((await client.health()).status).toBe('ok');
-  await expect.poll(readiness, soon).toEqual([503, false, false]);
-  inside('umount', crun);
-  // No job has to come for it to be noticed.
-  await expect.poll(readiness, soon).toEqual([200, true, true]);
-  const { job_id } = await client.submit({ language: 'bash', code: 'echo ran' });
-  expect((await client.waitForResult(job_id)).stdout).toBe('ran\n');
+  expect(detail.receipt).toMatchObject({ bootstrap_ready: false, isolation_class: null, ...claims });
+  expect(Object.values(detail.limit_enforcement ?? {})).toEqual([false, false, false, false, false]);
+  const events = await Array.fromAsync(second.client.events(job_id), ({ kind }) => kind);
+  expect(events).toEqual(['queued', 'violation', 'finished']);
 });
 
 describe('a start that cannot be is one clear line and exit code 1', () => {

@@ -16,7 +16,7 @@ describe('to anyone', () => {
     const { status, json } = await rig().request('/readyz', { key: null });
     expect([status, json]).toEqual([
       200,
-      { status: 'ready', checks: { store: true, provider: true, accepting: true } },
+      { status: 'ready', checks: { store: true, provider: true, free_space: true, accepting: true } },
     ]);
   });
 

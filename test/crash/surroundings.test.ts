@@ -1,13 +1,13 @@
 /** A host that fails the service: its disk is full, its data directory is read-only, its log is torn. */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, copyFileSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceFailure } from '@svc/client';
 import { expect, test } from 'vitest';
 import { auditJobs } from './audit.ts';
 import { ServiceProcess } from './service-process.ts';
+import { SmallDisk } from './small-disk.ts';
 import { crashClient, Workload } from './workload.ts';
 
 /** Says that something hangs, and not that the machine is busy. */
@@ -33,60 +33,11 @@ test('a service whose data directory is read-only says so in one line', patient,
   rmSync(dataDir, { recursive: true });
 });
 
-/** A small disk of its own, which only those see who are started within it, and which outlives them. */
-class SmallDisk implements AsyncDisposable {
-  readonly directory = mkdtempSync(join(tmpdir(), 'svc-small-'));
-  readonly #holder: ChildProcess;
-
-  private constructor() {
-    const hold = 'mount -t tmpfs -o size=24m tmpfs "$0" && echo && exec cat';
-    const words = ['--mount', 'sh', '-c', hold, this.directory];
-    this.#holder = spawn('unshare', words, { stdio: ['pipe', 'pipe', 'inherit'] });
-  }
-
-  static async mount(): Promise<SmallDisk> {
-    const disk = new SmallDisk();
-    await once(disk.#holder.stdout as NonNullable<ChildProcess['stdout']>, 'data');
-    return disk;
-  }
-
-  get wrapper(): readonly string[] {
-    return ['nsenter', `--mount=/proc/${this.#holder.pid}/ns/mnt`, '--'];
-  }
-
-  /** Leaves no byte free. */
-  fill(): void {
-    const ballast = openSync(this.#seen('ballast'), 'w');
-    const piece = new Uint8Array(4096);
-    try {
-      for (;;) writeSync(ballast, piece);
-    } catch (error) {
-      expect(error).toMatchObject({ code: 'ENOSPC' });
-    } finally {
-      closeSync(ballast);
-    }
-  }
-
-  clear(): void {
-    rmSync(this.#seen('ballast'));
-  }
-
-  #seen(name: string): string {
-    return join(`/proc/${this.#holder.pid}/root`, this.directory, name);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#holder.stdin?.end();
-    await once(this.#holder, 'exit');
-    rmSync(this.directory, { recursive: true });
-  }
-}
-
 test(
   'a service whose disk is full refuses what it cannot keep, keeps what it has, and goes on when there is room',
   patient,
   async () => {
-    await using disk = await SmallDisk.mount();
+    await using disk = await SmallDisk.mount(24);
     const surroundings = { dataDir: disk.directory, wrapper: disk.wrapper };
     const workload = new Workload(() => 0.5);
     {
@@ -123,6 +74,44 @@ test(
     expect(await service.stop()).toBe(0);
   },
 );
+
+/** Writes 480 KiB, which is stored as events and once more in its result. */
+const WRITER = { language: 'bash', code: 'head -c 491520 /dev/zero | tr "\\0" x' } as const;
+
+test('a disk too small for the jobs that were taken holds them back at the reserve, and all succeed once it is larger', {
+  ...patient,
+  tags: ['RES-31'],
+}, async () => {
+  await using disk = await SmallDisk.mount(12);
+  await using service = await ServiceProcess.start({
+    dataDir: disk.directory,
+    wrapper: disk.wrapper,
+    environment: { SERVICE_FREE_SPACE_RESERVE_MB: '4' },
+  });
+  const client = crashClient(service.url);
+  const job_ids: string[] = [];
+  const submissions = Array.from({ length: 44 }, () =>
+    client.submit(WRITER).then(
+      ({ job_id }) => job_ids.push(job_id),
+      (error: unknown) => expect(error).toMatchObject({ status: 507, code: 'insufficient_storage' }),
+    ),
+  );
+  await Promise.all(submissions);
+  await expect.poll(async () => (await client.readiness()).checks.free_space, { timeout: 60_000 }).toBe(false);
+  await expect.poll(async () => (await client.status()).running, { timeout: 60_000 }).toBe(0);
+  const { queue } = await client.status();
+  expect(queue.depth).toBeGreaterThan(0);
+  const refused: unknown = await client.submit(WRITER).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ status: 507, code: 'insufficient_storage' });
+
+  disk.grow(256);
+  for (const job_id of job_ids) {
+    const { status, stdout } = await client.waitForResult(job_id);
+    expect([job_id, status, stdout.length]).toEqual([job_id, 'succeeded', 491_520]);
+  }
+  expect((await client.readiness()).status).toBe('ready');
+  expect(await service.stop()).toBe(0);
+});
 
 test('the tools that these tests stand on are there', () => {
   for (const tool of ['unshare', 'nsenter', 'strace', 'mkfifo']) {

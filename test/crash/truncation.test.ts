@@ -13,7 +13,7 @@ const patient = { timeout: 600_000 };
 
 test('a killed service never signs that output was whole which it had cut', {
   ...patient,
-  tags: ['Result-6', 'Events-6a'],
+  tags: ['Result-6', 'Artifact-4a', 'Events-6a'],
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-truncation-'));
   try {

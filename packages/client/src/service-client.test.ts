@@ -251,7 +251,7 @@ describe('paging', () => {
 });
 
 describe('readiness', () => {
-  const checks = { store: true, provider: true, accepting: false };
+  const checks = { store: true, provider: true, free_space: true, accepting: false };
 
   test('is an answer also where the service is not ready', async () => {
     await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);

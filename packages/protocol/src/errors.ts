@@ -46,6 +46,7 @@ export const ERRORS = {
   queue_full: { status: 503, retryable: true, meaning: 'The admission queue is full.' },
   capacity_exhausted: { status: 503, retryable: true, meaning: 'The service holds as many of these as it may.' },
   issuer_unavailable: { status: 503, retryable: true, meaning: 'The keys of the token issuer cannot be read.' },
+  worker_unavailable: { status: 503, retryable: true, meaning: 'No sandbox can be made at present.' },
   shutting_down: { status: 503, retryable: true, meaning: 'The service is stopping.' },
   insufficient_storage: { status: 507, retryable: true, meaning: 'The free-space reserve forbids another job.' },
 } as const satisfies Record<string, ErrorRow>;

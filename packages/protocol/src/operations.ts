@@ -118,6 +118,7 @@ export const OPERATIONS = {
       'idempotency_key_reused',
       'tenant_capacity_exhausted',
       'queue_full',
+      'worker_unavailable',
       'insufficient_storage',
     ],
     capacity: ['connection', 'body', 'queue'],

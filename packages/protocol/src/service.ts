@@ -85,6 +85,12 @@ export type Health = Static<typeof Health>;
 
 export const Readiness = Type.Object({
   status: Type.Enum(['ready', 'unready']),
-  checks: Type.Object({ store: Type.Boolean(), provider: Type.Boolean(), accepting: Type.Boolean() }),
+  /** Whether the ledger can be written, cells can be made, the free-space reserve is free, and the service goes on. */
+  checks: Type.Object({
+    store: Type.Boolean(),
+    provider: Type.Boolean(),
+    free_space: Type.Boolean(),
+    accepting: Type.Boolean(),
+  }),
 });
 export type Readiness = Static<typeof Readiness>;

@@ -56,6 +56,8 @@ export interface Config {
   /** Null where jobs are kept for ever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
+  /** Null stands for all but one, or all while no second tenant has ever submitted a job. */
+  readonly tenantConcurrency: number | null;
   readonly concurrentMemMbMax: number;
   readonly queue: Bound;
   readonly rate: { readonly perSecond: number; readonly burst: number };
@@ -170,6 +172,7 @@ function configOf(values: SettingValues): Config {
     attestationMode: values.SERVICE_ATTESTATION_MODE,
     retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
     concurrency: values.SERVICE_CONCURRENCY ?? availableParallelism(),
+    tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,
     concurrentMemMbMax,
     queue: { total: values.SERVICE_QUEUE_MAX, perTenant: values.SERVICE_TENANT_QUEUE_MAX },
     rate: { perSecond: values.SERVICE_RATE_PER_SECOND, burst: values.SERVICE_RATE_BURST },

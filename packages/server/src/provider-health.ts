@@ -3,7 +3,9 @@
  * cells are made of. Every preparation says something of it; after one that failed a cell of its own is tried, so that
  * one broken pack is not taken for a broken host, and so that a service without jobs notices when the fault is gone.
  */
-import { BootstrapError, type CellRequest, type Provider, type Sandbox } from './sandbox/sandbox.ts';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import type { Cells } from './job/dispatch/cells.ts';
+import { BootstrapError, type CellRequest, type Program, type Provider, type Sandbox } from './sandbox/sandbox.ts';
 import type { Log } from './telemetry/log.ts';
 
 /** While cells cannot be made, one is tried again when somebody asks, at most this often. */
@@ -12,12 +14,14 @@ const retryMilliseconds = 1000;
 export interface ProviderHealthOptions {
   readonly provider: Pick<Provider, 'prepare' | 'languages'>;
   readonly log: Log;
+  /** Called when cells can be made again. */
+  readonly onReady?: () => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
 /** Disposing waits for the trial under way, and no other begins. */
-export class ProviderHealth implements AsyncDisposable {
+export class ProviderHealth implements Cells, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
   #isReady: boolean;
@@ -32,9 +36,16 @@ export class ProviderHealth implements AsyncDisposable {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Whether the last that is known of cells is that they can be made. Asking may begin a trial and never waits for it. */
+  /** See `Cells`. */
   isReady(): boolean {
     if (!this.#isReady && this.#now() - this.#triedAt >= retryMilliseconds) this.#try();
+    return this.#isReady;
+  }
+
+  /** See `Cells`. Whoever asks while a trial is under way shares it. */
+  async proven(): Promise<boolean> {
+    this.#try();
+    await this.#trial;
     return this.#isReady;
   }
 
@@ -68,7 +79,8 @@ export class ProviderHealth implements AsyncDisposable {
     const [language] = provider.languages;
     if (language === undefined) return;
     try {
-      await using _cell = await provider.prepare({ language, runtime: null });
+      await using cell = await provider.prepare({ language, runtime: null });
+      await cell.handOver(nothing(language));
       this.#note(true);
     } catch (error) {
       if (this.#isReady) log.error({ err: error }, 'cells cannot be made any more');
@@ -77,7 +89,15 @@ export class ProviderHealth implements AsyncDisposable {
   }
 
   #note(isReady: boolean): void {
-    if (isReady && !this.#isReady) this.#options.log.info('cells can be made again');
+    const isBack = isReady && !this.#isReady;
     this.#isReady = isReady;
+    if (!isBack) return;
+    this.#options.log.info('cells can be made again');
+    this.#options.onReady?.();
   }
+}
+
+/** A program for a cell that is tried: its limits are set and read back, and it is never released. */
+function nothing(language: Language): Program {
+  return { language, code: '', args: [], env: {}, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
 }

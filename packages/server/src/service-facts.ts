@@ -11,6 +11,7 @@ import {
   type Readiness,
   type ServiceStatus,
 } from '@svc/protocol';
+import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import type { Config } from './config.ts';
 import type { ServiceFacts } from './http/app.ts';
 import { clampLimits } from './job/admit/policy.ts';
@@ -46,13 +47,16 @@ export interface FactsOptions {
   readonly provider: Pick<Provider, 'backend' | 'isolation_class' | 'languages' | 'runtime_packs'>;
   /** Whether cells can be made now. */
   readonly health: Pick<ProviderHealth, 'isReady'>;
+  /** Whether the disk has room for another job. */
+  readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null where the operator has turned signing off. */
   readonly signing: Signing | null;
   readonly stopping: AbortSignal;
 }
 
 /** The facts of one running service. */
-export function createServiceFacts({ config, store, provider, health, signing, stopping }: FactsOptions): ServiceFacts {
+export function createServiceFacts(options: FactsOptions): ServiceFacts {
+  const { config, store, provider, health, reserve, signing, stopping } = options;
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
@@ -63,6 +67,7 @@ export function createServiceFacts({ config, store, provider, health, signing, s
       const checks = {
         store: await storeIsReady(),
         provider: health.isReady(),
+        free_space: await hasRoom(reserve),
         accepting: !stopping.aborted,
       };
       return { status: Object.values(checks).every(Boolean) ? 'ready' : 'unready', checks };
@@ -113,6 +118,15 @@ function capabilitiesOf(
     features,
     signer: null,
   };
+}
+
+/** False also where it cannot be known: then no job is taken. */
+async function hasRoom(reserve: FactsOptions['reserve']): Promise<boolean> {
+  try {
+    return (await reserve.roomForJobs()) > 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Never negative: the host's clock may have been set back since the job was queued. */

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
 import { rememberedRows } from './access/credential-rows.ts';
 import { createTickets } from './access/tickets.ts';
-import { createFreeSpaceReserve } from './capacity/free-space.ts';
+import { createFreeSpaceReserve, type FreeSpaceReserve } from './capacity/free-space.ts';
 import { createPermits, type Permits } from './capacity/permits.ts';
 import { createRateBudget } from './capacity/rate.ts';
 import type { Config } from './config.ts';
@@ -21,7 +21,7 @@ import { recover } from './job/dispatch/recover.ts';
 import { createHistory } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
 import { createNudges, type Nudges } from './job/nudges.ts';
-import { observedHistory, observedProvider } from './job/observed.ts';
+import { observedCells, observedHistory } from './job/observed.ts';
 import { openAccess } from './open-access.ts';
 import { type OpenSigning, openSigning } from './open-signing.ts';
 import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './open-telemetry.ts';
@@ -87,19 +87,31 @@ async function buildService(config: Config): Promise<RunningService> {
   const credentials = createCredentials(rows);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
   const provider = parts.use(await openSandbox({ config, instance, log }));
-  const health = parts.use(new ProviderHealth({ provider, log }));
+  const nudges = createNudges();
+  const health = parts.use(new ProviderHealth({ provider, log, onReady: () => nudges.send('queue') }));
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(
     await openTelemetry({ config, store, provider, permits, log, stopping: stopping.signal }),
   );
-  const nudges = createNudges();
   const signing = openSigning({ config, store, nudges, log });
   if (signing !== null) parts.use(signing.attestor);
   const retention = openRetention(config, store, log);
   if (retention !== null) parts.use(retention);
   // Taken down in the opposite order: the door outlives the dispatcher, so that results can be read while jobs drain.
   const door = parts.use(new AsyncDisposableStack());
-  const shared = { config, store, provider, health, nudges, signing, telemetry, log, stopping: stopping.signal };
+  const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
+  const shared = {
+    config,
+    store,
+    provider,
+    health,
+    reserve,
+    nudges,
+    signing,
+    telemetry,
+    log,
+    stopping: stopping.signal,
+  };
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
@@ -209,6 +221,7 @@ interface JobParts {
   readonly store: Store;
   readonly provider: Provider;
   readonly health: ProviderHealth;
+  readonly reserve: FreeSpaceReserve;
   readonly nudges: Nudges;
   /** Null where the operator has turned signing off. */
   readonly signing: OpenSigning | null;
@@ -218,27 +231,34 @@ interface JobParts {
 }
 
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
-async function openJobs({ config, store, provider, health, nudges, signing, telemetry, log, stopping }: JobParts) {
+async function openJobs({ config, store, provider, health, reserve, nudges, signing, telemetry, ...parts }: JobParts) {
+  const { log, stopping } = parts;
   const { observer } = telemetry;
   const isObserved = observer !== NO_OBSERVER;
   const plain = createHistory(store, nudges);
   const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
   await recover({ store, history, log });
-  const { concurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
-  const shared = { store, history, nudges, provider, log };
-  const cells = isObserved ? observedProvider(health, observer) : health;
-  const dispatcher = new Dispatcher({ ...shared, provider: cells, concurrency, concurrentMemMbMax, drainSeconds });
-  const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
-  const checkFreeSpace = () => reserve.check();
+  const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
+  const cells = isObserved ? observedCells(health, observer) : health;
+  const shared = { store, history, nudges, cells, log };
+  const dispatcher = new Dispatcher({
+    ...shared,
+    concurrency,
+    tenantConcurrency,
+    concurrentMemMbMax,
+    drainSeconds,
+    roomForJobs: () => reserve.roomForJobs(),
+  });
   return {
     dispatcher,
     jobs: createJobs({
       ...shared,
       keys: signing?.keys ?? null,
       dispatcher,
+      provider,
       ceilings,
       queue,
-      checkFreeSpace,
+      checkFreeSpace: () => reserve.check(),
       shutdown: stopping,
     }),
   };
@@ -255,6 +275,7 @@ function openDoor({
   store,
   provider,
   health,
+  reserve,
   signing,
   telemetry,
   jobs,
@@ -268,7 +289,7 @@ function openDoor({
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts({ config, store, provider, health, signing, stopping }),
+    service: createServiceFacts({ config, store, provider, health, reserve, signing, stopping }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

@@ -101,6 +101,12 @@ const SHAPES = {
     description: 'Days after its end that a job is kept, with its idempotency key. Without it, for ever.',
   },
   SERVICE_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1024, description: 'Jobs that run at once.' },
+  SERVICE_TENANT_CONCURRENCY: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1024,
+    description: 'Jobs of one tenant that run at once.',
+  },
   SERVICE_CONCURRENT_MEM_MB_MAX: {
     type: 'integer',
     minimum: 1,
@@ -183,6 +189,7 @@ const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
   SERVICE_DATABASE_URL: 'sqlite:<data directory>/svc.db',
   SERVICE_RUNTIME_PACKS_DIR: '<data directory>/packs',
   SERVICE_CONCURRENCY: "the host's cores",
+  SERVICE_TENANT_CONCURRENCY: 'all but one, or all while no second tenant has ever submitted a job',
   SERVICE_CONCURRENT_MEM_MB_MAX: "three quarters of the host's memory",
   SERVICE_FREE_SPACE_RESERVE_MB: 'the larger of 1024 and 5 % of the file system',
   SERVICE_CEILING_MEM_MB: `${LIMIT_CEILINGS.mem_mb}, or less where all jobs together may have less`,

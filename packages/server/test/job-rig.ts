@@ -18,6 +18,7 @@ import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
+import { ProviderHealth } from '../src/provider-health.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
 import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
@@ -25,7 +26,7 @@ import { SAME_THREAD } from '../src/store/test-threads.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 
-type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'provider'>> &
+type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'cells'>> &
   Partial<Pick<JobsOptions, 'ceilings' | 'queue' | 'checkFreeSpace' | 'keys'>> & {
     /** Store methods that the test answers itself, over the real ones. */
     readonly faults?: (real: Store) => Partial<Store>;
@@ -53,6 +54,7 @@ export class JobRig implements AsyncDisposable {
   readonly shutdown = new AbortController();
   readonly store: Store;
   readonly history: History;
+  readonly health: ProviderHealth;
   readonly dispatcher: Dispatcher;
   readonly jobs: Jobs;
   readonly #directory: string;
@@ -61,10 +63,17 @@ export class JobRig implements AsyncDisposable {
     this.#directory = directory;
     this.store = withFaults(store, faults(store));
     this.history = createHistory(this.store, this.nudges);
-    const shared = { store: this.store, history: this.history, nudges: this.nudges, provider: this.provider };
+    this.health = new ProviderHealth({
+      provider: this.provider,
+      log: silent,
+      onReady: () => this.nudges.send('queue'),
+    });
+    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells: this.health };
     this.dispatcher = new Dispatcher({
       log: silent,
       concurrency: 4,
+      tenantConcurrency: null,
+      roomForJobs: () => Promise.resolve(Number.POSITIVE_INFINITY),
       concurrentMemMbMax: 4096,
       drainSeconds: 0,
       ...options,
@@ -79,6 +88,7 @@ export class JobRig implements AsyncDisposable {
       log: silent,
       ...options,
       ...shared,
+      provider: this.provider,
       dispatcher: this.dispatcher,
       shutdown: this.shutdown.signal,
     });
@@ -137,6 +147,7 @@ export class JobRig implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispatcher[Symbol.asyncDispose]();
+    await this.health[Symbol.asyncDispose]();
     await this.store[Symbol.asyncDispose]();
     await rm(this.#directory, { recursive: true });
   }

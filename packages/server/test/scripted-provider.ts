@@ -127,13 +127,21 @@ export class ScriptedProvider implements Provider {
   readonly cells: ScriptedCell[] = [];
   /** What the next cell proves to be; it may wait before it says. */
   script: () => Posture | Promise<Posture> = () => readyPosture;
+  readonly #failures: Error[] = [];
   #waiting: (() => void)[] = [];
 
   async prepare({ language }: { readonly language: Language }): Promise<Sandbox> {
+    const failure = this.#failures.shift();
+    if (failure !== undefined) throw failure;
     const cell = new ScriptedCell(language, await this.script());
     this.cells.push(cell);
     for (const wake of this.#waiting.splice(0)) wake();
     return cell;
+  }
+
+  /** The next cell cannot be made; those behind it are as `script` says. */
+  failOnce(error: Error): void {
+    this.#failures.push(error);
   }
 
   /** The cell with this ordinal, from 0, once its program was released. */

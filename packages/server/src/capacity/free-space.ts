@@ -1,8 +1,9 @@
 /**
- * The part of the file system that no new job may take, kept so that every job that was admitted can still be recorded
- * to its end. Spec § POST /v1/jobs 6b.
+ * The part of the file system that no new job may take, kept so that every job that was started can be recorded to its
+ * end. Spec § POST /v1/jobs 6b.
  */
 import { statfs } from 'node:fs/promises';
+import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import { ServiceError } from '../service-error.ts';
 
 const MIB = 1024 * 1024;
@@ -15,6 +16,16 @@ const reserveShareDefault = 0.05;
 const lookMilliseconds = 500;
 const retryAfterSeconds = 10;
 
+/** Bytes of a character that JSON escapes, for each byte of it. */
+const escapeFactor = 6;
+/** What a record's row has beside its text: digests, keys, time. */
+const recordBytes = 512;
+/** What a job may still write from its start until its result is signed: the events of both streams, artifacts, result. */
+const jobBytesMax =
+  2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) + filesTotalBytesMax + resultArtifactBytesMax;
+/** What the ledger's log may hold of all of it a second time, before it is moved. */
+const logBytesMax = 32 * MIB;
+
 export interface FreeSpaceReserve {
   /**
    * Resolves while the reserve is free.
@@ -22,6 +33,13 @@ export interface FreeSpaceReserve {
    * @throws ServiceError `insufficient_storage` where it is not, `internal` where the file system cannot be asked.
    */
   check(): Promise<void>;
+  /**
+   * How many jobs may be in flight so that each can write all that a job may write: 0 while the reserve is not free, else
+   * at least 1. What has been started may use the reserve up.
+   *
+   * @throws ServiceError `internal` where the file system cannot be asked.
+   */
+  roomForJobs(): Promise<number>;
 }
 
 export interface FreeSpaceOptions {
@@ -33,13 +51,16 @@ export interface FreeSpaceOptions {
 
 /** Watches one file system. Calls within half a second share one look. */
 export function createFreeSpaceReserve({ directory, reserveMb }: FreeSpaceOptions): FreeSpaceReserve {
-  let look: { at: number; isFree: Promise<boolean> } | null = null;
+  let look: { at: number; room: Promise<number> } | null = null;
+  const roomForJobs = () => {
+    const now = performance.now();
+    if (look === null || now - look.at > lookMilliseconds) look = { at: now, room: roomIn(directory, reserveMb) };
+    return look.room;
+  };
   return {
+    roomForJobs,
     async check() {
-      const now = performance.now();
-      if (look === null || now - look.at > lookMilliseconds)
-        look = { at: now, isFree: isReserveFree(directory, reserveMb) };
-      if (await look.isFree) return;
+      if ((await roomForJobs()) > 0) return;
       throw new ServiceError('insufficient_storage', 'The free-space reserve forbids another job.', {
         retryAfterSeconds,
       });
@@ -47,12 +68,13 @@ export function createFreeSpaceReserve({ directory, reserveMb }: FreeSpaceOption
   };
 }
 
-async function isReserveFree(directory: string, reserveMb: number | null): Promise<boolean> {
+async function roomIn(directory: string, reserveMb: number | null): Promise<number> {
   try {
     const { bsize, blocks, bavail } = await statfs(directory);
+    const free = bavail * bsize;
     const reserve =
       reserveMb === null ? Math.max(reserveBytesDefault, blocks * bsize * reserveShareDefault) : reserveMb * MIB;
-    return bavail * bsize >= reserve;
+    return free < reserve ? 0 : Math.max(1, Math.floor((free - logBytesMax) / jobBytesMax));
   } catch (cause) {
     throw new ServiceError('internal', 'The free space cannot be read.', { cause });
   }

@@ -147,7 +147,7 @@ const FACTS: ServiceFacts = {
     provider: { backend: null, isolation_class: null, ready: true },
   }),
   publicKey: () => null,
-  readiness: () => ({ status: 'ready', checks: { store: true, provider: true, accepting: true } }),
+  readiness: () => ({ status: 'ready', checks: { store: true, provider: true, free_space: true, accepting: true } }),
 };
 
 /** What the ledger does with tickets, without one. */

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
-import { readyPosture, ScriptedProvider, unready } from '../../test/scripted-provider.ts';
+import { ScriptedProvider, unready } from '../../test/scripted-provider.ts';
+import { ProviderHealth } from '../provider-health.ts';
 import { BootstrapError } from '../sandbox/sandbox.ts';
 import type { JobSummary } from '../store/records.ts';
 import { createLog } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { History } from './history.ts';
-import { observedHistory, observedProvider } from './observed.ts';
+import { observedCells, observedHistory } from './observed.ts';
 
 const key = { tenant: 'acme', job_id: 'job_1' };
 const ended = {
@@ -106,14 +107,15 @@ test('a change that could not be stored is no commit, and its error is the calle
 test('every preparation of a sandbox is told with how it came out, and the sandbox or the error is handed on', async () => {
   const { observer, told } = rig({}, asEnded);
   const provider = new ScriptedProvider();
-  const observed = observedProvider(provider, observer);
+  const observed = observedCells(new ProviderHealth({ provider, log: createLog('silent') }), observer);
   const request = { language: 'node', runtime: null } as const;
   expect(await observed.prepare(request)).toBe(provider.cells[0]);
   provider.script = () => {
     throw new BootstrapError('pivot', 'it failed', unready);
   };
   await expect(observed.prepare(request)).rejects.toThrow('it failed');
-  provider.script = () => readyPosture;
+  expect(await observed.proven()).toBe(false);
+  expect(observed.isReady()).toBe(false);
   expect(told).toEqual([
     ['prepared', ['node', true, true]],
     ['prepared', ['node', false, true]],

@@ -3,11 +3,11 @@
  * told as the ledger has it, whoever ended it.
  */
 import { isTerminal } from '@svc/protocol';
-import type { Provider } from '../sandbox/sandbox.ts';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
+import type { Cells } from './dispatch/cells.ts';
 import type { History } from './history.ts';
 
 export interface ObservedOptions {
@@ -54,16 +54,18 @@ export function observedHistory(history: History, { store, observer, log }: Obse
   };
 }
 
-/** The provider's sandboxes, with an observer of how long each took. */
-export function observedProvider(provider: Pick<Provider, 'prepare'>, observer: Observer): Pick<Provider, 'prepare'> {
+/** The same cells, with an observer of how long each took. */
+export function observedCells(cells: Cells, observer: Observer): Cells {
   return {
+    isReady: () => cells.isReady(),
+    proven: () => cells.proven(),
     async prepare(request) {
       const began = performance.now();
       const { language } = request;
       const told = (isReady: boolean) =>
         observer.sandboxPrepared({ language, seconds: (performance.now() - began) / 1000, isReady });
       try {
-        const sandbox = await provider.prepare(request);
+        const sandbox = await cells.prepare(request);
         told(true);
         return sandbox;
       } catch (error) {

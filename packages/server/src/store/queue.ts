@@ -1,12 +1,13 @@
 /**
  * Whose job runs next. The tenant with the fewest jobs running or chosen goes first; among equals the one whose last
  * turn is longest ago; within a tenant the oldest job. So one tenant's thousand queued jobs do not hold up another's
- * first, and two tenants that both keep the queue full get the same number of slots.
+ * first, and two tenants that both keep the queue full get the same number of slots. A job that runs cannot be put back:
+ * once the ledger knows a second tenant, no tenant gets the last slot beside all the others.
  */
 import { prepared } from './prepared.ts';
-import type { JobKey, QueuedJob } from './records.ts';
+import type { JobKey, QueueChoice, QueuedJob } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import { joinedQueue, leftQueue, waitingTenants } from './tenants.ts';
+import { hasSeveralTenants, joinedQueue, leftQueue, waitingTenants } from './tenants.ts';
 
 const insertQueued = prepared((db, row: QueuedJob) =>
   db.insertInto('queue').values({
@@ -43,22 +44,18 @@ interface Contender {
   jobs: QueuedJob[] | null;
 }
 
-interface Choice {
-  readonly exclude: readonly string[];
-  readonly limit: number;
-}
-
 /**
  * See `Store.queuedJobs`. `exclude` names jobs that the caller has taken already: they count as their tenant's load and
  * are not answered.
  */
-export async function queuedJobs(db: LedgerDatabase, choice: Choice): Promise<readonly QueuedJob[]> {
+export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promise<readonly QueuedJob[]> {
   const contenders = (await waitingTenants(db)).map(
     ({ tenant, running, last_turn }): Contender => ({ tenant, load: running, lastTurn: last_turn, jobs: null }),
   );
+  const loadMax = choice.tenantSlots ?? (await fairShare(db, choice.slots));
   const chosen: QueuedJob[] = [];
   while (chosen.length < choice.limit) {
-    const next = firstInTurn(contenders);
+    const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
     if (next.jobs === null) await considerJobs(db, next, choice);
     else chosen.push(...takeTurn(next));
@@ -67,7 +64,7 @@ export async function queuedJobs(db: LedgerDatabase, choice: Choice): Promise<re
 }
 
 /** Reads a tenant's oldest jobs and counts those already taken: it may no longer be first in turn. */
-async function considerJobs(db: LedgerDatabase, contender: Contender, { exclude, limit }: Choice): Promise<void> {
+async function considerJobs(db: LedgerDatabase, contender: Contender, { exclude, limit }: QueueChoice): Promise<void> {
   const { tenant } = contender;
   const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length });
   contender.jobs = oldest.filter(({ job_id }) => !exclude.includes(job_id));
@@ -80,10 +77,15 @@ function takeTurn(contender: Contender): QueuedJob[] {
   return contender.jobs?.splice(0, 1) ?? [];
 }
 
-function firstInTurn(contenders: readonly Contender[]): Contender | null {
+/** What one tenant may have of the slots: all of them while it is alone, all but one among others. */
+async function fairShare(db: LedgerDatabase, slots: number): Promise<number> {
+  return (await hasSeveralTenants(db)) ? Math.max(1, slots - 1) : slots;
+}
+
+function firstInTurn(contenders: readonly Contender[], loadMax: number): Contender | null {
   let first: Contender | null = null;
   for (const contender of contenders) {
-    if (contender.jobs?.length === 0) continue;
+    if (contender.jobs?.length === 0 || contender.load >= loadMax) continue;
     if (first === null || comesBefore(contender, first)) first = contender;
   }
   return first;

@@ -130,6 +130,18 @@ export interface QueuedJob extends JobKey {
   readonly created_at: string;
 }
 
+/** Which queued jobs the dispatcher asks for. */
+export interface QueueChoice {
+  /** Jobs that it has taken already. */
+  readonly exclude: readonly string[];
+  /** How many more it can take. */
+  readonly limit: number;
+  /** How many jobs may be in flight at once. */
+  readonly slots: number;
+  /** How many of them one tenant may have; null stands for all while it is the only one ever, and else all but one. */
+  readonly tenantSlots: number | null;
+}
+
 /** A job that a process left `running`. */
 export interface RunningJob extends JobKey {
   readonly started_at: string;

@@ -24,6 +24,7 @@ import type {
   ListInput,
   ListPage,
   OutboxEntry,
+  QueueChoice,
   QueuedJob,
   RunningJob,
   StartInput,
@@ -45,7 +46,7 @@ export interface Store extends AsyncDisposable {
   findByIdempotencyKey(tenant: string, key: string): Promise<{ spec_sha256: string; job: JobSummary } | null>;
 
   /** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
-  queuedJobs(input: { readonly exclude: readonly string[]; readonly limit: number }): Promise<readonly QueuedJob[]>;
+  queuedJobs(input: QueueChoice): Promise<readonly QueuedJob[]>;
   /** queued → running with the `started` event. False where the job is no longer queued. */
   start(input: StartInput): Promise<boolean>;
   /** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */

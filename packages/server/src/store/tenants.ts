@@ -18,6 +18,8 @@ const waiting = prepared((db) =>
   db.selectFrom('tenants').select(['tenant', 'queued', 'running', 'last_turn']).where('queued', '>', sql.lit(0)),
 );
 
+const selectTwo = prepared((db) => db.selectFrom('tenants').select('tenant').limit(sql.lit(2)));
+
 const countQueued = prepared((db) =>
   db
     .selectFrom('tenants')
@@ -65,6 +67,11 @@ const leaveRunning = prepared((db, { tenant }: { tenant: string }) =>
 /** Every tenant with a queued job, in no order. */
 export function waitingTenants(db: LedgerDatabase): Promise<WaitingTenant[]> {
   return waiting.all(db, {});
+}
+
+/** Whether jobs of more than one tenant were ever submitted. */
+export async function hasSeveralTenants(db: LedgerDatabase): Promise<boolean> {
+  return (await selectTwo.all(db, {})).length > 1;
 }
 
 /** How many jobs of everybody are queued. */

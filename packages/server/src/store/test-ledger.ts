@@ -7,7 +7,15 @@ import { join } from 'node:path';
 import { sha256Hex } from '@svc/evidence';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { migrate } from './migrations/migrate.ts';
-import type { AdmitInput, AttestationInput, ExecutionRecord, FinishInput, JobKey, StartInput } from './records.ts';
+import type {
+  AdmitInput,
+  AttestationInput,
+  ExecutionRecord,
+  FinishInput,
+  JobKey,
+  QueueChoice,
+  StartInput,
+} from './records.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
 import type { Threads } from './sqlite/threads.ts';
@@ -106,6 +114,11 @@ export const EXECUTION: ExecutionRecord = {
 
 export function newKey(tenant = 'acme'): JobKey {
   return { tenant, job_id: `job_${randomUUIDv7()}` };
+}
+
+/** What a dispatcher asks for that bounds no tenant. */
+export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'>): QueueChoice {
+  return { ...asked, slots: 10_000, tenantSlots: 10_000 };
 }
 
 export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {

@@ -8,6 +8,7 @@ import type { RequestedLimits, RequestedSpec, SubmissionAnswer } from '@svc/prot
 import { ServiceError } from '../../service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import type { Cells } from '../dispatch/cells.ts';
 import type { History } from '../history.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
@@ -18,6 +19,7 @@ export interface AdmitOptions {
   readonly store: Pick<Store, 'findByIdempotencyKey'>;
   readonly history: Pick<History, 'admit'>;
   readonly provider: ProviderFacts;
+  readonly cells: Pick<Cells, 'isReady'>;
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
   /** Rejects with `insufficient_storage` while the free-space reserve is touched. */
@@ -33,13 +35,16 @@ export interface Admitted {
 
 /** When a full queue may have room again: jobs take seconds. */
 const queueRetrySeconds = 1;
+/** When cells may be made again: a host takes a while to be mended, and is tried once a second. */
+const workerRetrySeconds = 5;
 
 /**
  * Admits a tenant's submission. A key that was used for the same specification answers with the first job, whatever has
  * become of the ceilings, the provider or the queue since; a refused submission does not use its key up.
  *
  * @throws ServiceError as `parseSubmission` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
- * `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` where the authority ended meanwhile.
+ * `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` where the authority
+ * ended meanwhile.
  */
 export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
   if (options.shutdown.aborted) throw shuttingDown();
@@ -53,6 +58,7 @@ export async function admit(tenant: string, submission: Submission, options: Adm
     return { answer: answerOf(earlier.job), replayed: true };
   }
   checkPolicy(spec, options.provider);
+  if (!options.cells.isReady()) throw workerUnavailable();
   await options.checkFreeSpace();
   await submission.checkAuthority?.();
   const result = await options.history.admit({
@@ -96,6 +102,11 @@ function full(of: 'queue' | 'tenant'): ServiceError {
   return of === 'queue'
     ? new ServiceError('queue_full', 'The queue is full.', retry)
     : new ServiceError('tenant_capacity_exhausted', 'The tenant has as many queued jobs as it may.', retry);
+}
+
+function workerUnavailable(): ServiceError {
+  const retry = { retryAfterSeconds: workerRetrySeconds };
+  return new ServiceError('worker_unavailable', 'No sandbox can be made at present.', retry);
 }
 
 function keyReused(): ServiceError {

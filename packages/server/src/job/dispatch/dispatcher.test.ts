@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture, unready } from '../../../test/scripted-provider.ts';
 import { BootstrapError } from '../../sandbox/sandbox.ts';
+import type { JobKey } from '../../store/records.ts';
+import { StoreError } from '../../store/store-error.ts';
 
 const never = new AbortController().signal;
 
@@ -103,13 +105,11 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('because no cell could be built ends as bootstrap_failed, claiming nothing', {
+  test('because its cell could not be built while others can ends as bootstrap_failed, claiming nothing', {
     tags: ['Detail-12'],
   }, async () => {
     await using rig = await JobRig.open();
-    rig.provider.script = () => {
-      throw new BootstrapError('pivot', 'pivot_root failed', unready);
-    };
+    rig.provider.failOnce(new BootstrapError('pivot', 'pivot_root failed', unready));
     const key = await rig.submit();
     const row = await rig.ended(key);
     expect(row).toMatchObject({
@@ -140,6 +140,8 @@ describe('a job that cannot run', () => {
       started_at: null,
     });
     expect(rig.provider.cells[0]?.program).toBeNull();
+    const { execution } = await rig.row(key);
+    expect(execution).toMatchObject({ bootstrap_ready: false, isolation_class: null, private_rootfs: false });
   });
 
   test('because of a bug in the service ends as internal_error, and is not tried for ever', {
@@ -165,7 +167,7 @@ test('a job that is larger than all jobs together may be since the bound was low
     status: 'error',
     terminal_reason: 'bootstrap_failed',
     started_at: null,
-    execution: null,
+    execution: { bootstrap_ready: false, isolation_class: null, effective_limits: { mem_mb: null } },
   });
   const past = await rig.past(key);
   expect(past.map(([kind]) => kind)).toEqual(['queued', 'violation', 'finished']);
@@ -175,12 +177,89 @@ test('a job that is larger than all jobs together may be since the bound was low
     limit: 255,
     observed: 256,
   });
-  // No cell was made for it, and it neither waited for nor held up what fits.
+  // Nothing was handed to its cell, and it neither waited for nor held up what fits.
+  expect(rig.provider.cells[1]).toMatchObject({ program: null, disposed: true });
   const fits = await rig.submit({ ...hello, limits: { mem_mb: 55 } });
-  const cells = [await rig.provider.running(0), await rig.provider.running(1)];
+  const cells = [await rig.provider.running(0), await rig.provider.running(2)];
   for (const cell of cells) cell.end({ kind: 'exited', exit_code: 0 });
   for (const each of [running, fits]) expect((await rig.ended(each)).status).toBe('succeeded');
-  expect(rig.provider.cells).toHaveLength(2);
+});
+
+describe('while no cell can be made', () => {
+  const broken = () => {
+    throw new BootstrapError('start', 'the runtime is gone', unready);
+  };
+
+  test('queued jobs wait, new ones are refused, and all go on when cells can be made again', async () => {
+    await using rig = await JobRig.open({ concurrency: 2 });
+    rig.provider.script = broken;
+    const keys = [await rig.submit(), await rig.submit(), await rig.submit()];
+    await expect.poll(() => rig.health.isReady()).toBe(false);
+    await expect(rig.submit()).rejects.toMatchObject({ code: 'worker_unavailable', retryAfterSeconds: 5 });
+    await expect.poll(() => rig.dispatcher.inFlight).toBe(0);
+    for (const key of keys) expect((await rig.row(key)).status).toBe('queued');
+    rig.provider.script = () => readyPosture;
+    expect(await rig.health.proven()).toBe(true);
+    // The first cell was the trial.
+    for (const ordinal of [1, 2, 3]) (await rig.provider.running(ordinal)).end({ kind: 'exited', exit_code: 0 });
+    for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('a submission that repeats its key is still answered', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = broken;
+    const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'once' });
+    await expect.poll(() => rig.health.isReady()).toBe(false);
+    const again = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'once' });
+    expect(again).toMatchObject({ answer: { job_id: answer.job_id }, replayed: true });
+  });
+
+  test('a job that is cancelled while it waits never runs', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.script = broken;
+    const key = await rig.submit();
+    await expect.poll(() => rig.health.isReady()).toBe(false);
+    await rig.cancel(key.job_id);
+    expect(await rig.row(key)).toMatchObject({ status: 'cancelled', terminal_reason: 'cancelled' });
+  });
+});
+
+describe('while the disk has no room', () => {
+  test('no queued job starts, and jobs start again when there is', async () => {
+    let room = 0;
+    await using rig = await JobRig.open({ roomForJobs: () => Promise.resolve(room) });
+    const keys = [await rig.submit(), await rig.submit()];
+    expect(rig.dispatcher.inFlight).toBe(0);
+    room = 1;
+    rig.nudges.send('queue');
+    const first = await rig.provider.running(0);
+    expect(rig.dispatcher.inFlight).toBe(1);
+    first.end({ kind: 'exited', exit_code: 0 });
+    (await rig.provider.running(1)).end({ kind: 'exited', exit_code: 0 });
+    for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('a job that runs ends as what it was once there is room', async () => {
+    let isFull = false;
+    let refused = 0;
+    const refuse = () => Promise.reject(new StoreError('full', `no space is left ${++refused}`));
+    await using rig = await JobRig.open({
+      faults: (real) => ({
+        append: (key, events) => (isFull ? refuse() : real.append(key, events)),
+        finish: (input) => (isFull ? refuse() : real.finish(input)),
+      }),
+    });
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    isFull = true;
+    cell.write('stdout', { text: 'kept' });
+    cell.end({ kind: 'exited', exit_code: 0 });
+    await expect.poll(() => refused).toBe(2);
+    expect(cell.stopped).toBeNull();
+    isFull = false;
+    expect(await rig.ended(key)).toMatchObject({ status: 'succeeded', exit_code: 0 });
+    expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);
+  });
 });
 
 describe('slots', () => {
@@ -204,6 +283,35 @@ describe('slots', () => {
     first.end({ kind: 'exited', exit_code: 0 });
     (await rig.provider.running(1)).end({ kind: 'exited', exit_code: 0 });
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('are never all held by one tenant once there is another', { tags: ['RES-32'] }, async () => {
+    await using rig = await JobRig.open({ concurrency: 2 });
+    const alone = [await rig.submit(), await rig.submit()];
+    const cells = [await rig.provider.running(0), await rig.provider.running(1)];
+    const other = await rig.submit(hello, callerOf('umbrella'));
+    for (const cell of cells) cell.end({ kind: 'exited', exit_code: 0 });
+    for (const key of alone) await rig.ended(key);
+    (await rig.provider.running(2)).end({ kind: 'exited', exit_code: 0 });
+    await rig.ended(other);
+    const held = [await rig.submit(), await rig.submit()];
+    await rig.provider.running(3);
+    const newcomer = await rig.submit(hello, callerOf('umbrella'));
+    (await rig.provider.running(4)).end({ kind: 'exited', exit_code: 0 });
+    expect((await rig.ended(newcomer)).status).toBe('succeeded');
+    expect((await rig.row(held[1] as JobKey)).status).toBe('queued');
+    for (const ordinal of [3, 5]) (await rig.provider.running(ordinal)).end({ kind: 'exited', exit_code: 0 });
+    for (const key of held) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('of one tenant are as few as the operator says', async () => {
+    await using rig = await JobRig.open({ concurrency: 3, tenantConcurrency: 1 });
+    const keys = [await rig.submit(), await rig.submit()];
+    const first = await rig.provider.running(0);
+    expect(rig.dispatcher.inFlight).toBe(1);
+    first.end({ kind: 'exited', exit_code: 0 });
+    (await rig.provider.running(1)).end({ kind: 'exited', exit_code: 0 });
+    for (const key of keys) await rig.ended(key);
   });
 
   test('go to another tenant before one tenant gets its second', async () => {

@@ -1,24 +1,30 @@
 /**
- * Gives queued jobs a slot: as many at once as the service may run, as much memory together as they may have, in the order
- * the store says. One loop, woken by a nudge, by a freed slot and, should a nudge ever be lost, by a slow timer; it reads
- * what it needs from the store each time.
+ * Gives queued jobs a slot: as many at once as the service may run and the disk has room for, as much memory together as
+ * they may have, in the order the store says. While no cell can be made, all of them wait. One loop, woken by a nudge, by
+ * a freed slot and by a slow timer, since nobody says when a disk has room again; it reads what it needs from the store
+ * each time.
  */
-import type { Provider, StopCause } from '../../sandbox/sandbox.ts';
+import type { StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { arrivedWithin } from '../arrived-within.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
+import type { Cells } from './cells.ts';
 import { type Flight, launch } from './flight.ts';
 
 export interface DispatcherOptions {
   readonly store: Store;
   readonly history: History;
   readonly nudges: Nudges;
-  readonly provider: Pick<Provider, 'prepare'>;
+  readonly cells: Cells;
   readonly log: Log;
   readonly concurrency: number;
+  /** Jobs of one tenant that may be in flight; null leaves one slot to others once there are others. */
+  readonly tenantConcurrency: number | null;
+  /** How many jobs may be in flight with the disk as it is; rejects where that cannot be known. */
+  readonly roomForJobs: () => Promise<number>;
   /** MiB that the memory limits of all jobs in flight may add up to. */
   readonly concurrentMemMbMax: number;
   /** How long started jobs may go on after the dispatcher was told to stop. */
@@ -37,6 +43,7 @@ export class Dispatcher implements AsyncDisposable {
   readonly #stopping = new AbortController();
   readonly #giveUp = new AbortController();
   #loop: Promise<void> | null = null;
+  #isRoom = true;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -81,7 +88,7 @@ export class Dispatcher implements AsyncDisposable {
       try {
         await this.#fill();
       } catch (error) {
-        log.error({ err: error }, 'the queue could not be read');
+        log.error({ err: error }, 'no job could be started');
       }
       await arrivedWithin(nudge.arrived, recheckMilliseconds);
     }
@@ -89,17 +96,28 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Launches queued jobs while slots and memory last. The first that does not fit waits, and nothing passes it. */
   async #fill(): Promise<void> {
-    const { store, concurrency, concurrentMemMbMax } = this.#options;
-    const free = concurrency - this.#flights.size;
+    const { store, concurrency, tenantConcurrency, concurrentMemMbMax } = this.#options;
+    const free = (await this.#slots()) - this.#flights.size;
     if (free <= 0) return;
-    const jobs = await store.queuedJobs({ exclude: [...this.#flights.keys()], limit: free });
+    const exclude = [...this.#flights.keys()];
+    const jobs = await store.queuedJobs({ exclude, limit: free, slots: concurrency, tenantSlots: tenantConcurrency });
     for (const job of jobs) {
       if (this.#stopping.signal.aborted) return;
-      // A job may be larger than the whole bound where the operator lowered it since: it ends without a cell.
+      // A job may be larger than the whole bound where the operator lowered it since: it ends without running.
       const neverFits = job.mem_mb > concurrentMemMbMax;
       if (!neverFits && this.#memMb() + job.mem_mb > concurrentMemMbMax) return;
       this.#launch(job);
     }
+  }
+
+  /** How many jobs may be in flight now. */
+  async #slots(): Promise<number> {
+    const { cells, concurrency, roomForJobs, log } = this.#options;
+    const room = await roomForJobs();
+    if (this.#isRoom && room === 0) log.warn('no job is started: the free-space reserve is not free');
+    if (!this.#isRoom && room > 0) log.info('jobs are started again: the free-space reserve is free');
+    this.#isRoom = room > 0;
+    return cells.isReady() ? Math.min(concurrency, room) : 0;
   }
 
   #launch(job: QueuedJob): void {
@@ -111,7 +129,7 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
-  /** What the cells of all flights may take. A job that never gets one takes nothing. */
+  /** What the programs of all flights may take. A job that is too large to run takes nothing. */
   #memMb(): number {
     let sum = 0;
     for (const { job } of this.#flights.values()) {

@@ -10,9 +10,9 @@ import {
   NO_LIMITS_HELD,
   type Posture,
   type Program,
-  type Provider,
   type Sandbox,
   type StopCause,
+  unreadyPosture,
 } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, JobKey, JobRow, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -23,12 +23,13 @@ import { type Ended, finish } from '../finish/finish.ts';
 import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
+import type { Cells } from './cells.ts';
 import { wholeSpec } from './whole-spec.ts';
 
 export interface FlightDependencies {
   readonly store: Pick<Store, 'job'>;
   readonly history: History;
-  readonly provider: Pick<Provider, 'prepare'>;
+  readonly cells: Cells;
   readonly log: Log;
   /** MiB that the memory limits of all jobs together may add up to: a job with more gets no cell. */
   readonly concurrentMemMbMax: number;
@@ -76,23 +77,23 @@ export function launch(job: QueuedJob, dependencies: FlightDependencies): Flight
 interface Context extends FlightDependencies {
   readonly key: JobKey;
   readonly row: JobRow;
+  readonly mem_mb: number;
   readonly clock: JobClock;
   readonly control: Control;
 }
 
 async function fly(job: QueuedJob, control: Control, dependencies: FlightDependencies): Promise<void> {
-  const { tenant, job_id } = job;
+  const { tenant, job_id, mem_mb } = job;
   const key = { tenant, job_id };
-  const { store, log, giveUp, concurrentMemMbMax } = dependencies;
+  const { store, log, giveUp } = dependencies;
   const row = await persistently(() => store.job(key), {
     signal: giveUp,
     attemptsMax: Number.POSITIVE_INFINITY,
     failed: (error) => log.error({ err: error, job_id }, 'a queued job could not be read'),
   });
   if (row === null || row.status !== 'queued') return;
-  const context: Context = { ...dependencies, key, row, clock: startClock(row.created_at), control };
+  const context: Context = { ...dependencies, key, row, mem_mb, clock: startClock(row.created_at), control };
   try {
-    if (job.mem_mb > concurrentMemMbMax) throw new TooLarge(job.mem_mb, concurrentMemMbMax);
     await runInSandbox(context);
   } catch (error) {
     await endWithoutRun(context, error);
@@ -100,14 +101,12 @@ async function fly(job: QueuedJob, control: Control, dependencies: FlightDepende
 }
 
 async function runInSandbox(context: Context): Promise<void> {
-  const { provider, row, control } = context;
+  const { cells, row, control } = context;
   const spec = wholeSpec(row);
   const { language, runtime } = spec;
-  await using sandbox = await provider.prepare({ language, runtime, signal: control.unwanted.signal });
+  await using sandbox = await cells.prepare({ language, runtime, signal: control.unwanted.signal });
   if (control.cause !== null) return;
-  if (!satisfiesIsolation(sandbox.posture.isolation_class ?? 'none', spec.requirements.minimum_isolation)) {
-    throw new IsolationUnsatisfied(sandbox.posture);
-  }
+  refuseUnfit(sandbox.posture, spec, context);
   const held = await sandbox.handOver(programOf(spec));
   const execution = executionRecord(sandbox.posture, held);
   if (control.cause !== null || !(await started(context, execution))) return;
@@ -163,38 +162,52 @@ function report({ log, key }: Context, { failure, recording, collection }: Execu
   }
 }
 
-/** A demand was checked against what the prepared sandbox was observed to be, and it is less. Spec § POST /v1/jobs 3. */
-class IsolationUnsatisfied extends Error {
-  override readonly name = 'IsolationUnsatisfied';
-  readonly posture: Posture;
-  constructor(posture: Posture) {
-    super(`observed isolation ${posture.isolation_class ?? 'unknown'} is less than the job demands`);
-    this.posture = posture;
+/** A cell was made, and the job may not have it. Nothing was set or handed over: the cell was never ready for this job. */
+class Unfit extends Error {
+  override readonly name = 'Unfit';
+  readonly failure: FailureBeforeRun;
+  constructor(message: string, failure: FailureBeforeRun) {
+    super(message);
+    this.failure = failure;
   }
 }
 
 /**
- * A job was admitted under a larger bound than the service now has. Its limits stay what the client was told, so it can
- * neither be clamped nor run.
+ * Holds a job against what its cell was observed to be and against the bounds of the service as it now is: it may have
+ * been admitted by another. Spec § POST /v1/jobs 3.
  */
-class TooLarge extends Error {
-  override readonly name = 'TooLarge';
-  readonly violation: Violation;
-  constructor(mem_mb: number, limit: number) {
-    const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${limit})`;
-    super(message);
-    this.violation = { type: 'memory', message, limit, observed: mem_mb };
+function refuseUnfit(observed: Posture, spec: RequestedSpec, { mem_mb, concurrentMemMbMax }: Context): void {
+  const posture = unreadyPosture(observed.backend, observed.runtime_identity);
+  const isolation = observed.isolation_class ?? 'none';
+  if (!satisfiesIsolation(isolation, spec.requirements.minimum_isolation)) {
+    const outcome = errorOutcome('isolation_unsatisfied');
+    throw new Unfit(`observed isolation ${isolation} is less than the job demands`, {
+      outcome,
+      posture,
+      violations: [],
+    });
+  }
+  // Its limits stay what the client was told, so it can neither be clamped nor run.
+  if (mem_mb > concurrentMemMbMax) {
+    const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${concurrentMemMbMax})`;
+    const violation: Violation = { type: 'memory', message, limit: concurrentMemMbMax, observed: mem_mb };
+    throw new Unfit(message, { outcome: errorOutcome('bootstrap_failed'), posture, violations: [violation] });
   }
 }
 
 /**
  * Ends a job whose program cannot be run. One that was asked to stop before it started stays as its row says: cancelled,
- * or queued for the next start of a service that is stopping.
+ * or queued for the next start of a service that is stopping. One that got no cell because none can be made stays queued
+ * until they can; where another cell can be made, the failure is the job's own.
  */
 async function endWithoutRun(context: Context, error: unknown): Promise<void> {
-  const { log, key, control, giveUp } = context;
+  const { log, key, control, cells, giveUp } = context;
   if (control.cause !== null && !control.started) return;
   if (giveUp.aborted) throw error;
+  if (error instanceof BootstrapError && !(await cells.proven())) {
+    log.warn({ err: error, job_id: key.job_id }, 'a job waits: no cell can be made');
+    return;
+  }
   const { outcome, posture, violations } = failureBeforeRun(error);
   const step = error instanceof BootstrapError ? error.step : null;
   log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
@@ -210,17 +223,11 @@ interface FailureBeforeRun {
 }
 
 function failureBeforeRun(error: unknown): FailureBeforeRun {
-  const violations: Violation[] = [];
-  if (error instanceof TooLarge) {
-    return { outcome: errorOutcome('bootstrap_failed'), posture: null, violations: [error.violation] };
-  }
+  if (error instanceof Unfit) return error.failure;
   if (error instanceof BootstrapError) {
-    return { outcome: errorOutcome('bootstrap_failed'), posture: error.posture, violations };
+    return { outcome: errorOutcome('bootstrap_failed'), posture: error.posture, violations: [] };
   }
-  if (error instanceof IsolationUnsatisfied) {
-    return { outcome: errorOutcome('isolation_unsatisfied'), posture: error.posture, violations };
-  }
-  return { outcome: errorOutcome('internal_error'), posture: null, violations };
+  return { outcome: errorOutcome('internal_error'), posture: null, violations: [] };
 }
 
 async function end(context: Context, ended: Omit<Ended, 'key' | 'finished_at'>): Promise<void> {

@@ -5,6 +5,7 @@
 import type { EventBody } from '@svc/protocol';
 import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
+import type { Log } from '../../telemetry/log.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 import { createRecorder, type Recorded } from './recorder.ts';
@@ -25,11 +26,15 @@ export interface ExecuteOptions {
   readonly key: JobKey;
   readonly sandbox: Sandbox;
   readonly clock: JobClock;
+  readonly log: Log;
+  /** Aborts when the process gives up on what it could not store. */
+  readonly giveUp: AbortSignal;
 }
 
 /** Releases the program and sees it through. A record with a gap ends the program: it could not be told truthfully. */
-export async function execute({ history, key, sandbox, clock }: ExecuteOptions): Promise<Execution> {
-  const recorder = createRecorder({ history, key, clock, onGap: () => sandbox.stop('server_shutdown') });
+export async function execute({ sandbox, ...options }: ExecuteOptions): Promise<Execution> {
+  const { clock } = options;
+  const recorder = createRecorder({ ...options, onGap: () => sandbox.stop('server_shutdown') });
   const released = clock.elapsedMilliseconds();
   const { collection, failure } = await releasedAndCollected(sandbox, recorder.sink);
   const duration_ms = Math.round(clock.elapsedMilliseconds() - released);

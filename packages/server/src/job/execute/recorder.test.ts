@@ -1,13 +1,17 @@
 import { type EventBody, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
+import { StoreError } from '../../store/store-error.ts';
+import { createLog } from '../../telemetry/log.ts';
 import { startClock } from './clock.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 
+const log = createLog('silent');
 const key = { tenant: 'acme', job_id: 'job_1' };
 
 /** A recorder over a ledger that answers when the test says so. */
 function recorderOverSlowLedger() {
   const batches: { events: readonly EventBody[]; answer: PromiseWithResolvers<boolean> }[] = [];
+  const giveUp = new AbortController();
   let gaps = 0;
   const history = {
     append(_key: unknown, events: readonly EventBody[]) {
@@ -17,8 +21,8 @@ function recorderOverSlowLedger() {
     },
   };
   const clock = startClock('2026-01-01T00:00:00.000Z');
-  const recorder = createRecorder({ history, key, clock, onGap: () => gaps++ });
-  return { recorder, batches, gaps: () => gaps };
+  const recorder = createRecorder({ history, key, clock, log, giveUp: giveUp.signal, onGap: () => gaps++ });
+  return { recorder, batches, giveUp, gaps: () => gaps };
 }
 
 /** Answers every append, present and future, until nothing is waiting. */
@@ -150,6 +154,30 @@ describe('the recorder', () => {
     recorder.sink('stdout', [{ text: 'c' }]);
     expect(await recorder.flush()).toEqual({ kind: 'failed', error });
     expect([batches.length, gaps()]).toEqual([1, 1]);
+  });
+
+  test('waits while the disk is full, and stores everything once there is room', async () => {
+    const { recorder, batches, gaps } = recorderOverSlowLedger();
+    recorder.sink('stdout', [{ text: 'a' }]);
+    recorder.sink('stdout', [{ text: 'b' }]);
+    batches[0]?.answer.reject(new StoreError('full', 'no space is left'));
+    await expect.poll(() => batches.length).toBe(2);
+    expect(await storeAll(recorder, batches)).toEqual({ kind: 'whole' });
+    expect(batches.map(({ events }) => events.map(({ data }) => data))).toEqual([
+      [{ text: 'a' }],
+      [{ text: 'a' }],
+      [{ text: 'b' }],
+    ]);
+    expect(gaps()).toBe(0);
+  });
+
+  test('stops waiting for room when the process gives up', async () => {
+    const { recorder, batches, giveUp } = recorderOverSlowLedger();
+    recorder.sink('stdout', [{ text: 'a' }]);
+    giveUp.abort();
+    const error = new StoreError('full', 'no space is left');
+    batches[0]?.answer.reject(error);
+    expect(await recorder.flush()).toEqual({ kind: 'failed', error });
   });
 
   test('learns that the job is no longer running', async () => {

@@ -1,7 +1,7 @@
 /**
  * Writes a running program's output into its history. One append is in flight at a time; what comes meanwhile goes into
  * the next, so a chatty program costs a transaction per batch and not per line. What is waiting is bounded by the
- * recording caps, which are asserted here once more.
+ * recording caps, which are asserted here once more. While the disk is full, output waits in memory.
  *
  * A stream that exceeds a cap gets its `truncated` event in the append that stores its last records: whenever the process
  * dies, what is stored of a stream is all that was recorded of it, or says that it is cut. Spec § Events 6.
@@ -16,6 +16,8 @@ import {
 } from '@svc/protocol';
 import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
+import type { Log } from '../../telemetry/log.ts';
+import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 
@@ -40,6 +42,9 @@ export interface RecorderOptions {
   readonly history: Pick<History, 'append'>;
   readonly key: JobKey;
   readonly clock: JobClock;
+  readonly log: Log;
+  /** Aborts when the process gives up: output that waits for room on the disk is then not stored. */
+  readonly giveUp: AbortSignal;
   /** Called once, when an append did not succeed: the program's record has a gap from there on. */
   readonly onGap: () => void;
 }
@@ -53,7 +58,8 @@ interface Stream {
 }
 
 /** A recorder for one run. After the first append that does not succeed it stores nothing more. */
-export function createRecorder({ history, key, clock, onGap }: RecorderOptions): Recorder {
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { clock, onGap } = options;
   const streams: Record<StreamName, Stream> = {
     stdout: { bytes: 0, records: 0, isCut: false },
     stderr: { bytes: 0, records: 0, isCut: false },
@@ -67,7 +73,7 @@ export function createRecorder({ history, key, clock, onGap }: RecorderOptions):
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchLength(waiting));
       waiting = waiting.slice(batch.length);
-      outcome = await appended(history, key, batch);
+      outcome = await appended(batch, options);
       if (outcome.kind === 'whole') {
         for (const event of unstored) if (batch.includes(event)) unstored.delete(event);
         continue;
@@ -109,9 +115,12 @@ function batchLength(waiting: readonly EventBody[]): number {
   return length;
 }
 
-async function appended(history: Pick<History, 'append'>, key: JobKey, batch: readonly EventBody[]): Promise<Recorded> {
+async function appended(batch: readonly EventBody[], options: RecorderOptions): Promise<Recorded> {
+  const { history, key, log, giveUp } = options;
+  const failed = (error: unknown) => log.error({ err: error, job_id: key.job_id }, 'output could not be stored');
   try {
-    return (await history.append(key, batch)) ? { kind: 'whole' } : { kind: 'superseded' };
+    const isStored = await persistently(() => history.append(key, batch), { signal: giveUp, attemptsMax: 1, failed });
+    return isStored ? { kind: 'whole' } : { kind: 'superseded' };
   } catch (error) {
     return { kind: 'failed', error };
   }

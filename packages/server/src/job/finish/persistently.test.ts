@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { StoreError } from '../../store/store-error.ts';
 import { persistently } from './persistently.ts';
 
 const never = new AbortController().signal;
@@ -16,6 +17,13 @@ test('after the last attempt its failure is thrown', async () => {
   let attempts = 0;
   const attempt = () => Promise.reject(new Error(`${++attempts}`));
   await expect(persistently(attempt, { signal: never, attemptsMax: 2, failed: () => {} })).rejects.toThrow('2');
+});
+
+test('a full disk is waited for, and costs no attempt', async () => {
+  let attempts = 0;
+  const attempt = () =>
+    ++attempts < 3 ? Promise.reject(new StoreError('full', 'no space is left')) : Promise.resolve('stored');
+  expect(await persistently(attempt, { signal: never, attemptsMax: 1, failed: () => {} })).toBe('stored');
 });
 
 test('an abort ends the trying', async () => {

@@ -1,5 +1,5 @@
 /** Tries a write again until the store takes it: a store that is briefly unable must not cost a job its end. */
-
+import { StoreError } from '../../store/store-error.ts';
 import { pause } from '../pause.ts';
 
 const firstPauseMilliseconds = 100;
@@ -8,6 +8,7 @@ const pauseMillisecondsMax = 5000;
 export interface PersistOptions {
   /** Ends the trying: the last failure is then thrown. */
   readonly signal: AbortSignal;
+  /** Attempts that may fail. One that fails because the disk is full does not count: room is waited for, however long. */
   readonly attemptsMax: number;
   /** Told of every attempt that failed. */
   readonly failed: (error: unknown) => void;
@@ -15,17 +16,20 @@ export interface PersistOptions {
 
 /** What `attempt` resolves to, once it does; its last rejection after `attemptsMax` attempts or an abort. */
 export async function persistently<T>(attempt: () => Promise<T>, options: PersistOptions): Promise<T> {
-  for (
-    let attempts = 1, milliseconds = firstPauseMilliseconds;
-    ;
-    attempts++, milliseconds = Math.min(milliseconds * 2, pauseMillisecondsMax)
-  ) {
+  let milliseconds = firstPauseMilliseconds;
+  for (let failures = 0; ; ) {
     try {
       return await attempt();
     } catch (error) {
       options.failed(error);
-      if (options.signal.aborted || attempts >= options.attemptsMax) throw error;
+      if (!isWantOfSpace(error)) failures += 1;
+      if (options.signal.aborted || failures >= options.attemptsMax) throw error;
       await pause(milliseconds, options.signal);
+      milliseconds = Math.min(milliseconds * 2, pauseMillisecondsMax);
     }
   }
+}
+
+function isWantOfSpace(error: unknown): boolean {
+  return error instanceof StoreError && error.code === 'full';
 }

@@ -16,6 +16,7 @@ import type {
   JobDetailInput,
   JobKey,
   ListInput,
+  QueueChoice,
   StartInput,
   StreamTicketInput,
   TextExtentInput,
@@ -81,7 +82,7 @@ export class SqliteStore implements Store {
     return this.#reader.call('findByIdempotencyKey', { tenant, key });
   }
 
-  queuedJobs(input: { readonly exclude: readonly string[]; readonly limit: number }) {
+  queuedJobs(input: QueueChoice) {
     return this.#reader.call('queuedJobs', input);
   }
 

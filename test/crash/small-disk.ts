@@ -1,0 +1,61 @@
+/** A small disk of its own, which only those see who are started within it, and which outlives them. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export class SmallDisk implements AsyncDisposable {
+  readonly directory = mkdtempSync(join(tmpdir(), 'svc-small-'));
+  readonly #holder: ChildProcess;
+
+  private constructor(mebibytes: number) {
+    const hold = 'mount -t tmpfs -o size="$1m",mode=700 tmpfs "$0" && echo && exec cat';
+    const words = ['--mount', 'sh', '-c', hold, this.directory, String(mebibytes)];
+    this.#holder = spawn('unshare', words, { stdio: ['pipe', 'pipe', 'inherit'] });
+  }
+
+  static async mount(mebibytes: number): Promise<SmallDisk> {
+    const disk = new SmallDisk(mebibytes);
+    await once(disk.#holder.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+    return disk;
+  }
+
+  /** Put before a command that is to see the disk. */
+  get wrapper(): readonly string[] {
+    return ['nsenter', `--mount=/proc/${this.#holder.pid}/ns/mnt`, '--'];
+  }
+
+  /** Leaves no byte free. */
+  fill(): void {
+    const ballast = openSync(this.#seen('ballast'), 'w');
+    const piece = new Uint8Array(4096);
+    try {
+      for (;;) writeSync(ballast, piece);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    } finally {
+      closeSync(ballast);
+    }
+  }
+
+  clear(): void {
+    rmSync(this.#seen('ballast'));
+  }
+
+  /** Makes the disk larger, as an operator would. */
+  grow(mebibytes: number): void {
+    const [command, ...words] = this.wrapper as [string, ...string[]];
+    execFileSync(command, [...words, 'mount', '-o', `remount,size=${mebibytes}m`, this.directory]);
+  }
+
+  #seen(name: string): string {
+    return join(`/proc/${this.#holder.pid}/root`, this.directory, name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#holder.stdin?.end();
+    await once(this.#holder, 'exit');
+    rmSync(this.directory, { recursive: true });
+  }
+}
