@@ -20,6 +20,8 @@ export interface Group {
   /** Starts peak memory anew from the present use, where the kernel can. */
   resetPeak(): void;
   memoryPeakBytes(): number;
+  /** Memory in use that is no file's, of this host or of a file system in memory: that of processes and of the kernel. */
+  anonymousBytes(): number;
   /** How many processes the kernel killed for want of memory. */
   oomKills(): number;
   /** How many forks were refused by the process limit. */

@@ -89,6 +89,11 @@ class GroupV1 implements Group {
     return readNumber(join(this.#at.memory, 'memory.max_usage_in_bytes'));
   }
 
+  anonymousBytes(): number {
+    const { memory } = this.#at;
+    return readNumber(join(memory, 'memory.usage_in_bytes')) - readMember(join(memory, 'memory.stat'), 'cache');
+  }
+
   oomKills(): number {
     return readMember(join(this.#at.memory, 'memory.oom_control'), 'oom_kill');
   }

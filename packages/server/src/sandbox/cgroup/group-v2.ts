@@ -87,6 +87,10 @@ class GroupV2 implements Group {
     return readNumber(existsSync(peak) ? peak : this.#file('memory.current'));
   }
 
+  anonymousBytes(): number {
+    return readNumber(this.#file('memory.current')) - readMember(this.#file('memory.stat'), 'file');
+  }
+
   oomKills(): number {
     return readMember(this.#file('memory.events'), 'oom_kill');
   }

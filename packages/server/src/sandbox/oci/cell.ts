@@ -53,6 +53,8 @@ export class OciCell implements Sandbox {
   #stopCause: StopCause | null = null;
   /** False where the interpreter alone needs more than the job's memory: the job ends as one that ran out of it. */
   #fits = true;
+  /** Memory of the runtime in the group, which is no use of the job's. */
+  #ownMemoryBytes = 0;
   #disposed: Promise<void> | undefined;
 
   private constructor(options: CellOptions, releaseResources: () => void) {
@@ -89,9 +91,10 @@ export class OciCell implements Sandbox {
       this.#workspace?.fill(program);
       this.#step = 'limits';
       const { runtime } = this.#options;
-      const { held, fits } = await holdLimits({ limits: program.limits, runtime, group: this.#group, channel });
-      this.#fits = fits;
-      return held;
+      const hold = await holdLimits({ limits: program.limits, runtime, group: this.#group, channel });
+      this.#fits = hold.fits;
+      this.#ownMemoryBytes = hold.ownMemoryBytes;
+      return hold.held;
     } catch (error) {
       throw await this.#failed(error);
     }
@@ -122,7 +125,7 @@ export class OciCell implements Sandbox {
     const usage = {
       wall_ms: Math.round(counters.wallMilliseconds),
       cpu_ms: Math.round(counters.cpuMilliseconds),
-      memory_peak_bytes: this.#group.memoryPeakBytes(),
+      memory_peak_bytes: Math.max(0, this.#group.memoryPeakBytes() - this.#ownMemoryBytes),
     };
     const oomKills = this.#fits ? this.#group.oomKills() : 1;
     await this.#group.remove();

@@ -22,11 +22,15 @@ export interface HoldLimitsOptions {
 export interface Hold {
   readonly held: HeldLimits;
   readonly fits: boolean;
+  /** Memory of the runtime itself, in bytes, as measured before the program: it is in the group and not the job's. */
+  readonly ownMemoryBytes: number;
 }
 
 /**
- * Memory and processes are held by the group, file size by the interpreter's resource limit, wall clock and CPU time by
- * the watch. The group comes last, because it may end the cell.
+ * Memory and processes are held by the group, which holds the runtime too: what that takes of memory is measured while the
+ * interpreter waits, and the group may have so much more. What the runtime takes later, for a larger program, is the job's.
+ * File size is held by the interpreter's resource limit, wall clock and CPU time by the watch. The group comes last,
+ * because it may end the cell.
  */
 export async function holdLimits({ limits, runtime, group, channel }: HoldLimitsOptions): Promise<Hold> {
   const { overhead } = runtime;
@@ -39,8 +43,9 @@ export async function holdLimits({ limits, runtime, group, channel }: HoldLimits
     },
     heapMb(limits.mem_mb),
   );
+  const ownMemoryBytes = runtime.ownMemoryBytes(group);
   const wanted = {
-    memoryBytes: limits.mem_mb * MIB + overhead.memoryBytes,
+    memoryBytes: limits.mem_mb * MIB + ownMemoryBytes,
     processes: overhead.processes(limits.max_pids),
   };
   const { inForce, killed } = await limitGroup(group, wanted);
@@ -48,7 +53,7 @@ export async function holdLimits({ limits, runtime, group, channel }: HoldLimits
     effective_limits: {
       wall_seconds: limits.wall_seconds,
       cpu_seconds: limits.cpu_seconds,
-      mem_mb: (inForce.memoryBytes - overhead.memoryBytes) / MIB,
+      mem_mb: (inForce.memoryBytes - ownMemoryBytes) / MIB,
       max_pids: runtime.heldProcesses({ group: inForce.processes, guest: guest.processes }),
       max_file_mb: guest.fileBytes / MIB,
     },
@@ -60,7 +65,7 @@ export async function holdLimits({ limits, runtime, group, channel }: HoldLimits
       max_file_mb: guest.fileBytes <= limits.max_file_mb * MIB,
     },
   };
-  return { held, fits: !killed && group.oomKills() === 0 };
+  return { held, fits: !killed && group.oomKills() === 0, ownMemoryBytes };
 }
 
 /**

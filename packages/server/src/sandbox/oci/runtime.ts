@@ -4,6 +4,7 @@ import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
+import type { Group } from '../cgroup/cgroup.ts';
 import type { CellOptions } from './cell-options.ts';
 import type { GuestReport } from './guest-report.ts';
 import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
@@ -17,6 +18,7 @@ const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin
 
 /** Host resources that a runtime itself takes in a cell's group, kept out of what the job may use. */
 export interface Overhead {
+  /** The most memory that it may take, and what is planned with before a cell exists. What it takes is measured. */
   readonly memoryBytes: number;
   /** Host processes and threads for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
@@ -46,6 +48,11 @@ export interface Runtime {
   start(options: CellOptions): Start;
   /** Throws, naming what is missing, unless the cell is what the class demands. */
   observe(runtimePid: number, report: GuestReport): ObservedPosture;
+  /**
+   * Memory of a waiting cell, in bytes, that is the runtime's and not the interpreter's. Under runsc the memory of programs is
+   * a file in memory, and all that is none is of the sentry and the gofer: their kernel, which under crun is the host's.
+   */
+  ownMemoryBytes(group: Group): number;
   /** The job's process limit as held: by the group under crun, by gVisor's own kernel under runsc. */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
@@ -81,6 +88,7 @@ export async function crunRuntime(): Promise<Runtime> {
     ],
     start: startUnderRuntime,
     observe: (runtimePid) => observeNamespaceCell(findCellProcesses(runtimePid)),
+    ownMemoryBytes: () => 0,
     heldProcesses: ({ group }) => group - own,
   };
 }
@@ -93,9 +101,12 @@ export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
  * gVisor takes of a blocking write what the host's pipe has room for, and tells the program of a short write that no
  * other kernel makes: what a program then drops would be missing from its record. In a pipe that holds twice what is
  * recorded of a stream (a page of it may be filled by half), no write is cut before the record is full. Its pages count
- * as the cell's memory, and are part of the overhead.
+ * as the job's memory.
  */
 const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
+
+/** What gVisor's own processes take of memory before a program runs: some 20 MiB on systrap, more on slower platforms. */
+const GVISOR_MEMORY_BYTES = 36 * MIB;
 
 /**
  * Host threads that gVisor's own kernel may have. Its threads are not the program's, whose number it holds itself: a
@@ -116,7 +127,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     identity: { name: 'runsc', version, platform },
     // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
     rootFlags: 0,
-    overhead: { memoryBytes: 36 * MIB, processes: sentryThreads, guestProcesses: -1 },
+    overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,
     hidesAttributes: true,
     command: (directory, id) => [
@@ -134,6 +145,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     ],
     start: startUnderRuntime,
     observe: (_runtimePid, report) => observeGvisorCell(report),
+    ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
     heldProcesses: ({ guest }) => guest + 1,
   };
 }

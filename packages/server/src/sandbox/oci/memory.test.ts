@@ -1,0 +1,32 @@
+/** What a memory limit means: the same in both classes, whatever their runtimes need for themselves. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CellsFixture, CLASSES } from './cells.fixture.ts';
+
+const MIB = 1024 * 1024;
+/** What an interpreter takes beside what its program asks for, and what a runtime takes more for a larger program. */
+const INTERPRETER_MIB = 24;
+
+let cells: CellsFixture;
+beforeAll(async () => {
+  cells = await CellsFixture.open();
+});
+afterAll(() => cells[Symbol.asyncDispose]());
+
+/** Writes to every page of so much memory. */
+const touch = (mib: number) => `print(len(bytearray(${mib} << 20)) >> 20)`;
+
+describe.each(CLASSES)('a memory limit in the %s class', (choice) => {
+  it.each([64, 256, 1024])('of %d MiB holds a program to that much, and says so', async (mem_mb) => {
+    const much = mem_mb - INTERPRETER_MIB;
+    const within = await cells.run(choice, 'python', touch(much), { mem_mb });
+    expect(within).toMatchObject({ ending: { kind: 'exited', exit_code: 0 }, stdout: `${much}\n`, violations: [] });
+    expect(within.held.effective_limits.mem_mb).toBe(mem_mb);
+    expect(within.held.limit_enforcement.mem_mb).toBe(true);
+    expect(within.usage.memory_peak_bytes).toBeGreaterThan(much * MIB);
+    expect(within.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB);
+
+    const beyond = await cells.run(choice, 'python', touch(mem_mb), { mem_mb });
+    expect(beyond).toMatchObject({ ending: { kind: 'memory_limit' }, violations: [{ type: 'memory', limit: mem_mb }] });
+    expect(beyond.usage.memory_peak_bytes).toBeLessThanOrEqual(mem_mb * MIB);
+  });
+});
