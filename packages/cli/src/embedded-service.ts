@@ -29,7 +29,8 @@ export async function openEmbeddedService(
   const dataDir = await mkdtemp(join(tmpdir(), 'svc-'));
   undo.defer(() => rm(dataDir, { recursive: true, force: true }));
   const key = randomBytes(32).toString('base64url');
-  const service = undo.use(await startService(loadConfig(environmentFor(), flagsFor({ dataDir, key, signing }))));
+  const config = loadConfig(environmentFor(), flagsFor({ dataDir, key, signing }));
+  const service = undo.use(await startService(config, { isEmbedded: true }));
   const client = createServiceClient({ baseUrl: service.url, apiKey: key });
   const owned = undo.move();
   return { client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };

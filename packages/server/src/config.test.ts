@@ -44,6 +44,24 @@ describe('settings', () => {
     });
   });
 
+  test('origins are kept as browsers spell them', () => {
+    const text = 'https://App.example.com, http://localhost:3000,';
+    expect(loadConfig({ SERVICE_ALLOWED_ORIGINS: text }).allowedOrigins).toEqual([
+      'https://app.example.com',
+      'http://localhost:3000',
+    ]);
+    expect(loadConfig({}).allowedOrigins).toEqual([]);
+  });
+
+  test.each(['*', 'null', 'app.example.com', 'https://app.example.com/', 'https://app.example.com:443', 'ftp:x'])(
+    'the origin %s is none, and stops the start',
+    (origin) => {
+      const { message, hint } = refusal({ SERVICE_ALLOWED_ORIGINS: `https://a.example,${origin}` });
+      expect(message).toBe('SERVICE_ALLOWED_ORIGINS: entry 2 is not an origin');
+      expect(hint).toContain('https://app.example.com');
+    },
+  );
+
   test('names outside the prefix are not ours to judge', () => {
     expect(() => loadConfig({ PATH: '/bin', SERVICES: 'x' })).not.toThrow();
   });

@@ -47,6 +47,8 @@ export interface Config {
   /** Absolute; null stands for the one in the data directory. */
   readonly runtimePacksDir: string | null;
   readonly legacyKeys: readonly LegacyKey[];
+  /** Pages of these origins may open streams: in lower case, as browsers spell them. */
+  readonly allowedOrigins: readonly string[];
   /** Null where no access tokens are accepted. */
   readonly jwt: JwtConfig | null;
   readonly metricsToken: string | null;
@@ -166,6 +168,7 @@ function configOf(values: SettingValues): Config {
     provider: values.SERVICE_PROVIDER,
     runtimePacksDir: values.SERVICE_RUNTIME_PACKS_DIR === undefined ? null : resolve(values.SERVICE_RUNTIME_PACKS_DIR),
     legacyKeys,
+    allowedOrigins: parseOrigins(values.SERVICE_ALLOWED_ORIGINS ?? ''),
     jwt: jwtOf(values),
     metricsToken,
     tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
@@ -249,6 +252,17 @@ function legacyKeyProblem({ tenant, key }: LegacyKey, earlier: readonly LegacyKe
   if (!isTenantName(tenant)) return 'has a tenant that is not allowed';
   if (!LEGACY_KEY_PATTERN.test(key)) return 'has a key that is not allowed';
   return earlier.some((other) => other.key === key) ? 'repeats the key of another entry' : null;
+}
+
+/** As a browser sends them: scheme, host and port, and nothing behind. RFC 6454 § 6.2. */
+function parseOrigins(text: string): string[] {
+  const origins = text.split(',').map((entry) => entry.trim().toLowerCase());
+  return origins.filter(Boolean).map((origin, index) => {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) return origin;
+    throw new StartError(`SERVICE_ALLOWED_ORIGINS: entry ${index + 1} is not an origin`, {
+      hint: 'give origins such as https://app.example.com separated by commas, without a path and without a usual port',
+    });
+  });
 }
 
 function badValue(name: SettingName, value: string): StartError {

@@ -62,14 +62,19 @@ export interface RunningService extends AsyncDisposable {
 /** For how long connections that are being answered may go on once every job has ended. */
 const closeMillisecondsMax = 1000;
 
+export interface StartOptions {
+  /** Whether a command brings the service for itself alone: then nobody operates it, and its limits are not logged. */
+  readonly isEmbedded?: boolean;
+}
+
 /**
  * Starts the service: every language has run for real, earlier jobs are recovered, and connections are accepted.
  *
  * @throws StartError in one clear line; nothing is then left running.
  */
-export async function startService(config: Config): Promise<RunningService> {
+export async function startService(config: Config, options: StartOptions = {}): Promise<RunningService> {
   try {
-    return await buildService(config);
+    return await buildService(config, options);
   } catch (error) {
     // Whichever part asked the ledger: why it refused is for the operator, and where it was asked is not.
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
@@ -77,7 +82,7 @@ export async function startService(config: Config): Promise<RunningService> {
   }
 }
 
-async function buildService(config: Config): Promise<RunningService> {
+async function buildService(config: Config, { isEmbedded = false }: StartOptions): Promise<RunningService> {
   await using parts = new AsyncDisposableStack();
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
@@ -115,7 +120,7 @@ async function buildService(config: Config): Promise<RunningService> {
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
-  const app = openDoor({ ...shared, jobs, access, permits });
+  const app = openDoor({ ...shared, jobs, access, permits, isEmbedded });
   door.defer(() => closeDoor(app));
   const { host, port, url } = await listen(app, config);
   // Not before the port is ours: a start that fails must not have run a queued job.
@@ -268,6 +273,7 @@ interface DoorParts extends JobParts {
   readonly jobs: Jobs;
   readonly access: Access;
   readonly permits: Permits;
+  readonly isEmbedded: boolean;
 }
 
 function openDoor({
@@ -281,6 +287,7 @@ function openDoor({
   jobs,
   access,
   permits,
+  isEmbedded,
   ...parts
 }: DoorParts): Door {
   const { log, stopping } = parts;
@@ -295,6 +302,8 @@ function openDoor({
     metrics: telemetry.metrics,
     observer: telemetry.observer,
     metricsToken: config.metricsToken,
+    allowedOrigins: config.allowedOrigins,
+    isEmbedded,
     connectionsOfPeer: config.peerConnections,
     stopping,
   });

@@ -78,6 +78,10 @@ const SHAPES = {
     default: 'tenant_id',
     description: 'The claim of access tokens that names the tenant.',
   },
+  SERVICE_ALLOWED_ORIGINS: {
+    type: 'string',
+    description: 'Origins whose pages may open streams, separated by commas, beside those of the host that is asked.',
+  },
   SERVICE_METRICS_TOKEN: {
     type: 'string',
     pattern: '^[\\x21-\\x7e]{1,512}$',

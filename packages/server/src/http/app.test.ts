@@ -4,6 +4,7 @@ import { ServiceError } from '../service-error.ts';
 import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './metrics.ts';
 import { bearer, credentialWith, type Door, JOB, KEY_OF_OTHER, openDoor } from './test-door.ts';
+import { RawSocket } from './test-socket.ts';
 
 let door: Door;
 beforeAll(async () => {
@@ -185,8 +186,83 @@ test.each([
   expect(response.headers.get('allow')).toBe(allow);
 });
 
+describe('what there is not under /v1 asks for a credential as well:', () => {
+  test.each([
+    ['GET', '/v1'],
+    ['GET', '/v1/anything'],
+    ['POST', '/v1/nope'],
+    ['GET', '/v1?x=1'],
+    ['GET', '/%76%31/nope'],
+    ['PUT', '/v1/jobs'],
+    ['OPTIONS', '/v1/jobs'],
+    ['PROPFIND', '/v1/jobs'],
+    ['TRACE', '/v1/x'],
+  ])('%s %s', async (method, path) => {
+    const ask = async (key: string) => {
+      using raw = await RawSocket.open(door.port);
+      return await raw.send(`${method} ${path} HTTP/1.1\r\nHost: a\r\n${key}\r\n`).answer();
+    };
+    const stranger = await ask('');
+    expect([stranger.status, stranger.headers['www-authenticate']]).toEqual([401, 'Bearer realm="svc"']);
+    const caller = await ask('Authorization: Bearer key-of-acme\r\n');
+    expect([204, 404, 405]).toContain(caller.status);
+    expect(caller.headers['ratelimit-remaining']).toMatch(/^\d+$/);
+  });
+
+  test.each(['/', '/v2/jobs', '/v1x', '/V1/jobs', '/healthz/x'])(
+    'and %s does not, which is not under it',
+    async (path) => {
+      expect((await refusalIn(await request(path))).code).toBe('route_not_found');
+    },
+  );
+});
+
+describe('where no body is taken,', () => {
+  const chunked = (line: string, chunks: string) =>
+    `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer key-of-acme\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
+  const ask = async (bytes: string) => {
+    using raw = await RawSocket.open(door.port);
+    return await raw.send(bytes).answer();
+  };
+
+  test.each([
+    [`POST /v1/jobs/${JOB}/stream-ticket`, 201],
+    [`DELETE /v1/jobs/${JOB}`, 200],
+    [`GET /v1/jobs/${JOB}`, 200],
+    ['GET /healthz', 200],
+  ])('%s takes a body in chunks of which there are none', async (line, status) => {
+    expect((await ask(chunked(line, '0\r\n\r\n'))).status).toBe(status);
+  });
+
+  test.each([`DELETE /v1/jobs/${JOB}`, 'GET /v1/jobs', `POST /v1/jobs/${JOB}/stream-ticket`])(
+    '%s refuses one with a chunk in it',
+    async (line) => {
+      expect((await ask(chunked(line, '1\r\nx\r\n0\r\n\r\n'))).status).toBeGreaterThanOrEqual(400);
+    },
+  );
+
+  test('a client that would wait to be asked for its body is refused at once', async () => {
+    const bytes = chunked(`DELETE /v1/jobs/${JOB}`, '').replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
+    expect((await ask(bytes)).status).toBe(400);
+  });
+
+  test('a body in chunks that does not end is refused in time', async () => {
+    await using hasty = await openDoor({ bounds: { bodyMilliseconds: 50 } });
+    using raw = await RawSocket.open(hasty.port);
+    const { status, body } = await raw.send(chunked(`DELETE /v1/jobs/${JOB}`, '')).answer();
+    expect([status, (JSON.parse(body) as { error: { code: string } }).error.code]).toEqual([400, 'invalid_request']);
+  });
+});
+
+test('the global metrics refuse a credential of a tenant, also where it is their own token', async () => {
+  await using careless = await openDoor({ metricsToken: 'key-of-acme' });
+  const headers = bearer('key-of-acme');
+  expect((await fetch(`${careless.url}/v1/whoami`, { headers })).status).toBe(200);
+  expect((await refusalIn(await fetch(`${careless.url}/metrics`, { headers }))).code).toBe('unauthorized');
+});
+
 test('OPTIONS says what a route takes and invites no other origin', async () => {
-  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+  const headers = { ...bearer(), origin: 'https://evil.example', 'access-control-request-method': 'POST' };
   const response = await request('/v1/jobs', { method: 'OPTIONS', headers });
   expect(response.status).toBe(204);
   expect(response.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');

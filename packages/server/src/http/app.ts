@@ -11,7 +11,7 @@ import type { Permits } from '../capacity/permits.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import type { Jobs } from '../job/jobs.ts';
 import { ServiceError } from '../service-error.ts';
-import type { Log } from '../telemetry/log.ts';
+import { type Log, logAtAnyLevel } from '../telemetry/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { AuthorityWatch } from './authority.ts';
 import { ClientGone } from './body.ts';
@@ -51,6 +51,10 @@ export interface AppOptions {
   readonly log: Log;
   /** Null where the operator set none. */
   readonly metricsToken: string | null;
+  /** Origins whose pages may open a stream beside those of the service's own host. Left out, there are none. */
+  readonly allowedOrigins?: readonly string[];
+  /** Whether a command brings the service for itself: then its bounds are not logged. */
+  readonly isEmbedded?: boolean;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
   /** Connections of one peer that have shown no live credential. Left out, as many as are compiled in. */
@@ -81,7 +85,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     isIdle: (connection) => connections.answersOn(connection).length === 0,
   });
   const watchAnswer = createAnswerWatch(log, observer);
-  log.info({ bounds }, 'transport bounds');
+  if (options.isEmbedded !== true) logAtAnyLevel(log, { bounds }, 'transport bounds');
   const app = fastify({
     logController: new LibraryLog(log),
     genReqId: newRequestId,
@@ -104,7 +108,17 @@ export function createApp(options: AppOptions): FastifyInstance {
   observeRequests(app, watchAnswer, observer);
   app.addHook(
     'onRequest',
-    entryHook({ access, tickets, rate: capacity.rate, metricsToken, authority, stopping, connections }),
+    entryHook({
+      access,
+      tickets,
+      rate: capacity.rate,
+      metricsToken,
+      allowedOrigins: new Set(options.allowedOrigins),
+      bodyMilliseconds: bounds.bodyMilliseconds,
+      authority,
+      stopping,
+      connections,
+    }),
   );
   // Those that come later are told by the entry.
   stopping.addEventListener('abort', () => connections.closeAfterAnswers(), { once: true });

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { unknownCredential } from '../access/authenticate.ts';
 import type { Caller } from '../caller.ts';
-import type { Permits } from '../capacity/permits.ts';
+import type { Permit, Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../service-error.ts';
 import { parseStrictJson } from '../strict-json.ts';
 import type { AuthorityWatch } from './authority.ts';
@@ -42,18 +42,41 @@ export async function readJsonBody(
   options: BodyOptions,
 ): Promise<unknown> {
   checkMediaType(request.raw);
-  if (Number(request.headers['content-length'] ?? 0) > options.bytesMax) throw tooLarge(options.bytesMax);
-  using _permit = options.permits.take('body', options.caller.tenant);
+  using _permit = takePermit(request, options);
+  return await parseStrictJson(await takeBytes(request, reply, options), { approximateIn: 'limits' });
+}
+
+/** What the head already says to be too large holds nothing. */
+function takePermit({ headers }: FastifyRequest, { permits, caller, bytesMax }: BodyOptions): Permit {
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  return permits.take('body', caller.tenant);
+}
+
+/** Tells a client that waits to go on, and reads what it sends, for as long as its credential stands. */
+async function takeBytes(request: FastifyRequest, reply: FastifyReply, options: BodyOptions): Promise<Buffer> {
+  const { bytesMax, millisecondsMax, authority, caller } = options;
   if (request.headers.expect !== undefined) reply.raw.writeContinue();
-  const bytes = await readBytes(request.raw, options);
-  return await parseStrictJson(bytes, { approximateIn: 'limits' });
+  const ended = new AbortController();
+  const unwatch = authority.watch(caller, () => ended.abort());
+  try {
+    return await readBytes(request.raw, {
+      bytesMax,
+      millisecondsMax,
+      ended: ended.signal,
+      onTooLarge: () => tooLarge(bytesMax),
+      onLate: () =>
+        new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`),
+    });
+  } finally {
+    unwatch();
+  }
 }
 
 /** Encoded bytes of a body that may be there and must say nothing. */
 const emptyBodyBytesMax = 1024;
 
 /**
- * Reads a body where none is needed: none at all, or an empty object.
+ * Reads a body where none is needed: none at all, chunks of which there are none, or an empty object.
  *
  * @throws ServiceError as for any body, and `invalid_request` where it says something.
  */
@@ -63,9 +86,33 @@ export async function readEmptyBody(
   options: Omit<BodyOptions, 'bytesMax'>,
 ): Promise<void> {
   if (!hasBody(request.raw)) return;
-  const body = await readJsonBody(request, reply, { ...options, bytesMax: emptyBodyBytesMax });
+  const bounded = { ...options, bytesMax: emptyBodyBytesMax };
+  const isChunked = request.headers['transfer-encoding'] !== undefined;
+  // Of chunks it is not known before they come whether there is anything that needs a media type.
+  if (!isChunked) checkMediaType(request.raw);
+  using _permit = takePermit(request, bounded);
+  const bytes = await takeBytes(request, reply, bounded);
+  if (bytes.length === 0 && isChunked) return;
+  checkMediaType(request.raw);
+  const body = await parseStrictJson(bytes);
   if (JSON.stringify(body) !== '{}')
     throw new ServiceError('invalid_request', 'This operation takes no members at "".');
+}
+
+/** The refusal of a body where none is taken. */
+export function bodyNotTaken(): ServiceError {
+  return new ServiceError('invalid_request', 'This operation takes no body.');
+}
+
+/**
+ * Resolves once a body in chunks has ended without one.
+ *
+ * @throws ServiceError `invalid_request` with the first byte, where the client waits to be asked for it, or where the end
+ * does not come in time; ClientGone where the connection ended.
+ */
+export async function readNothing(request: IncomingMessage, millisecondsMax: number): Promise<undefined> {
+  if (request.headers.expect !== undefined) throw bodyNotTaken();
+  await readBytes(request, { bytesMax: 0, millisecondsMax, onTooLarge: bodyNotTaken, onLate: bodyNotTaken });
 }
 
 function checkMediaType({ headers }: IncomingMessage): void {
@@ -80,24 +127,33 @@ function checkMediaType({ headers }: IncomingMessage): void {
   }
 }
 
-function readBytes(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
-  const { bytesMax, millisecondsMax, authority, caller } = options;
+interface ReadOptions {
+  readonly bytesMax: number;
+  readonly millisecondsMax: number;
+  /** Aborted once the caller's authority has ended. */
+  readonly ended?: AbortSignal;
+  readonly onTooLarge: () => ServiceError;
+  readonly onLate: () => ServiceError;
+}
+
+function readBytes(request: IncomingMessage, options: ReadOptions): Promise<Buffer> {
+  const { bytesMax, millisecondsMax, ended, onTooLarge, onLate } = options;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const late = new ServiceError('body_timeout', `The body did not arrive within ${millisecondsMax / 1000} seconds.`);
-    const timer = setTimeout(() => stop(() => reject(late)), millisecondsMax);
-    const unwatch = authority.watch(caller, () => stop(() => reject(unknownCredential())));
+    const timer = setTimeout(() => stop(() => reject(onLate())), millisecondsMax);
+    const endReading = () => stop(() => reject(unknownCredential()));
+    ended?.addEventListener('abort', endReading);
     function stop(settle: () => void): void {
       clearTimeout(timer);
-      unwatch();
+      ended?.removeEventListener('abort', endReading);
       request.off('data', take).off('end', end).off('close', gone);
       request.pause();
       settle();
     }
     function take(chunk: Buffer): void {
       size += chunk.length;
-      if (size > bytesMax) stop(() => reject(tooLarge(bytesMax)));
+      if (size > bytesMax) stop(() => reject(onTooLarge()));
       else chunks.push(chunk);
     }
     function end(): void {

@@ -3,6 +3,7 @@
  * may do it. In this order, and all of it before a byte of a body is read.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { type Operation, SCOPES } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type Access, bearerToken } from '../access/authenticate.ts';
@@ -13,8 +14,9 @@ import { answeredSoon } from '../job/answered.ts';
 import { ServiceError } from '../service-error.ts';
 import { type Soon, whenKnown } from '../soon.ts';
 import type { AuthorityWatch } from './authority.ts';
+import { bodyNotTaken, readNothing } from './body.ts';
 import type { Connections } from './connections.ts';
-import { isStreamHandshake } from './handshake.ts';
+import { handshakeFault, isStreamHandshake } from './handshake.ts';
 import { jobIdOf } from './job-id.ts';
 import { PLAIN_HEADERS } from './refusal.ts';
 import { hasBody } from './unread-body.ts';
@@ -25,6 +27,10 @@ export interface EntryOptions {
   readonly rate: RateBudget;
   /** Null where the operator set none: then the operation does not exist. */
   readonly metricsToken: string | null;
+  /** Pages that may open a stream beside those of the service's own host: origins in lower case. */
+  readonly allowedOrigins: ReadonlySet<string>;
+  /** For how long a body may take to turn out to be none. */
+  readonly bodyMilliseconds: number;
   /** Told whose connection it is that a request came on. */
   readonly authority: Pick<AuthorityWatch, 'hold' | 'release'>;
   /** Aborted once the service is stopping. */
@@ -52,45 +58,59 @@ export function entryHook(options: EntryOptions): EntryHook {
 /** Throws the refusal or rejects with it. */
 function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptions): Soon<undefined> {
   reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
-  if (options.stopping.aborted || isStreamHandshake(request.raw)) reply.header('connection', 'close');
-  const { operation } = request.routeOptions.config;
-  if (operation === undefined) return undefined;
-  if (operation.access === 'public') return refuseWhatIsNotAsked(request, operation);
-  if (operation.access === 'metrics_token') {
-    checkMetricsToken(request, options.metricsToken);
-    return refuseWhatIsNotAsked(request, operation);
+  const isHandshake = isStreamHandshake(request.raw);
+  if (options.stopping.aborted || isHandshake) reply.header('connection', 'close');
+  if (isHandshake) refuseFaultyHandshake(request, options);
+  const access = accessOf(request);
+  if (access === 'public') return refuseWhatIsNotAsked(request, options);
+  if (access === 'metrics_token') {
+    return whenKnown(checkMetricsToken(request, options), () => refuseWhatIsNotAsked(request, options));
   }
-  return whenKnown(identify(request, operation, options), (caller) => {
+  return whenKnown(identify(request, options), (caller) => {
     if (caller instanceof ServiceError) throw caller;
     request.caller = caller;
-    options.connections.recognize(request.raw.socket, caller.tenant);
-    if (isStreamHandshake(request.raw)) options.authority.release(request.raw.socket);
-    else options.authority.hold(request.raw.socket, caller);
+    noteConnection(request.raw, caller, options);
     spendBudget(reply, options.rate, caller.tenant);
-    checkScope(caller, operation.access);
-    return refuseWhatIsNotAsked(request, operation);
+    checkScope(caller, access);
+    return refuseWhatIsNotAsked(request, options);
   });
 }
 
-function refuseWhatIsNotAsked(request: FastifyRequest, operation: Operation): undefined {
+/** `/v1`, also where its characters are spelled as octets, which are the same path. RFC 3986 § 6.2.2.2. */
+const UNDER_V1 = /^\/(?:v|%76)(?:1|%31)(?:[/?]|$)/;
+
+/** Who may ask. Everything under /v1 asks for a credential, what there is not as well. Spec § Authentication 1. */
+function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
+  const { operation } = routeOptions.config;
+  if (operation !== undefined) return operation.access;
+  return UNDER_V1.test(url) ? 'credential' : 'public';
+}
+
+function refuseFaultyHandshake({ raw }: FastifyRequest, { allowedOrigins }: EntryOptions): void {
+  const fault = handshakeFault(raw, allowedOrigins);
+  if (fault !== null) throw fault;
+}
+
+/** Tells those who watch over connections whose this one is. A stream is watched over as such. */
+function noteConnection(raw: IncomingMessage, caller: Caller, { connections, authority }: EntryOptions): void {
+  connections.recognize(raw.socket, caller.tenant);
+  if (isStreamHandshake(raw)) authority.release(raw.socket);
+  else authority.hold(raw.socket, caller);
+}
+
+function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds }: EntryOptions): Soon<undefined> {
+  const { operation } = request.routeOptions.config;
+  if (operation === undefined) return undefined;
   if (operation.access !== 'public') refuseUnknownQuery(request, operation);
-  if (operation.method !== 'POST') refuseBody(request);
+  return operation.method === 'POST' ? undefined : refuseBody(request.raw, bodyMilliseconds);
 }
 
 /** A ticket stands in for the header only where a stream is really opened: nothing else spends it. */
-function identify(
-  request: FastifyRequest,
-  operation: Operation,
-  { access, tickets }: Pick<EntryOptions, 'access' | 'tickets'>,
-): Soon<Caller | ServiceError> {
+function identify(request: FastifyRequest, { access, tickets }: EntryOptions): Soon<Caller | ServiceError> {
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
-  const isTicket = operation.ticket === true && typeof ticket === 'string' && authorization === undefined;
-  const caller =
-    isTicket && isStreamHandshake(request.raw)
-      ? tickets.redeem(ticket, jobIdOf(request))
-      : access.authenticate(authorization);
-  return answeredSoon(caller);
+  const isTicket = typeof ticket === 'string' && authorization === undefined && isStreamHandshake(request.raw);
+  return answeredSoon(isTicket ? tickets.redeem(ticket, jobIdOf(request)) : access.authenticate(authorization));
 }
 
 function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {
@@ -109,12 +129,20 @@ function checkScope(caller: Caller, access: Operation['access']): void {
   throw new ServiceError('insufficient_scope', `The credential lacks the scope "${scope}".`);
 }
 
-/** The global metrics have a token of their own, which no tenant credential replaces. Spec § Authentication 9. */
-function checkMetricsToken(request: FastifyRequest, metricsToken: string | null): void {
+/**
+ * The global metrics have a token of their own, and never take a credential of a tenant: not even where the operator gave
+ * one text to both. Spec § Authentication 9.
+ */
+function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: EntryOptions): Soon<undefined> {
   if (metricsToken === null) throw new ServiceError('route_not_found', 'No such route.');
-  const given = bearerToken(request.headers.authorization ?? '');
-  if (given !== null && timingSafeEqual(sha256(given), sha256(metricsToken))) return;
-  throw new ServiceError('unauthorized', 'This route takes the metrics token and nothing else.');
+  const { authorization } = request.headers;
+  const given = bearerToken(authorization ?? '');
+  const refusal = new ServiceError('unauthorized', 'This route takes the metrics token and nothing else.');
+  if (given === null || !timingSafeEqual(sha256(given), sha256(metricsToken))) throw refusal;
+  return whenKnown(answeredSoon(access.authenticate(authorization)), (caller) => {
+    if (!(caller instanceof ServiceError)) throw refusal;
+    return undefined;
+  });
 }
 
 function sha256(text: string): Buffer {
@@ -128,6 +156,9 @@ function refuseUnknownQuery(request: FastifyRequest, operation: Operation): void
   throw new ServiceError('invalid_request', `The query parameter ${JSON.stringify(unknown)} is not known here.`);
 }
 
-function refuseBody({ raw }: FastifyRequest): void {
-  if (hasBody(raw)) throw new ServiceError('invalid_request', 'This operation takes no body.');
+/** A body in chunks of which there are none is no body. RFC 9112 § 7.1. */
+function refuseBody(raw: IncomingMessage, millisecondsMax: number): Soon<undefined> {
+  if (!hasBody(raw)) return undefined;
+  if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();
+  return readNothing(raw, millisecondsMax);
 }

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../service-error.ts';
+import { readTarget } from './target.ts';
 
 /** Header lines of one request. Clients and proxies together send some thirty. */
 export const headerLinesMax = 128;
@@ -28,7 +29,7 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
 /** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
 
-/** Why a request must not be handled at all, or null. */
+/** Why a request must not be handled at all, or null: then its target is a path, or `*`, and its host is who was asked. */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
     versionFault(request) ??
@@ -77,9 +78,14 @@ function framingFault({ httpVersion, headers }: IncomingMessage): ServiceError |
   return null;
 }
 
-/** This service is no proxy: a target is a path, never a whole address, an authority or `*`; a fragment is never sent. */
-function targetFault({ url = '' }: IncomingMessage): ServiceError | null {
-  return url.startsWith('/') && !url.includes('#') ? null : refused('The request target must be a path.');
+/** Puts the target into the one form that is handled. This service is no proxy, and a fragment is never sent. */
+function targetFault(request: IncomingMessage): ServiceError | null {
+  const target = readTarget(request.method, request.url ?? '');
+  if (target === null) return refused('The request target must be a path.');
+  if (target.host !== null && !HOST.test(target.host)) return refused('The host of the request target is malformed.');
+  request.url = target.path;
+  request.headers.host = target.host ?? request.headers.host;
+  return null;
 }
 
 function refused(message: string): ServiceError {

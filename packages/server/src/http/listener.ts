@@ -13,7 +13,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import type { Connections } from './connections.ts';
 import type { Crowd } from './crowd.ts';
-import { handshakeFault, isStreamHandshake } from './handshake.ts';
+import { isStreamHandshake } from './handshake.ts';
 import { inspectHead } from './head.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 import { newRequestId } from './request-id.ts';
@@ -27,7 +27,7 @@ export interface DoorServerOptions {
   readonly bounds: TransportBounds;
   readonly connections: Connections;
   readonly crowd: Crowd;
-  /** Emits `upgrade`, with what Node's event of that name carries, for every handshake that is clean. */
+  /** Emits `upgrade`, with what Node's event of that name carries, for every handshake whose head is clean. */
   readonly upgrades: EventEmitter;
   readonly log: Log;
   readonly observer: Observer;
@@ -97,7 +97,7 @@ function receiveUpgrade(
     socket.destroy();
     return;
   }
-  const fault = inspectHead(request) ?? handshakeFault(request);
+  const fault = inspectHead(request);
   if (fault === null) upgrades.emit('upgrade', request, socket, Buffer.concat([head, behind]));
   else endWith(connections, socket, doorRefusal(fault, door));
 }

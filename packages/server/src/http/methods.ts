@@ -8,13 +8,14 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = Obj
   ({ path, method }) => ({ path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`), method }),
 );
 
-/** The methods that a path takes, in a fixed order; none where there is no such path. */
+const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
+
+/** The methods that a path takes, in a fixed order; none where there is no such path. `*` is the whole server. */
 export function methodsOf(path: string): readonly string[] {
+  if (path === '*') return METHODS;
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
   if (methods.length === 0) return [];
-  return ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'].filter(
-    (method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method),
-  );
+  return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }
 
 /** Answers OPTIONS, or refuses with 405 or 404. No header of it invites a browser of another origin. */

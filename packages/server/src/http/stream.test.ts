@@ -230,8 +230,42 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     ['of another version', handshake(STREAM, KEY).replace('Version: 13', 'Version: 8'), 400, 'invalid_request'],
     ['without a key', handshake(STREAM, KEY).replace(/Sec-WebSocket-Key.*\r\n/, ''), 400, 'invalid_request'],
     ['with two hosts', handshake(STREAM, `${KEY}Host: b\r\n`), 400, 'invalid_request'],
+    ...['a,,b', '', 'chat, chat', 'bearer token=1', 'a b', ','].map((names): [string, string, number, string] => [
+      `with the subprotocols "${names}"`,
+      handshake(STREAM, `${KEY}Sec-WebSocket-Protocol: ${names}\r\n`),
+      400,
+      'invalid_request',
+    ]),
   ])('%s', async (_name, bytes, status, code) => {
     expect(await attempt(door, bytes)).toMatchObject({ status, code });
+  });
+
+  test.each([
+    ['of a faulty list of subprotocols', 'Sec-WebSocket-Protocol: a,,b\r\n', ''],
+    ['of a page of another origin', 'Origin: https://evil.example\r\n', ''],
+    ['of a version that is not spoken', '', 'Sec-WebSocket-Version: 13\r\n'],
+    ['of a key that is none', '', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
+    ['it is not said of the connection', '', 'Connection: Upgrade\r\n'],
+    ['it is HTTP/1.0', '', ' HTTP/1.1'],
+  ])('and its ticket is not spent, because %s', async (_name, more, without) => {
+    const { stream_url } = await mint(door);
+    const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
+    // What is no handshake at all is answered as a plain request, and its connection kept.
+    using raw = await RawSocket.open(door.port);
+    expect([400, 401]).toContain((await raw.send(faulty).answer()).status);
+    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
+    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 401 });
+  });
+
+  test('unless the operator allows the origin of the page', { tags: ['Authentication-7'] }, async () => {
+    await using allowing = await openDoor({ allowedOrigins: ['https://app.example'] });
+    const from = (origin: string) => attempt(allowing, handshake(STREAM, `${KEY}Origin: ${origin}\r\n`));
+    for (const origin of ['https://app.example', 'HTTPS://APP.example', 'http://svc.example']) {
+      expect([origin, (await from(origin)).status]).toEqual([origin, 101]);
+    }
+    for (const origin of ['http://app.example', 'https://app.example:8443', 'https://sub.app.example', 'null', '']) {
+      expect([origin, (await from(origin)).status]).toEqual([origin, 400]);
+    }
   });
 
   test('and taken from the page of its own origin', async () => {
@@ -245,6 +279,19 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     const bytes = handshake(STREAM, 'Authorization: Bearer submitter\r\n');
     expect(await attempt(scoped, bytes)).toMatchObject({ status: 403, code: 'insufficient_scope' });
   });
+});
+
+test('a stream that is opened says whose request it was, like every answer', async () => {
+  using raw = await RawSocket.open(door.port);
+  raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Protocol: svc, other\r\n`));
+  await raw.until(() => raw.text.includes('\r\n\r\n'));
+  const [head = ''] = raw.text.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 101 /);
+  const requestId = /\r\nx-request-id: (req_\S+)/.exec(head)?.[1];
+  expect(head).toMatch(/\r\nratelimit-limit: \d+\r\nratelimit-remaining: \d+\r\nratelimit-reset: \d+/);
+  expect(head).toMatch(/\r\nsec-websocket-protocol: svc\r\n/i);
+  raw.socket.end();
+  await expect.poll(() => door.log.find((line) => line['request_id'] === requestId)).toMatchObject({ status: 101 });
 });
 
 describe('a stream ends before its job', () => {

@@ -34,6 +34,7 @@ export interface DoorOptions {
   readonly permits?: Partial<Record<PermitKind, PermitBound>>;
   readonly bounds?: Partial<TransportBounds>;
   readonly metricsToken?: string;
+  readonly allowedOrigins?: readonly string[];
   readonly metrics?: Metrics;
   readonly observer?: Observer;
   readonly address?: ListenOptions;
@@ -70,6 +71,7 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
     openapi: '{"openapi":"3.1.0"}',
     log: pino({ level: 'debug' }, { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }),
     metricsToken: options.metricsToken ?? null,
+    allowedOrigins: options.allowedOrigins ?? [],
     stopping: stopping.signal,
     ...(options.bounds === undefined ? {} : { bounds: options.bounds }),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),

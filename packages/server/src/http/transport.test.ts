@@ -76,9 +76,12 @@ describe('a request that two readers could read differently is refused, and noth
     ['an empty name', get('/healthz', `${HOST}: a\r\n`)],
     ['two credentials', get('/v1/whoami', HOST + KEY + KEY)],
     ['two idempotency keys', sized('2\r\nIdempotency-Key: a\r\nIdempotency-Key: b')],
-    ['a whole address as target', get('http://svc.example/healthz')],
+    ['an address of another scheme as target', get('ftp://svc.example/healthz')],
+    ['an address with user information as target', get('http://user@svc.example/healthz')],
+    ['an address with a host that is none as target', get('http://a b/healthz')],
+    ['a whole address as target and no host', 'GET http://svc.example/healthz HTTP/1.1\r\n\r\n'],
     ['an authority as target', get('svc.example:80')],
-    ['an asterisk as target', `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`],
+    ['an asterisk as target', get('*')],
     ['a fragment in the target', get('/healthz#x')],
     ['bytes outside ASCII in the target', get('/v1/jobs/\xe9')],
     ['a method that does not exist', `FROB /healthz HTTP/1.1\r\n${HOST}\r\n`],
@@ -138,6 +141,20 @@ describe('what a server may ignore has no effect', () => {
     const headers = `${HOST}${KEY}X-HTTP-Method-Override: DELETE\r\nX-Tenant: other\r\nX-Forwarded-Host: evil\r\n`;
     const answer = await expectStatus(get('/v1/whoami', headers), 200);
     expect(JSON.parse(answer.body)).toMatchObject({ tenant: 'acme' });
+  });
+
+  test('a whole address as target, whose host is the one that was asked', async () => {
+    for (const target of ['http://svc.example/healthz', 'HTTPS://other.example:8080/healthz?x=1']) {
+      await expectStatus(get(target), 200);
+    }
+    await expectStatus(get('http://svc.example'), 404);
+    await expectStatus(get('http://svc.example/v1/jobs?limit=0', HOST + KEY), 400);
+    await expectStatus(get(`http://svc.example/v1/jobs/${JOB}`, HOST + KEY), 200);
+  });
+
+  test('OPTIONS of the whole server, which needs no credential and names every method', async () => {
+    const answer = await expectStatus(`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204);
+    expect(answer.headers['allow']).toBe('GET, HEAD, POST, DELETE, OPTIONS');
   });
 
   test('wishes to upgrade to what is not spoken here', async () => {

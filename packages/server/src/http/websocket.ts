@@ -1,11 +1,14 @@
 /** The WebSocket server of the door: handshakes that passed the listener go through the router like any request. */
 import type { EventEmitter } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { fastifyWebsocket } from '@fastify/websocket';
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Connections } from './connections.ts';
 import { isStreamHandshake } from './handshake.ts';
+
+/** Headers of every answer that says whose request it was, which the WebSocket server would leave out. */
+const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
 /** The largest message a client may send before it is told that it may send none. */
 const messageBytesMax = 125;
@@ -21,6 +24,15 @@ export async function addWebSockets(
   scope: FastifyInstance,
   { upgrades, connections }: WebSocketOptions,
 ): Promise<void> {
+  /** What the answer to a handshake says beyond the handshake. */
+  const headersOf = new WeakMap<IncomingMessage, readonly string[]>();
+  scope.addHook('preHandler', (request, reply, done) => {
+    headersOf.set(
+      request.raw,
+      UPGRADE_HEADERS.map((name) => `${name}: ${String(reply.getHeader(name))}`),
+    );
+    done();
+  });
   scope.addHook('onResponse', (request, reply, done) => {
     // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
     if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
@@ -41,4 +53,5 @@ export async function addWebSockets(
       done();
     },
   });
+  scope.websocketServer.on('headers', (lines, request) => lines.push(...(headersOf.get(request) ?? [])));
 }

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { createLog, type Log } from './log.ts';
+import { createLog, type Log, type LogLevel, logAtAnyLevel } from './log.ts';
 
-function logLines(write: (log: Log) => void): Record<string, unknown>[] {
+function logLines(write: (log: Log) => void, level: LogLevel = 'debug'): Record<string, unknown>[] {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -10,7 +10,7 @@ function logLines(write: (log: Log) => void): Record<string, unknown>[] {
       done();
     },
   });
-  write(createLog('debug', sink));
+  write(createLog(level, sink));
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
@@ -19,6 +19,18 @@ describe('the log', () => {
     const [line] = logLines((log) => log.warn({ job_id: 'job_1' }, 'slow'));
     expect(line).toMatchObject({ level: 'warn', msg: 'slow', job_id: 'job_1' });
     expect(line?.['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test.each(['fatal', 'error', 'warn', 'info', 'trace'] as const)(
+    'of level %s has what is logged at any level',
+    (level) => {
+      const lines = logLines((log) => logAtAnyLevel(log, { bounds: { connections: 1 } }, 'transport bounds'), level);
+      expect(lines).toMatchObject([{ level: 'info', msg: 'transport bounds', bounds: { connections: 1 } }]);
+    },
+  );
+
+  test('that is silent stays silent', () => {
+    expect(logLines((log) => logAtAnyLevel(log, {}, 'transport bounds'), 'silent')).toEqual([]);
   });
 
   test('holds no key, ticket, code or stdin under their own names', () => {

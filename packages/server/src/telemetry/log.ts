@@ -52,6 +52,11 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   );
 }
 
+/** Writes a line whatever level the operator chose; only `silent`, which asks for no log at all, leaves it out. */
+export function logAtAnyLevel(log: Log, members: object, message: string): void {
+  if (log.level !== 'silent') log.child({}, { level: 'info' }).info(members, message);
+}
+
 let ofProcess: LineBatch | null = null;
 
 /** The one log of this process on standard error. */
