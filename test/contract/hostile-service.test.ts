@@ -1,7 +1,9 @@
 /** The commands that call a service, before one that answers whatever it likes: nothing of it acts on a terminal. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parsePublicKey, sha256Hex } from '@svc/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
 import { type Ended, svc } from '../rig/command.ts';
@@ -21,6 +23,53 @@ const call = ({ baseUrl }: ScriptedService, ...words: string[]): Promise<Ended> 
 
 /** Nothing but printable ASCII, line feeds and what every message of ours may have. */
 const isHarmless = ({ stdout, stderr }: Ended) => !/[^\n -~…]/u.test(stdout + stderr);
+
+/** A service that says of one job that it has this file, in its result and in its receipt. */
+function exporting(path: string, receipt: object | null = { output_artifacts: [{ path }] }): Promise<ScriptedService> {
+  const { publicKey } = generateKeyPairSync('ed25519');
+  const public_key_pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
+  const parsed = parsePublicKey(public_key_pem);
+  const key_id = parsed.kind === 'key' ? parsed.key.key_id : '';
+  const exact = json({}, 200, { 'x-content-sha256': sha256Hex('{}') });
+  const answers: Readonly<Record<string, ReturnType<typeof json>>> = {
+    attestation: exact,
+    'result-artifact': exact,
+    result: json({ status: 'succeeded', artifacts: [{ path, content_base64: 'eA==' }] }),
+    replay: json({ events: [], next_cursor: null }),
+    'public-key': json({ public_key_pem }),
+    job_1: json({ tenant: 'a', requested_spec: { code: '' }, attestation: { key_id }, receipt }),
+  };
+  return scriptedService([(response, { url }) => answers[url.split('?')[0]?.split('/').at(-1) ?? '']?.(response)]);
+}
+
+describe('an export of what a hostile service says', () => {
+  test.each(['../x', '/etc/x', 'output/../../x', 'receipt.json', 'code', 'manifest.json', 'input/a', `output/${EVIL}`])(
+    'is refused in one line, and leaves nothing, where a file is named %j',
+    async (path) => {
+      const before = readdirSync(scratch);
+      await using service = await exporting(path);
+      const refused = await call(service, 'export', 'job_1', '--output', 'exported');
+      expect([refused.code, refused.stdout]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(/^svc: the service names an output file [^\n]+, which [^\n]+\n$/);
+      expect(isHarmless(refused)).toBe(true);
+      expect(readdirSync(scratch)).toEqual(before);
+    },
+  );
+
+  test('is refused in one line where the job has no receipt', async () => {
+    await using service = await exporting('output/a', null);
+    expect((await call(service, 'export', 'job_1')).stderr).toBe('svc: the job has no receipt\n');
+  });
+
+  test('leaves what was there beside it, whatever its name', async () => {
+    mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
+    await using service = await exporting('output/a');
+    expect(await call(service, 'export', 'job_1', '--output', 'kept')).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(join(scratch, 'kept/output/a'), 'utf8')).toBe('x');
+    expect(readdirSync(join(scratch, 'kept.partial'))).toEqual(['precious']);
+    expect(readdirSync(scratch).filter((name) => name.startsWith('kept.partial-'))).toEqual([]);
+  });
+});
 
 describe('what a hostile service says is spelled out', () => {
   const item = { job_id: EVIL, status: EVIL, language: EVIL, created_at: EVIL, duration_ms: 1, exit_code: 0 };

@@ -5,13 +5,14 @@ import {
   EXPORT_FILES,
   EXPORT_MANIFEST,
   EXPORT_OPTIONAL_FILES,
-  exportedFileBytesMax,
   exportManifest,
   policyText,
   sha256Hex,
   variablesText,
 } from '@svc/evidence';
 import type { JobEvent, Receipt, StoredSpec } from '@svc/protocol';
+import { pathProblem } from '@svc/protocol/vocabulary';
+import { CommandFailure } from './command-failure.ts';
 
 /** What an export is made of, wherever it was read. */
 export interface ExportSource {
@@ -35,7 +36,8 @@ export interface ExportChoice {
 /**
  * Every file of the export by its path, the manifest first.
  *
- * @throws Error where a path is none that an export may have: what came from a service is not believed.
+ * @throws CommandFailure where the job has no receipt, or a file has a path that no job's file can have: what came from a
+ *   service is not believed. Input is below `input/` and output below `output/`, so that no file takes another's place.
  */
 export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>([
@@ -46,15 +48,13 @@ export function exportFiles(source: ExportSource, { program }: ExportChoice): Ma
     [EXPORT_FILES.publicKey, utf8(source.public_key_pem)],
     ...(program === 'kept' ? programFiles(source) : []),
   ]);
-  for (const path of files.keys()) {
-    if (exportedFileBytesMax(path) === null) throw new Error(`the service named a file ${JSON.stringify(path)}`);
-  }
   return new Map([[EXPORT_MANIFEST, exportManifest(source, files)], ...files]);
 }
 
 /** What the receipt vouches for, as far as it is known here. A recovery receipt vouches for nothing of it. */
 function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource): [string, Uint8Array][] {
-  const receipt = JSON.parse(receipt_json) as Partial<Receipt>;
+  const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
+  if (receipt === null) throw new CommandFailure('the job has no receipt');
   const { code, stdin, files = [] } = requested_spec;
   const listed = new Set(
     [...(receipt.input_artifacts ?? []), ...(receipt.output_artifacts ?? [])].map(({ path }) => path),
@@ -73,7 +73,14 @@ function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource)
     Buffer.from(content_base64, 'base64'),
   ]);
   const outputs = artifacts.map(({ path, content }): [string, Uint8Array] => [path, content]);
+  for (const [path] of inputs) checkPath(path, 'input');
+  for (const [path] of outputs) checkPath(path, 'output');
   return [...optional, ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
+}
+
+function checkPath(path: string, kind: 'input' | 'output'): void {
+  const problem = pathProblem(path, kind);
+  if (problem !== null) throw new CommandFailure(`the service names an ${kind} file ${path}, which ${problem}`);
 }
 
 function utf8(text: string): Uint8Array {

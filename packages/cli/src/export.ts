@@ -4,11 +4,12 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ServiceClient, ServiceFailure } from '@svc/client';
 import { canonicalJson, parsePublicKey } from '@svc/evidence';
+import { CommandFailure } from './command-failure.ts';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportSource, exportFiles } from './export-files.ts';
@@ -108,20 +109,22 @@ async function signerOf(key_id: string | null, client: ServiceClient, options: E
   );
 }
 
-/** Under a name of its own until it is whole. */
+/** Under a name of its own until it is whole. Nothing is removed that was not made here. */
 async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  const partial = `${target}.partial`;
   await makeNew(target);
+  const partial = await mkdtemp(`${target}.partial-`);
   try {
-    await rm(partial, { recursive: true, force: true });
     for (const [path, bytes] of files) {
       await mkdir(join(partial, dirname(path)), { recursive: true });
       await writeFile(join(partial, path), bytes, { flag: 'wx' });
     }
+    await chmod(partial, (await stat(target)).mode);
     await rename(partial, target);
   } catch (error) {
-    for (const path of [partial, target]) await rm(path, { recursive: true, force: true });
-    throw error;
+    await rm(partial, { recursive: true, force: true });
+    // Empty, unless somebody else has put something into it since.
+    await rmdir(target).catch(() => {});
+    throw new CommandFailure(`${target} could not be written: ${(error as Error).message}`, { cause: error });
   }
 }
 
