@@ -13,6 +13,7 @@ import { leakCases } from './resource-leaks.ts';
 import { memoryCases } from './resource-memory.ts';
 import { outputCases } from './resource-output.ts';
 import { processLimitCases } from './resource-processes.ts';
+import { syncCases } from './resource-sync.ts';
 import { serviceCases } from './service-cases.ts';
 
 const ORDER = ['ESC', 'RES', 'ART', 'NEXT'];
@@ -28,6 +29,7 @@ export const hostileCases: readonly HostileCase[] = [
   ...processLimitCases,
   ...memoryCases,
   ...outputCases,
+  ...syncCases,
   ...leakCases,
   ...artifactCases,
   ...neighbourCases,

@@ -86,7 +86,7 @@ const FAULTS: readonly Fault[] = [
   {
     title: 'the root is not there',
     step: 'bootstrap',
-    says: /mount\(\/no\/such\/root/,
+    says: /\/no\/such\/root/,
     change: (options) => ({ ...options, rootfs: '/no/such/root' }),
   },
   {
@@ -162,6 +162,10 @@ function withCommand(command: readonly string[]): Fault['change'] {
   });
 }
 
+function withoutOverlays(options: CellOptions): CellOptions {
+  return { ...options, runtime: { ...options.runtime, sharesHostKernel: false } };
+}
+
 /** A group's own methods, for an object that takes the place of the group. */
 function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   return {
@@ -195,7 +199,8 @@ const WEAKNESSES: readonly Weakness[] = [
     classes: ['namespace'] as const,
   })),
   { title: 'its system call filter', edits: [{ drop: ['linux', 'seccomp'] }], missing: /a seccomp filter/ },
-  ...['/usr', '/svc/guest'].map((mount) => ({
+  // The trees of the host have the flags on the host already, and crun cannot take them away.
+  ...['/tmp', '/dev/shm'].map((mount) => ({
     title: `nosuid on ${mount}`,
     edits: [{ mount, without: ['nosuid'] }],
     missing: new RegExp(`nosuid on ${mount}`),
@@ -205,6 +210,7 @@ const WEAKNESSES: readonly Weakness[] = [
     title: 'read-only /usr',
     edits: [{ mount: '/usr', without: ['ro'] }],
     missing: /ro on \/usr/,
+    classes: ['gvisor'],
   },
   ...['/work', '/tmp', '/dev/shm'].map((mount) => ({
     title: `noexec on ${mount}`,
@@ -213,6 +219,11 @@ const WEAKNESSES: readonly Weakness[] = [
     // The file system of /work has the flag on the host already, and crun cannot take it away.
     classes: mount === '/work' ? (['gvisor'] as const) : HOSTILE_CLASSES,
   })),
+  {
+    title: 'read-only /proc',
+    edits: [{ mount: '/proc', without: ['ro'] }],
+    missing: /ro on \/proc/,
+  },
   {
     title: 'read-only inputs',
     edits: [{ mount: '/work/input', without: ['ro'] }],
@@ -264,6 +275,10 @@ export const bootstrapCases: readonly HostileCase[] = [
         assert.equal(error.step, 'observe', `${title}: ${error.message}`);
         assert.match(error.message, missing);
         assert.deepEqual(error.posture, unreadyPosture(error.posture.backend, error.posture.runtime_identity));
+      }
+      if (target.hostileClass === 'namespace') {
+        const error = await bench.failure((options) => withoutOverlays(options));
+        assert.match(error.message, /missing: .*inodes of its own on \/usr, .*on \/dev\/null/);
       }
       assert.deepEqual(bench.left(), []);
     },

@@ -5,13 +5,15 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceName } from '../../packages/server/src/sandbox/run-directory.ts';
+import { instanceOf } from '../rig/leftovers.ts';
 
 const ROOT = '/sys/fs/cgroup';
 const V1_CONTROLLERS = ['pids', 'memory', 'cpuacct', 'cpu'];
 
 /** Directories that may hold the groups of one service, one for each hierarchy of this host. */
 function directoriesOf(dataDirectory: string): string[] {
-  const instance = instanceName(dataDirectory);
+  const isServed = existsSync(join(dataDirectory, 'instance-id'));
+  const instance = isServed ? instanceOf(dataDirectory) : instanceName(dataDirectory);
   const bases = existsSync(join(ROOT, 'cgroup.controllers')) ? [ROOT] : V1_CONTROLLERS.map((name) => join(ROOT, name));
   return bases.map((base) => join(base, instance)).filter((path) => existsSync(path));
 }

@@ -1,5 +1,6 @@
 /** Two jobs side by side: neither sees, signals, reads, fills up or starves the other. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
 import { groupCpuMilliseconds } from './host-groups.ts';
 import type { HostileCase } from './hostile-case.ts';
 import { answersOf, assertExited, backwards } from './seen.ts';
@@ -104,7 +105,53 @@ export const neighbourCases: readonly HostileCase[] = [
       }
     },
   },
+  {
+    id: 'NEXT-06',
+    title:
+      'a job that watches every place it can sees nothing of what its neighbour and the host open, only its own files',
+    holds: 'every tree of the host is shown through an overlay of the cell’s own, whose inodes nobody else has',
+    async scenario(target) {
+      const watcher = await target.start({ program: 'watch-others.py' });
+      await watcher.said('watching');
+      for (const program of ['be-noticed.py', 'buffers.cjs', 'echo.sh']) await target.attack({ program });
+      for (const path of ['/usr/bin/perl', '/usr/bin/bash', process.execPath, '/dev/zero']) openAndClose(path);
+      // One event of its own that was made after all of that.
+      const before = Number(watcher.output().match(/own (\d+)\n$/)?.[1] ?? 0);
+      await watcher.said(`own ${before + 2}\n`);
+      watcher.sandbox.stop('cancelled');
+      const { stdout } = await watcher.seen;
+      assert.deepEqual(
+        stdout.split('\n').filter((line) => line.startsWith('saw')),
+        [],
+      );
+      assert.ok(Number(stdout.match(/^watching (\d+)$/m)?.[1]) >= 20, stdout.slice(0, 200));
+    },
+  },
+  {
+    id: 'NEXT-07',
+    title: 'a lock that a job holds on any file that every cell has is no obstacle to its neighbour',
+    holds: 'every tree of the host is shown through an overlay of the cell’s own, whose inodes nobody else has',
+    async scenario(target) {
+      const holder = await target.start({ program: 'hold-locks.py', values: { SECONDS: 30 } });
+      await holder.said('}');
+      const other = await target.attack({ program: 'hold-locks.py', values: { SECONDS: 0 } });
+      holder.sandbox.stop('cancelled');
+      const [first, second] = [await holder.seen, other].map((seen) => answersOf<Record<string, string>>(seen));
+      assert.deepEqual(
+        [first?.['/'], first?.['/usr/bin/perl'], first?.['/dev/zero']],
+        ['taken', 'taken', DEVICE_LOCK[target.hostileClass]],
+      );
+      assert.deepEqual(second, first);
+    },
+  },
 ];
+
+/** gVisor knows no record locks on devices, which is nobody's obstacle. */
+const DEVICE_LOCK = { namespace: 'taken', gvisor: 'record lock: No locks available' } as const;
+
+function openAndClose(path: string): void {
+  closeSync(openSync(path, 'r'));
+}
 
 const SPINNERS = { namespace: 60, gvisor: 30 } as const;
 /** What is compared are the processors' shares, which need some time to show. */

@@ -1,6 +1,7 @@
 /** Exhausting a host by memory, by disk and by files. */
 import assert from 'node:assert/strict';
-import { statfsSync } from 'node:fs';
+import { readFileSync, statfsSync } from 'node:fs';
+import { groupMembers, statusOf } from './host-groups.ts';
 import type { HostileCase, Seen } from './hostile-case.ts';
 import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { WORK_BYTES } from './target.ts';
@@ -15,6 +16,23 @@ function assertRanOutOfMemory(seen: Seen): void {
 }
 
 export const memoryCases: readonly HostileCase[] = [
+  {
+    id: 'RES-21',
+    title: 'a program cannot make the kernel, in need of memory, take the service before it',
+    holds: 'every process of a cell has the highest score, and /proc is read-only there',
+    async scenario(target) {
+      const running = await target.start({ program: 'oom-score.py', values: { SECONDS: 60 } });
+      await running.said('}');
+      // One that is ending has no memory and no score any more.
+      const members = groupMembers(target.dataDirectory, running.group).filter((pid) => statusOf(pid, 'VmRSS') !== '');
+      const scores = members.map((pid) => Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')));
+      running.sandbox.stop('cancelled');
+      const seen = await running.seen;
+      assert.deepEqual([...new Set(scores)], [1000]);
+      assert.ok(scores.length > 0);
+      assert.deepEqual([...new Set(Object.values(answersOf<object>(seen)))], ['EROFS']);
+    },
+  },
   ...[
     { id: 'RES-03', title: 'a Python program that takes memory for ever ends at its limit', program: 'memory-bomb.py' },
     {

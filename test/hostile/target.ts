@@ -27,6 +27,8 @@ export interface Running {
   readonly seen: Promise<Seen>;
   /** Resolves when the recorded output of the program contains this. */
   readonly said: (text: string) => Promise<void>;
+  /** What was recorded of its standard output so far. */
+  readonly output: () => string;
 }
 
 export class Target implements AsyncDisposable {
@@ -113,7 +115,7 @@ async function letGo(sandbox: Sandbox, program: Program): Promise<Omit<Running, 
     const output = new Transcript();
     sandbox.release(output.sink);
     const seen = collect(sandbox, output).then((collected) => ({ ...collected, held }));
-    return { sandbox, seen, said: output.said };
+    return { sandbox, seen, said: output.said, output: () => output.stdout };
   } catch (error) {
     await sandbox[Symbol.asyncDispose]();
     throw error;

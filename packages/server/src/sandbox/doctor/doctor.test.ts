@@ -38,6 +38,7 @@ describe('the doctor', () => {
     'host.perl',
     ...['user', 'mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => `kernel.namespace.${kind}`),
     'kernel.mounts',
+    'kernel.overlay',
     'kernel.network',
     'kernel.seccomp',
     'kernel.no_new_privileges',

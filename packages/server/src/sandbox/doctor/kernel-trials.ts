@@ -14,6 +14,8 @@ const NAMESPACE_FIX = isRoot
 const USER_FIX = isRoot
   ? 'allow user namespaces: sysctl -w user.max_user_namespaces=15000, and kernel.unprivileged_userns_clone=1 where there is one'
   : ROOT_FIX;
+const OVERLAY_FIX =
+  'load the overlay module (modprobe overlay), or run a kernel with CONFIG_OVERLAY_FS; in containers keep /usr on one overlay at most';
 /** A pair of host users as a cell gets them; none that a user database hands out. */
 const HOST_UID = 0x70000000;
 const TMPFS_BYTES = 1024 * 1024;
@@ -36,6 +38,13 @@ export function kernelTrials(): Trial[] {
       needs: ['kernel.namespace.mount'],
       fix: NAMESPACE_FIX,
       attempt: tryPrivateMount,
+    },
+    {
+      id: 'kernel.overlay',
+      title: 'what is opened through one overlay of /usr is not seen through another',
+      needs: ['kernel.namespace.mount'],
+      fix: OVERLAY_FIX,
+      attempt: async () => expect(await probed('overlay', tmpdir()), 'seen here alone', OVERLAY_FIX),
     },
     {
       id: 'kernel.network',

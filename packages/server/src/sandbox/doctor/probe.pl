@@ -8,8 +8,8 @@ use warnings;
 use POSIX ();
 
 my %NUMBER = (
-    x86_64  => { getpriority => 140, mount => 165, prctl => 157, unshare => 272 },
-    aarch64 => { getpriority => 141, mount => 40,  prctl => 167, unshare => 97 },
+    x86_64  => { getpriority => 140, inotify_add_watch => 254, inotify_init1 => 294, mount => 165, prctl => 157, unshare => 272 },
+    aarch64 => { getpriority => 141, inotify_add_watch => 27,  inotify_init1 => 26,  mount => 40,  prctl => 167, unshare => 97 },
 );
 my $call = $NUMBER{ (POSIX::uname())[4] } or fail('this machine is neither x86_64 nor aarch64');
 my %FLAG = (
@@ -23,6 +23,7 @@ my %TRIAL = (
     user              => \&user_namespace,
     mount             => \&private_mount,
     network           => \&network,
+    overlay           => \&overlay,
     seccomp           => \&seccomp,
     no_new_privileges => \&no_new_privileges,
     allocate          => \&allocate,
@@ -94,6 +95,30 @@ sub private_mount {
     my $files = 0;
     $files++ while $files < 64 && open(my $new, '>', "$directory/$files");
     return "$written bytes and $files files until full";
+}
+
+# Two overlays of /usr: what is opened through the one is an event of that one alone.
+sub overlay {
+    my ($directory) = @_;
+    unshare($FLAG{mount});
+    mount('none', '/', '', 0x44000, '');                   # MS_REC | MS_PRIVATE
+    mount('tmpfs', $directory, 'tmpfs', 2 | 4 | 8, '');    # MS_NOSUID | MS_NODEV | MS_NOEXEC
+    for my $name (qw(nothing one other)) { mkdir "$directory/$name" or fail("mkdir: $!") }
+    mount('overlay', "$directory/$_", 'overlay', 1 | 2 | 4, "lowerdir=$directory/nothing:/usr") for qw(one other);
+    my %watched = map { $_ => watch("$directory/$_/bin") } qw(one other);
+    open(my $file, '<', "$directory/one/bin/perl") or fail("open: $!");
+    my @seen = grep { sysread($watched{$_}, my $event, 4096) } sort keys %watched;
+    return "@seen" eq 'one' ? 'seen here alone' : "seen through: @seen";
+}
+
+# A queue that hears when a file is opened in a directory.
+sub watch {
+    my ($directory) = @_;
+    my $descriptor = syscall($call->{inotify_init1}, 0x800);    # IN_NONBLOCK
+    $descriptor >= 0 or fail("inotify_init1: $!");
+    syscall($call->{inotify_add_watch}, $descriptor, "$directory", 0x20) >= 0 or fail("inotify_add_watch: $!");    # IN_OPEN
+    open(my $queue, '<&=', $descriptor) or fail("inotify: $!");
+    return $queue;
 }
 
 sub network {

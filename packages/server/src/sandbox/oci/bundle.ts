@@ -91,8 +91,8 @@ function processOf(options: BundleOptions): object {
     },
     rlimits: Object.entries(RLIMITS).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
-    // Half-way: the job raises itself to 1000, so that in need the kernel takes the program and not its init.
-    oomScoreAdj: 500,
+    // What `stage.pl` has set already: nothing below it is allowed.
+    oomScoreAdj: 1000,
   };
 }
 
@@ -111,7 +111,8 @@ const RLIMITS = {
 function mountsOf(options: BundleOptions): object[] {
   const flags = ['nosuid', 'nodev'];
   return [
-    { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
+    // Read-only: nothing there need be written, and a program could lower its own score for a kernel in need of memory.
+    { destination: '/proc', type: 'proc', source: 'proc', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
     tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
     tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),
     tmpfs('/tmp', [...flags, 'noexec', 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),

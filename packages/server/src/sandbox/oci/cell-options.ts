@@ -45,6 +45,7 @@ export function stageCommand(options: CellOptions): readonly string[] {
     String(WORK_INODES),
     String(runtime.outputPipeBytes),
     runtime.hidesAttributes ? 'hidden' : '-',
+    runtime.sharesHostKernel ? 'overlay' : 'bind',
     hybridMount ?? '-',
     ...group.joinFiles,
     '--',

@@ -56,7 +56,7 @@ export function observeNamespaceCell(processes: CellProcesses): ObservedPosture 
   const interfaces = readFileSync(`/proc/${processes.interpreter}/net/dev`, 'utf8').match(/^\s*[^\s:|]+:/gm) ?? [];
   const offline = interfaces.every((name) => name.trim() === 'lo:');
   if (!privateRootfs) missing.push('a read-only root of its own');
-  missing.push(...missingMountFlags(mounts));
+  missing.push(...missingMountFlags(mounts), ...foreignInodes(mounts));
   if (!dedicatedBootstrap) missing.push('a bootstrap process of another user');
   if (!offline) missing.push('a network namespace without interfaces');
   missing.push(...missingCredentials(status, uidsOf(status) !== '0' && !uidsOf(status).includes(' ')));
@@ -107,6 +107,7 @@ export function observeGvisorCell(report: GuestReport): ObservedPosture {
 /** Flags without which a mount would be a way out: some runtimes drop them silently from a bind in a user namespace. */
 const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/usr': ['ro', 'nosuid', 'nodev'],
+  '/proc': ['ro', 'nosuid', 'nodev', 'noexec'],
   '/work': ['nosuid', 'nodev', 'noexec'],
   '/work/input': ['ro', 'nosuid', 'nodev', 'noexec'],
   '/tmp': ['nosuid', 'nodev', 'noexec'],
@@ -127,6 +128,14 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
       .filter((flag) => !mount?.options.has(flag))
       .map((flag) => `${flag} on ${path}`);
   });
+}
+
+/** File systems that are made for each cell. */
+const OF_ONE_CELL: ReadonlySet<string> = new Set(['overlay', 'proc', 'tmpfs']);
+
+/** An inode that others have too tells of them: to a watch, by a lock. */
+function foreignInodes(mounts: readonly GuestMount[]): string[] {
+  return mounts.filter(({ type }) => !OF_ONE_CELL.has(type)).map(({ path }) => `inodes of its own on ${path}`);
 }
 
 function missingCredentials(status: ReadonlyMap<string, string>, ownUser: boolean): string[] {

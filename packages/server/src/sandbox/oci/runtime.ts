@@ -35,6 +35,8 @@ export interface Runtime {
   readonly isolation_class: IsolationClass;
   readonly path: string;
   readonly identity: RuntimeIdentity;
+  /** Programs use the host's kernel. What they are shown of the host then has inodes of the cell's own. */
+  readonly sharesHostKernel: boolean;
   /** Mount flags of the cell's root, as mount(2) has them. */
   readonly rootFlags: number;
   readonly overhead: Overhead;
@@ -73,6 +75,7 @@ export async function crunRuntime(): Promise<Runtime> {
     isolation_class: 'linux-shared-kernel',
     path,
     identity: { name: 'crun', version, platform: null },
+    sharesHostKernel: true,
     rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
     outputPipeBytes: 0,
@@ -125,6 +128,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     isolation_class: 'gvisor-application-kernel',
     path,
     identity: { name: 'runsc', version, platform },
+    sharesHostKernel: false,
     // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
     rootFlags: 0,
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },

@@ -4,9 +4,12 @@
 # its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
 # the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
-# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HIDE CGROUP_FILE... -- TREE... -- COMMAND...
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW HIDE CGROUP_FILE... -- TREE... -- COMMAND...
 #   PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as the kernel makes them.
 #   ATTRIBUTES is `hidden` where the runtime is to find no extended attributes on the host, or `-`.
+#   HOW is `overlay` or `bind`. Through an overlay mount a file has an inode that only this cell has. The inodes of a bind
+#   are the host's: whoever watches (inotify(7)) or locks one of them hears of everybody else who opens it. `overlay` is for
+#   cells whose programs use the host's kernel.
 #   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
 #   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime leaves root's view of
 #   the host before it mounts, and could not reach one whose way there is closed to others, as a data directory's is.
@@ -16,7 +19,7 @@ use warnings;
 my ($here) = __FILE__ =~ m{^(.*)/}s;
 require "$here/../pipes.pl";
 
-my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $attributes, $hide, @rest) = @ARGV;
+my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $attributes, $how, $hide, @rest) = @ARGV;
 my @procs = take_words();
 my @trees = take_words();
 
@@ -28,6 +31,7 @@ my $CLONE_NEWNS = 0x20000;
 die_with_parent();    # The runtime does, runsc ends its sandbox with itself, and process 1 of a crun cell sees to itself.
 offer_pipes($pipe_bytes);
 join_cgroup($_) for @procs;
+raise_score();
 system_call('unshare', $CLONE_NEWNS);
 mount('none', '/', '', $REC | $PRIVATE, '');
 system_call('umount2', $hide, $MNT_DETACH) if $hide ne '-';
@@ -39,10 +43,17 @@ directory("$cell/report", 0700, $uid);
 directory("$cell/work",   0755, $uid + 1);
 directory("$cell/work/input", 0755, 0);
 directory("$cell/work/output", 0755, $uid + 1);
-mount($rootfs, "$cell/rootfs", '', $BIND, '');
-mount('none', "$cell/rootfs", '', $BIND | $REMOUNT | $root_flags, '');
 directory("$cell/trees", 0755, 0);
+if ($how eq 'overlay') {
+    directory("$cell/nothing", 0755, 0);
+    overlay($rootfs, "$cell/rootfs", $root_flags);
+    overlay('/dev', '/dev', $NOSUID | $NOEXEC);    # The runtime takes the devices of the cell from there.
+} else {
+    mount($rootfs, "$cell/rootfs", '', $BIND, '');
+    mount('none', "$cell/rootfs", '', $BIND | $REMOUNT | $root_flags, '');
+}
 show($trees[$_], "$cell/trees/$_") for 0 .. $#trees;
+chdir '/';
 
 take_pipes();
 hide_attributes() if $attributes eq 'hidden';
@@ -61,9 +72,38 @@ sub take_words {
 sub show {
     my ($tree, $at) = @_;
     fail("$tree is a symbolic link") if -l $tree;
-    if (-d $tree) { directory($at, 0755, 0) }
-    else          { open(my $handle, '>', $at) or fail("cannot make $at: $!") }
-    mount($tree, $at, '', $BIND | $REC, '');
+    fail("$tree is not there")       if !-e $tree;
+    return show_file($tree, $at) if !-d $tree;
+    directory($at, 0755, 0);
+    if ($how eq 'overlay') { overlay($tree, $at, $NOSUID | $NODEV) }
+    else                   { mount($tree, $at, '', $BIND | $REC, '') }
+}
+
+# An overlay is of directories alone: a file is shown by way of its own.
+sub show_file {
+    my ($file, $at) = @_;
+    open(my $handle, '>', $at) or fail("cannot make $at: $!");
+    return mount($file, $at, '', $BIND, '') if $how ne 'overlay';
+    my ($directory, $name) = $file =~ m{^(.*)/([^/]+)\z}s;
+    directory("$at.directory", 0755, 0);
+    overlay($directory, "$at.directory", $NOSUID | $NODEV);
+    mount("$at.directory/$name", $at, '', $BIND, '');
+}
+
+# The tree is named as the working directory, so that no name needs quoting. What statfs(2) tells is of the first layer, an
+# empty directory of the cell's: an overlay that nothing can be written to must have two.
+sub overlay {
+    my ($tree, $at, $flags) = @_;
+    chdir($tree) or fail("cannot enter $tree: $!");
+    mount('overlay', $at, 'overlay', $RDONLY | $flags, "lowerdir=$cell/nothing:.");
+}
+
+# The highest score there is: when the host itself runs out of memory, the kernel ends cells and not the service (proc(5),
+# /proc/PID/oom_score_adj). A cell's /proc is read-only, so no program lowers its own.
+sub raise_score {
+    open(my $handle, '>', '/proc/self/oom_score_adj') or fail("cannot open oom_score_adj: $!");
+    print {$handle} 1000;
+    close($handle) or fail("cannot write oom_score_adj: $!");
 }
 
 # A filter for this process and all that it becomes, in which fgetxattr(2) answers EOPNOTSUPP and every other call is as it was.

@@ -1,7 +1,7 @@
 /** The runtime pack that every host has: its own `/usr`, read-only, and the interpreters found there. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { SYSTEM_LANGUAGES } from '../language-runs.ts';
 import { GUEST } from '../oci/bundle.ts';
@@ -20,7 +20,7 @@ export async function systemPack(): Promise<Pack> {
   ]);
   const versions = [python, `Node ${process.version}`, bash];
   const binds = [
-    { source: '/usr', destination: '/usr' },
+    ...['/usr', ...mountsBelow('/usr')].map((path) => ({ source: path, destination: path })),
     { source: '/etc/alternatives', destination: '/etc/alternatives' },
     { source: process.execPath, destination: GUEST.node },
   ];
@@ -32,6 +32,20 @@ export async function systemPack(): Promise<Pack> {
     binds: binds.filter(({ source }) => existsSync(source)),
     environment: [],
   };
+}
+
+/**
+ * Places below a directory where this host mounts something else, parents first: a cell's view of a file system ends
+ * there, so each is shown by itself. `mountinfo` is the text of /proc/self/mountinfo (proc(5)).
+ */
+export function mountsBelow(directory: string, mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')): string[] {
+  const places = mountinfo.split('\n').map((line) => unescaped(line.split(' ')[4] ?? ''));
+  return [...new Set(places)].filter((path) => path.startsWith(`${directory}/`)).toSorted();
+}
+
+/** A space, a tab, a line feed and a backslash stand in mountinfo as three octal digits. */
+function unescaped(path: string): string {
+  return path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
 async function firstLine(path: string, args: readonly string[]): Promise<string> {

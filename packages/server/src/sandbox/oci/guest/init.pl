@@ -76,7 +76,6 @@ sub start_waiting {
 sub become_interpreter {
     my ($go_read, $ready_write, @command) = @_;
     syscall($call->{setsid});
-    write_file('/proc/self/oom_score_adj', 1000);
     for my $capability (0 .. 63) {
         last if syscall($call->{prctl}, 24, $capability, 0, 0, 0) != 0;    # PR_CAPBSET_DROP, up to the last one known
     }

@@ -1,0 +1,53 @@
+/** What a job makes the host write out. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { HostileCase } from './hostile-case.ts';
+import { assertExited } from './seen.ts';
+import type { Target } from './target.ts';
+
+/** Says how many pages of a file are still to be written: cachestat(2), Linux 6.5. */
+const DIRTY_PAGES = `
+import ctypes, os, struct, sys
+room = ctypes.create_string_buffer(40)
+opened = os.open(sys.argv[1], os.O_RDONLY)
+if ctypes.CDLL(None, use_errno=True).syscall(451, opened, struct.pack("QQ", 0, 0), room, 0) != 0:
+    raise OSError(ctypes.get_errno(), "cachestat")
+print(struct.unpack("5Q", room.raw)[1])
+`;
+
+export const syncCases: readonly HostileCase[] = [
+  {
+    id: 'RES-33',
+    title: 'sync and syncfs succeed and write out nothing of the host, and fsync of an own file works',
+    holds: 'under the host’s kernel a filter answers both; gVisor’s own kernel knows the files of its cell alone',
+    async scenario(target) {
+      const seen = await target.attack({ program: 'sync.py', outputs: ['output/file'] });
+      assertExited(seen);
+      assert.equal(seen.stdout, '/ 0\n/usr 0\n/work 0\n/tmp 0\ndone\n');
+      assert.equal(Buffer.from(seen.artifacts[0]?.content ?? []).toString(), 'written');
+      await assertHostKeepsWriting(target);
+    },
+  },
+];
+
+/** The host itself, or others on it, may write a file out at any moment: but hardly every time that a job is tried. */
+async function assertHostKeepsWriting(target: Target): Promise<void> {
+  const directory = mkdtempSync(join(process.cwd(), 'node_modules/.svc-sync-'));
+  try {
+    for (let left = 5; left > 0; left--) {
+      const path = join(directory, String(left));
+      writeFileSync(path, Buffer.alloc(1 << 20, left));
+      await target.attack({ program: 'sync.py' });
+      if (dirtyPages(path) > 0) return;
+    }
+    assert.fail('a job had the files of the host written out');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function dirtyPages(path: string): number {
+  return Number(execFileSync('python3', ['-c', DIRTY_PAGES, path], { encoding: 'utf8' }));
+}
