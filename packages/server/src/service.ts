@@ -251,6 +251,7 @@ async function openJobs({ config, store, provider, health, reserve, nudges, sign
     concurrency,
     tenantConcurrency,
     concurrentMemMbMax,
+    cellMemMb: provider.ownMemMb,
     drainSeconds,
     roomForJobs: () => reserve.roomForJobs(),
   });

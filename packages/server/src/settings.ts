@@ -115,7 +115,7 @@ const SHAPES = {
     type: 'integer',
     minimum: 1,
     maximum: 100_000_000,
-    description: 'Sum of the memory limits of running jobs, in MiB.',
+    description: 'Sum of the memory limits of running jobs, in MiB; in gVisor each cell counts for 36 more.',
   },
   SERVICE_QUEUE_MAX: count(256, 'Jobs that may wait for a slot.'),
   SERVICE_TENANT_QUEUE_MAX: count(64, 'Jobs of one tenant that may wait for a slot.'),

@@ -75,6 +75,7 @@ export class JobRig implements AsyncDisposable {
       tenantConcurrency: null,
       roomForJobs: () => Promise.resolve(Number.POSITIVE_INFINITY),
       concurrentMemMbMax: 4096,
+      cellMemMb: 0,
       drainSeconds: 0,
       ...options,
       ...shared,

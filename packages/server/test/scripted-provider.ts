@@ -123,6 +123,7 @@ export class ScriptedProvider implements Provider {
   readonly backend = 'namespace';
   readonly isolation_class = 'linux-shared-kernel';
   readonly languages: readonly Language[] = ['python', 'node', 'bash'];
+  readonly ownMemMb = 0;
   readonly runtime_packs = [];
   readonly cells: ScriptedCell[] = [];
   /** What the next cell proves to be; it may wait before it says. */

@@ -27,6 +27,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Cells> 
   return {
     backend: 'subprocess',
     runtime_packs: [],
+    ownMemMb: 0,
     packsLeftOut: [],
     runtimeDefects: null,
     async prepare({ language }) {

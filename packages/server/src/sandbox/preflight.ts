@@ -115,6 +115,7 @@ async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
     isolation_class: isolation,
     languages: LANGUAGES.filter((language) => systemLanguages.includes(language) || usualPack(language) !== null),
     runtime_packs,
+    ownMemMb: cells.ownMemMb,
     prepare(request): Promise<Sandbox> {
       const runtime = request.runtime ?? usualPack(request.language);
       return turns.take(() => cells.prepare({ ...request, runtime }), request.signal);

@@ -144,6 +144,8 @@ export interface Provider extends AsyncDisposable {
   /** Languages that ran correctly at start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
+  /** MiB that a cell may take beside its job's `mem_mb`: those of a runtime that is a kernel of its own. */
+  readonly ownMemMb: number;
   /**
    * Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. A few are
    * prepared at a time, in the order in which they were asked for.

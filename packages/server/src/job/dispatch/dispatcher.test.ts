@@ -285,6 +285,22 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
+  test('are held back for what their cells take beside, save for one that is alone', async () => {
+    await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
+    const half = { ...hello, limits: { mem_mb: 256 } };
+    const keys = [
+      await rig.submit(half),
+      await rig.submit(half),
+      await rig.submit({ ...hello, limits: { mem_mb: 512 } }),
+    ];
+    for (const at of [0, 1, 2]) {
+      const running = await rig.provider.running(at);
+      expect(rig.dispatcher.inFlight).toBe(1);
+      running.end({ kind: 'exited', exit_code: 0 });
+    }
+    for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
   test('are never all held by one tenant once there is another', { tags: ['RES-32'] }, async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     const alone = [await rig.submit(), await rig.submit()];

@@ -25,8 +25,10 @@ export interface DispatcherOptions {
   readonly tenantConcurrency: number | null;
   /** How many jobs may be in flight with the disk as it is; rejects where that cannot be known. */
   readonly roomForJobs: () => Promise<number>;
-  /** MiB that the memory limits of all jobs in flight may add up to. */
+  /** MiB that the memory limits of all jobs in flight, and what their cells take beside, may add up to. */
   readonly concurrentMemMbMax: number;
+  /** MiB that a cell takes beside its job's memory limit. A job that is alone may have its whole limit all the same. */
+  readonly cellMemMb: number;
   /** How long started jobs may go on after the dispatcher was told to stop. */
   readonly drainSeconds: number;
 }
@@ -96,18 +98,23 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Launches queued jobs while slots and memory last. The first that does not fit waits, and nothing passes it. */
   async #fill(): Promise<void> {
-    const { store, concurrency, tenantConcurrency, concurrentMemMbMax } = this.#options;
+    const { store, concurrency, tenantConcurrency } = this.#options;
     const free = (await this.#slots()) - this.#flights.size;
     if (free <= 0) return;
     const exclude = [...this.#flights.keys()];
     const jobs = await store.queuedJobs({ exclude, limit: free, slots: concurrency, tenantSlots: tenantConcurrency });
     for (const job of jobs) {
       if (this.#stopping.signal.aborted) return;
-      // A job may be larger than the whole bound where the operator lowered it since: it ends without running.
-      const neverFits = job.mem_mb > concurrentMemMbMax;
-      if (!neverFits && this.#memMb() + job.mem_mb > concurrentMemMbMax) return;
+      if (!this.#fits(job)) return;
       this.#launch(job);
     }
+  }
+
+  /** Whether the job may be launched. One that is larger than the whole bound, which was lowered, ends without running. */
+  #fits(job: QueuedJob): boolean {
+    const { concurrentMemMbMax, cellMemMb } = this.#options;
+    const memMb = this.#memMb();
+    return memMb === 0 || job.mem_mb > concurrentMemMbMax || memMb + job.mem_mb + cellMemMb <= concurrentMemMbMax;
   }
 
   /** How many jobs may be in flight now. */
@@ -129,11 +136,12 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
-  /** What the programs of all flights may take. A job that is too large to run takes nothing. */
+  /** What the cells of all flights may take. A job that is too large to run takes nothing. */
   #memMb(): number {
+    const { concurrentMemMbMax, cellMemMb } = this.#options;
     let sum = 0;
     for (const { job } of this.#flights.values()) {
-      if (job.mem_mb <= this.#options.concurrentMemMbMax) sum += job.mem_mb;
+      if (job.mem_mb <= concurrentMemMbMax) sum += job.mem_mb + cellMemMb;
     }
     return sum;
   }

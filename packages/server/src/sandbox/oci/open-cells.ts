@@ -10,6 +10,7 @@ import { OciCells } from './oci-cells.ts';
 import { crunRuntime, type GvisorPlatform, type Runtime, runscRuntime } from './runtime.ts';
 import { knownDefects } from './runtime-version.ts';
 
+const MIB = 1024 * 1024;
 /** How long a platform has to start a cell: one that does not work may hang. */
 const TRY_MILLISECONDS_MAX = 5000;
 
@@ -50,6 +51,7 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
   return {
     backend: runtime.backend,
     runtime_packs: cells.packs,
+    ownMemMb: runtime.overhead.memoryBytes / MIB,
     packsLeftOut: loaded.leftOut,
     runtimeDefects: knownDefects(runtime.identity),
     prepare: (request) => cells.prepare(request),
