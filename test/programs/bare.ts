@@ -1,0 +1,69 @@
+/** Runs a program on the host itself, as a user without privileges, in a directory laid out as a cell's `/work` is. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Run, TriedProgram } from './program.ts';
+
+/** The user that owns nothing, which every host knows by name. */
+const UID = 65_534;
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
+
+/** Runs it to its end, or to the end of its wall clock; nothing of it is left. */
+export async function runBare({ language, code, limits }: TriedProgram): Promise<Run> {
+  const home = mkdtempSync(join(tmpdir(), 'svc-bare-'));
+  const work = join(home, 'work');
+  const temporary = join(home, 'tmp');
+  for (const path of [work, join(work, 'input'), join(work, 'output'), temporary]) {
+    mkdirSync(path);
+    chownSync(path, UID, UID);
+  }
+  chmodSync(home, 0o755);
+  const source = join(work, language === 'bash' ? 'main.sh' : 'main.cjs');
+  writeFileSync(source, code);
+  const interpreter = language === 'bash' ? '/bin/bash' : process.execPath;
+  try {
+    return await run([interpreter, source], { work, temporary, milliseconds: limits.wall_seconds * 1000 });
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+interface Place {
+  readonly work: string;
+  readonly temporary: string;
+  readonly milliseconds: number;
+}
+
+async function run(words: readonly string[], { work, temporary, milliseconds }: Place): Promise<Run> {
+  const began = performance.now();
+  const user = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', '--no-new-privs'];
+  const child = spawn('/usr/bin/setpriv', [...user, ...words], {
+    cwd: work,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: SEARCH_PATH, HOME: temporary, TMPDIR: temporary, LANG: 'C.UTF-8', PYTHONUNBUFFERED: '1' },
+  });
+  const end = () => killGroup(child.pid);
+  const deadline = setTimeout(end, milliseconds);
+  const exited = once(child, 'exit').then(end);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
+  clearTimeout(deadline);
+  const { exitCode, signalCode } = child;
+  // A cell has another name for the directory, and what a program says of itself may hold it.
+  const shown = (said: string) => said.replaceAll(work, '/work');
+  const seconds = (performance.now() - began) / 1000;
+  return { ended: signalCode ?? `exit ${exitCode}`, stdout: shown(stdout), stderr: shown(stderr), seconds };
+}
+
+/** What a program left running keeps its pipes open. */
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Some programs that any Linux runs do in each class what they do bare. `npm run programs` tries many more; what is known
+ * to differ, and why, is in `known-differences.json`.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runBare } from './bare.ts';
+import { COMMANDS } from './commands.ts';
+import { differenceOf, isHere } from './compare.ts';
+import { cpythonPrograms } from './cpython.ts';
+import { type CellRunner, CLASSES, openCellRunner } from './in-cell.ts';
+import { KNOWN_DIFFERENCES, knownReason } from './known-differences.ts';
+import { NODE_MODULES } from './node-modules.ts';
+import type { Run } from './program.ts';
+
+/** Seconds in all: those that show most for their time. */
+const CHOSEN = [
+  ...['stat', 'cp', 'mktemp', 'sort', 'find', 'sed', 'awk', 'tar', 'git', 'sqlite3', 'make'],
+  ...['child_process', 'crypto', 'fs', 'fs.watch', 'net.unix', 'process', 'worker_threads', 'zlib'],
+  ...['test_stat', 'test_glob', 'test_dbm_dumb'],
+];
+const every = [...COMMANDS, ...NODE_MODULES, ...cpythonPrograms('all')];
+const programs = every.filter(
+  (program) => isHere(program) && CHOSEN.includes(program.name.replace(/^\w+\/([^:]*).*/, '$1')),
+);
+
+const bareRuns = new Map<string, Promise<Run>>();
+function bareRunOf(program: (typeof programs)[number]): Promise<Run> {
+  const run = bareRuns.get(program.name) ?? runBare(program);
+  bareRuns.set(program.name, run);
+  return run;
+}
+
+describe.each(CLASSES)('in the class of %s', (className) => {
+  let cells: CellRunner;
+  beforeAll(async () => {
+    cells = await openCellRunner(className);
+  });
+  afterAll(() => cells[Symbol.asyncDispose]());
+
+  test.each(programs.map((program) => [program.name, program] as const))(
+    '%s does what it does bare',
+    async (name, program) => {
+      const bare = await bareRunOf(program);
+      expect(bare, 'the program passes without a cell').toMatchObject({ ended: 'exit 0' });
+      const difference = differenceOf(program, { bare, cell: await cells.run(program) });
+      expect(knownReason(name, className) === null ? difference : null).toBeNull();
+    },
+  );
+});
+
+test('every known difference is one of a program that there is, and has a reason', () => {
+  const names = new Set([...COMMANDS, ...NODE_MODULES].map(({ name }) => name));
+  const wrong = KNOWN_DIFFERENCES.filter(
+    ({ program, classes, reason }) =>
+      !(program.startsWith('cpython/test_') || names.has(program)) || classes.length === 0 || reason.length < 20,
+  );
+  expect(wrong).toEqual([]);
+});
