@@ -1,0 +1,64 @@
+/** A copy of the project in a directory of its own, in which a source can be changed and the tests be run. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** Of the installed modules these lead back to the sources, and must lead to those of the copy. */
+const OWN = ['@svc', '.bin'];
+
+export interface Change {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface TreeCopy extends AsyncDisposable {
+  readonly path: string;
+  /** Replaces the one place where `from` stands, until it is disposed. Throws where there is not exactly one. */
+  changed(change: Change): Disposable;
+}
+
+/** Everything that git tracks or would track, with the installed modules of the original. */
+export async function copyOfTree(): Promise<TreeCopy> {
+  const path = mkdtempSync(join(tmpdir(), 'svc-mutation-'));
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
+  for (const file of new Set(
+    listed
+      .toString()
+      .split('\0')
+      .filter((name) => name !== ''),
+  )) {
+    mkdirSync(dirname(join(path, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(path, file));
+  }
+  linkModules(path);
+  return {
+    path,
+    changed: (change) => changedFile(join(path, change.file), change),
+    async [Symbol.asyncDispose]() {
+      rmSync(path, { recursive: true });
+    },
+  };
+}
+
+function linkModules(path: string): void {
+  mkdirSync(join(path, 'node_modules'));
+  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+    const [from, to] = [join(ROOT, 'node_modules', name), join(path, 'node_modules', name)];
+    if (OWN.includes(name)) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+    else if (!name.startsWith('.')) symlinkSync(from, to);
+  }
+}
+
+function changedFile(file: string, { from, to }: Change): Disposable {
+  const text = readFileSync(file, 'utf8');
+  const places = text.split(from).length - 1;
+  if (places !== 1) throw new Error(`${file} has ${places} places for the mutation of: ${from}`);
+  writeFileSync(
+    file,
+    text.replace(from, () => to),
+  );
+  return { [Symbol.dispose]: () => writeFileSync(file, text) };
+}

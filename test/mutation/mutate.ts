@@ -1,0 +1,48 @@
+/**
+ * `npm run mutate -- NAME…`: makes the statements of `mutations.ts` false, one after another, and says which tests noticed.
+ * It works on a copy of the tree, with the tests that carry the statement's id alone. It ends with 1 where a mutation went
+ * unnoticed, or could not be made. Without a name it makes all of them.
+ */
+import { copyOfTree } from './copy-of-tree.ts';
+import { MUTATIONS, type Mutation } from './mutations.ts';
+import { type MarkedRun, runMarked } from './run-marked.ts';
+
+const names = process.argv.slice(2);
+const chosen = MUTATIONS.filter(({ name, falsifies }) =>
+  names.every((wanted) => name.includes(wanted) || falsifies.some((id) => id === wanted)),
+);
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Which of the statements no failing test noticed, and the titles of the tests that did notice one. */
+function judged({ falsifies }: Mutation, run: MarkedRun): { missed: string[]; noticedBy: string[] } {
+  const failed = run.tests.filter(({ state }) => state === 'failed');
+  const missed = falsifies.filter((id) => !failed.some(({ tags }) => tags.includes(id)));
+  return { missed, noticedBy: failed.map(({ name }) => name) };
+}
+
+async function main(): Promise<boolean> {
+  await using tree = await copyOfTree();
+  const statements = [...new Set(chosen.flatMap(({ falsifies }) => falsifies))];
+  const before = await runMarked(tree.path, statements);
+  const broken = before.tests.filter(({ state }) => state === 'failed').map(({ name }) => name);
+  if (broken.length > 0 || before.tests.length === 0) {
+    say(`without a mutation ${before.tests.length} tests ran, and failed: ${broken.join('; ')}`);
+    return false;
+  }
+  let unnoticed = 0;
+  for (const mutation of chosen) {
+    using _ = tree.changed(mutation);
+    const { missed, noticedBy } = judged(mutation, await runMarked(tree.path, mutation.falsifies));
+    say(`${missed.length === 0 ? 'noticed  ' : 'UNNOTICED'}  ${mutation.name}`);
+    for (const id of missed) say(`           no test of ${id} failed`);
+    for (const title of noticedBy) say(`           failed: ${title}`);
+    if (missed.length > 0) unnoticed++;
+  }
+  say(`${chosen.length - unnoticed} mutations noticed, ${unnoticed} not`);
+  return unnoticed === 0 && chosen.length > 0;
+}
+
+if (!(await main())) process.exitCode = 1;
