@@ -69,6 +69,7 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
 
   test.each(['bearer key-of-alpha', 'BEARER key-of-alpha', 'bEARER   key-of-alpha'])(
     'is taken whatever the case of its scheme and however many spaces follow it: %s',
+    { tags: ['Authentication-1a'] },
     async (line) => {
       expect((await asked(`Authorization: ${line}\r\n`)).status).toBe(200);
     },

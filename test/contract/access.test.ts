@@ -203,7 +203,7 @@ describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, ()
     }
   });
 
-  test('a body that was on its way makes no job, and is answered 401', async () => {
+  test('a body that was on its way makes no job, and is answered 401', { tags: ['Authentication-8a'] }, async () => {
     const { key, credential_id } = await create();
     const before = await rig().jobCount();
     using raw = await RawSocket.open(rig().port);

@@ -189,7 +189,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
 
 test.each(ERROR_CODES)(
   '%s comes about under its status, with Retry-After where time mends it',
-  { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Errors-4', 'Errors-12'] },
+  { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Authentication-2e', 'Errors-4', 'Errors-12'] },
   async (code) => {
     const { status, retryAfter, text } = await provoke[code]();
     const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };

@@ -22,10 +22,14 @@ const words = { args: ['-x', '', 'é\n'], env: { A: 'b=c', TZ: 'Asia/Tokyo' } };
 describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (provider) => {
   const rig = useRig({ provider });
 
-  test.each(Object.keys(SHOW))('a program in %s has its arguments and its variables', async (language) => {
-    const { result } = await rig().run({ language, code: SHOW[language] ?? '', ...words });
-    expect([result.stdout, result.stderr, result.status]).toEqual([SHOWN[language], '', 'succeeded']);
-  });
+  test.each(Object.keys(SHOW))(
+    'a program in %s has its arguments and its variables',
+    { tags: ['Submission-43', 'Submission-44'] },
+    async (language) => {
+      const { result } = await rig().run({ language, code: SHOW[language] ?? '', ...words });
+      expect([result.stdout, result.stderr, result.status]).toEqual([SHOWN[language], '', 'succeeded']);
+    },
+  );
 
   test.each(['node', 'typescript'])(
     'a program in %s has them too where it is started anew for its heap',
@@ -35,7 +39,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     },
   );
 
-  test('as many words as may be reach a program whole, beside its stdin', async () => {
+  test('as many words as may be reach a program whole, beside its stdin', { tags: ['Submission-45'] }, async () => {
     const args = Array.from({ length: 64 }, (_, at) => String(at % 10).repeat(512));
     const env = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`V${at}`, 'v'.repeat(512)]));
     const code = 'import os, sys\nprint(sum(map(len, sys.argv[1:])), len(os.environ["V63"]), sys.stdin.read())';
@@ -43,7 +47,7 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     expect(result.stdout).toBe('32768 512 all of it\n');
   });
 
-  test('every file below output/ comes back without being named', async () => {
+  test('every file below output/ comes back without being named', { tags: ['Submission-46'] }, async () => {
     const code =
       'mkdir -p output/plots; for at in b a; do echo $at > output/plots/$at; done; echo c > output/c; ln -s /etc output/l';
     const { result, detail } = await rig().run({ language: 'bash', code, outputs: ['output/**'] });
@@ -57,7 +61,9 @@ describe('the record of a job', () => {
   const rig = useRig();
   const job: JobSubmission = { language: 'bash', code: 'true', args: ['a', 'b'], env: { B: '2', A: '1' } };
 
-  test('has its arguments and variables as they were given, and their digests in the receipt', async () => {
+  test('has its arguments and variables as they were given, and their digests in the receipt', {
+    tags: ['Receipt-25'],
+  }, async () => {
     const { detail } = await rig().run(job);
     expect(detail.requested_spec).toMatchObject({ args: job.args, env: job.env });
     expect(detail.receipt).toMatchObject({
@@ -66,7 +72,7 @@ describe('the record of a job', () => {
     });
   });
 
-  test('has none and no digest where none were given', async () => {
+  test('has none and no digest where none were given', { tags: ['Receipt-25'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.requested_spec).toMatchObject({ args: [], env: {} });
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });

@@ -1,6 +1,16 @@
 /** A copy of the project in a directory of its own, in which a source can be changed and the tests be run. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -28,7 +38,7 @@ export async function copyOfTree(): Promise<TreeCopy> {
     listed
       .toString()
       .split('\0')
-      .filter((name) => name !== ''),
+      .filter((name) => name !== '' && existsSync(join(ROOT, name))),
   )) {
     mkdirSync(dirname(join(path, file)), { recursive: true });
     cpSync(join(ROOT, file), join(path, file));

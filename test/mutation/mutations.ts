@@ -3,7 +3,7 @@
  * with that id must fail: `npm run mutate`.
  */
 export interface Mutation {
-  /** What the service does then. */
+  /** What the project does then. */
   readonly name: string;
   readonly falsifies: readonly [string, ...string[]];
   readonly file: string;
@@ -12,12 +12,98 @@ export interface Mutation {
   readonly to: string;
 }
 
+const SERVER = 'packages/server/src';
+
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'clamps nothing',
+    name: 'output that is cut is told at the end of the job, and not when it happens',
+    falsifies: ['Events-6a', 'Result-6'],
+    file: `${SERVER}/job/execute/recorder.ts`,
+    from: 'events.push(truncated);',
+    to: '',
+  },
+  {
+    name: 'the event of a truncation does not count what was seen',
+    falsifies: ['Events-6'],
+    file: `${SERVER}/job/execute/recorder.ts`,
+    from: 'bytes_seen: cut?.bytes_seen ?? bytes,',
+    to: 'bytes_seen: 0,',
+  },
+  {
+    name: 'no receipt says that output was cut',
+    falsifies: ['Receipt-14'],
+    file: `${SERVER}/store/outcomes.ts`,
+    from: 'truncated: Number(counts?.truncations ?? 0) > 0,',
+    to: 'truncated: false,',
+  },
+  {
+    name: 'no result artifact says that output was cut',
+    falsifies: ['Artifact-4'],
+    file: 'packages/evidence/src/result-artifact.ts',
+    from: 'truncated: job.truncated,',
+    to: 'truncated: false,',
+  },
+  {
+    name: 'the body of a submission is read on when its credential ended',
+    falsifies: ['Authentication-8'],
+    file: `${SERVER}/http/body.ts`,
+    from: 'authority.watch(caller, () => stop(() => reject(unknownCredential())));',
+    to: 'authority.watch(caller, () => undefined);',
+  },
+  {
+    name: 'a submission is stored though its credential ended while it was checked',
+    falsifies: ['Authentication-8a'],
+    file: `${SERVER}/http/routes/jobs.ts`,
+    from: 'if (!(await access.stands(caller))) throw unknownCredential();',
+    to: 'await access.stands(caller);',
+  },
+  {
+    name: 'a connection that rests stays open when its credential ended',
+    falsifies: ['Authentication-8'],
+    file: `${SERVER}/http/authority.ts`,
+    from: 'if (isItsOwn && this.#options.isIdle(connection)) connection.destroy();',
+    to: '',
+  },
+  {
+    name: 'limits are not brought down',
     falsifies: ['Submission-24', 'What-3', 'Limits-22'],
-    file: 'packages/server/src/job/admit/policy.ts',
+    file: `${SERVER}/job/admit/policy.ts`,
     from: 'Math.min(limits[name], ceilings[name])',
     to: 'limits[name]',
+  },
+  {
+    name: 'a limit that no double holds is refused',
+    falsifies: ['Submission-24', 'Limits-22'],
+    file: `${SERVER}/http/body.ts`,
+    from: "parseStrictJson(bytes, { approximateIn: 'limits' })",
+    to: 'parseStrictJson(bytes)',
+  },
+  {
+    name: 'fractions of the limits that are counted whole are kept',
+    falsifies: ['Submission-19'],
+    file: `${SERVER}/job/admit/submission.ts`,
+    from: 'Math.max(1, Math.floor(value))',
+    to: 'value',
+  },
+  {
+    name: 'a wait is plain digits with a few decimals',
+    falsifies: ['GetResult-2'],
+    file: `${SERVER}/http/query.ts`,
+    from: String.raw`const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;`,
+    to: String.raw`const NUMBER = /^(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;`,
+  },
+  {
+    name: 'a result of any size is signed',
+    falsifies: ['Limits-19'],
+    file: 'packages/evidence/src/attest.ts',
+    from: "if (result.length > resultArtifactBytesMax) return tooLarge('result', result.length, resultArtifactBytesMax);",
+    to: '',
+  },
+  {
+    name: 'an envelope of any size is stored',
+    falsifies: ['Limits-20'],
+    file: 'packages/evidence/src/attest.ts',
+    from: "if (envelope.length > envelopeBytesMax) return tooLarge('envelope', envelope.length, envelopeBytesMax);",
+    to: '',
   },
 ];

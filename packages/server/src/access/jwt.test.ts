@@ -98,7 +98,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await jwt.resolve(await sign())).toMatchObject({ code: 'unauthorized' });
   });
 
-  test('stands until it expires, and no longer', async () => {
+  test('stands until it expires, and no longer', { tags: ['Authentication-2e'] }, async () => {
     let time = now();
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('stands.json', { keys: [jwk] });

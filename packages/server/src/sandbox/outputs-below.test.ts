@@ -20,7 +20,7 @@ function collect(outputs: readonly string[], leave: (output: string) => void) {
 
 const write = (...path: string[]) => writeFileSync(join(...path), path.at(-1) ?? '');
 
-test('every regular file below comes back, in the order of the bytes of its path', () => {
+test('every regular file below comes back, in the order of the bytes of its path', { tags: ['Submission-46'] }, () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     mkdirSync(join(output, 'b/empty'), { recursive: true });
     for (const name of ['é', 'b/z', 'b/a', 'Z', 'a', '.hidden', 'b.txt']) write(output, name);
