@@ -229,6 +229,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
 
   test.each(['1e400', '9007199254740993', '9223372036854775807', '18446744073709551615', '1e25', '1'.repeat(400)])(
     'that is %.25s is clamped in every limit',
+    { tags: ['Submission-24', 'Limits-22'] },
     async (number) => {
       const { json } = await rig().post(members(LIMIT_NAMES, number));
       const { requested_spec } = await rig().alpha.client.detail(json.job_id);

@@ -8,9 +8,10 @@ import { MUTATIONS, type Mutation } from './mutations.ts';
 import { type MarkedRun, runMarked } from './run-marked.ts';
 
 const names = process.argv.slice(2);
-const chosen = MUTATIONS.filter(({ name, falsifies }) =>
-  names.every((wanted) => name.includes(wanted) || falsifies.some((id) => id === wanted)),
-);
+const chosen = MUTATIONS.filter(({ name, falsifies }) => {
+  const isWanted = (wanted: string) => name.includes(wanted) || falsifies.some((id) => id === wanted);
+  return names.length === 0 || names.some(isWanted);
+});
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);

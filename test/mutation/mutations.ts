@@ -38,7 +38,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'no result artifact says that output was cut',
-    falsifies: ['Artifact-4'],
+    falsifies: ['Artifact-4a'],
     file: 'packages/evidence/src/result-artifact.ts',
     from: 'truncated: job.truncated,',
     to: 'truncated: false,',

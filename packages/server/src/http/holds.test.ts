@@ -210,7 +210,9 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
       stands: async () => !isOver,
       whenEnded: (listener) => told.push(listener),
     };
-    const door = await openDoor({ jobs, credentials: [credential] });
+    // No connection closes for having rested.
+    const bounds = { idleMilliseconds: 3_600_000 };
+    const door = await openDoor({ jobs, bounds, credentials: [credential] });
     const end = () => {
       isOver = true;
       for (const listener of told) listener();
@@ -238,7 +240,9 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(door.submissions).toEqual([]);
   });
 
-  test('a submission that is about to be stored asks once more, and is refused with 401', async () => {
+  test('a submission that is about to be stored asks once more, and is refused with 401', {
+    tags: ['Authentication-8a'],
+  }, async () => {
     const submit: Jobs['submit'] = async (_caller, { checkAuthority }) => {
       end();
       await checkAuthority?.();

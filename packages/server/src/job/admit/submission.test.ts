@@ -148,7 +148,7 @@ describe('a limit of a submission', () => {
     ['max_pids', 1.999, 1],
     ['max_file_mb', 0.5, 1],
     ['mem_mb', Number.MIN_VALUE, 1],
-  ])('%s of %s is counted in whole units, and kept as %s', (name, value, kept) => {
+  ])('%s of %s is counted in whole units, and kept as %s', { tags: ['Submission-19'] }, (name, value, kept) => {
     expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: kept });
   });
 });
