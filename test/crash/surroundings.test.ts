@@ -101,6 +101,7 @@ test('a disk too small for the jobs that were taken holds them back at the reser
   await expect.poll(async () => (await client.status()).running, { timeout: 60_000 }).toBe(0);
   const { queue } = await client.status();
   expect(queue.depth).toBeGreaterThan(0);
+  expect((await client.list({ status: ['failed', 'error'] })).items).toEqual([]);
   const refused: unknown = await client.submit(WRITER).catch((error: unknown) => error);
   expect(refused).toMatchObject({ status: 507, code: 'insufficient_storage' });
 

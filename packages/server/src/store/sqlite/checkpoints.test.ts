@@ -74,3 +74,19 @@ test('moving everything empties the log', async () => {
   new Checkpoints(writer.database).moveAll();
   expect(statSync(`${ledger.path}-wal`).size).toBe(0);
 });
+
+test('nothing is moved where the disk may have no room for it, and everything once it has', async () => {
+  await using ledger = new TestLedger();
+  prepareFile(ledger.path);
+  using writer = openForWriting(ledger.path);
+  writer.database.exec('create table blobs (content blob) strict');
+  let free = 0;
+  const checkpoints = new Checkpoints(writer.database, () => free);
+  writer.database.prepare('insert into blobs values (?)').run(new Uint8Array(12 * MIB));
+  expect(checkpoints.moveIfLong()).toBe(false);
+  expect(checkpoints.length().moved).toBe(0);
+  free = 16 * MIB;
+  expect(checkpoints.moveIfLong()).toBe(true);
+  const { log, moved } = checkpoints.length();
+  expect(moved).toBe(log);
+});

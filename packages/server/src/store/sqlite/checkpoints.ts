@@ -1,13 +1,19 @@
 /**
  * Moves what was committed from the write-ahead log into the database, after those who wait were answered, and keeps
  * the log bounded however long it is read meanwhile. https://www.sqlite.org/wal.html
+ *
+ * Where the disk may have no room for a database that is larger by all of the log, nothing is moved: the room that is left
+ * is for what is still to be committed.
  */
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** Pages of 4 KiB, 8 MiB of them: from here the log is moved as far as readers allow. */
 const pagesBeforePassive = 2000;
 /** From here, 32 MiB, the writer waits for readers so that the log can start again. They are short. */
 const pagesBeforeRestart = 8000;
+const pageBytes = 4096;
 /** How long it waits for them. A backup reads for longer: it is asked again after so many more pages. */
 const readersMillisecondsMax = 100;
 
@@ -20,10 +26,12 @@ export interface LogLength {
 export class Checkpoints {
   readonly #database: DatabaseSync;
   readonly #state: StatementSync;
+  readonly #freeBytes: () => number;
   #restartAt = pagesBeforeRestart;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, freeBytes = () => freeBytesBeside(database)) {
     this.#database = database;
+    this.#freeBytes = freeBytes;
     this.#state = database.prepare('pragma wal_checkpoint(noop)');
   }
 
@@ -35,9 +43,10 @@ export class Checkpoints {
 
   /** Moves the log if it is long enough to be worth it, and says whether it did. Outside a transaction. */
   moveIfLong({ log, moved } = this.length()): boolean {
+    const isLong = log >= this.#restartAt || log - moved >= pagesBeforePassive;
+    if (!isLong || this.#freeBytes() < (log - moved) * pageBytes) return false;
     if (log >= this.#restartAt) this.#restart(log);
-    else if (log - moved >= pagesBeforePassive) this.#database.exec('pragma wal_checkpoint(passive)');
-    else return false;
+    else this.#database.exec('pragma wal_checkpoint(passive)');
     return true;
   }
 
@@ -56,4 +65,12 @@ export class Checkpoints {
       this.#database.exec(`pragma busy_timeout = ${Number(waits?.['timeout'])}`);
     }
   }
+}
+
+/** What the file system of the database has free; no bound where it is in memory. */
+function freeBytesBeside(database: DatabaseSync): number {
+  const path = database.location();
+  if (path === null) return Number.POSITIVE_INFINITY;
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize;
 }
