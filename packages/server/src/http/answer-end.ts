@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { Permit, PermitKind, Permits } from '../capacity/permits.ts';
 import type { AuthorityWatch } from './authority.ts';
+import { resetConnection } from './connection.ts';
 import { callerOf } from './operation.ts';
 
 /** What an answer is held by. */
@@ -20,7 +21,7 @@ export interface Holds {
 export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: Holds, kind: PermitKind): Permit {
   const caller = callerOf(reply.request);
   const permit = permits.take(kind, caller.tenant);
-  const unwatch = authority.watch(caller, () => reply.request.raw.socket.resetAndDestroy());
+  const unwatch = authority.watch(caller, () => resetConnection(reply.request.raw.socket));
   onAnswerEnd(reply.raw, () => {
     permit[Symbol.dispose]();
     unwatch();

@@ -65,3 +65,14 @@ export function noteProgress(connection: Connection, now: number): void {
   connection.left = left;
   connection.progressAt = now;
 }
+
+/**
+ * Closes a connection at once and throws away what its reader has not taken: closed in the ordinary way, the kernel would
+ * keep megabytes of it for minutes. One that has nothing left to send but its end is closed in the ordinary way: Node fails
+ * to reset it while the kernel is being told of the end, and would then never close it. tcp(7), on SO_LINGER.
+ */
+export function resetConnection(socket: Socket): void {
+  const isEnding = socket.writableEnded && socket.writableLength === 0;
+  if (isEnding) socket.destroy();
+  else socket.resetAndDestroy();
+}

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { onAnswerEnd } from './answer-end.ts';
-import { type Connection, type Ending, noteProgress, peerOf } from './connection.ts';
+import { type Connection, type Ending, noteProgress, peerOf, resetConnection } from './connection.ts';
 import { Intake } from './intake.ts';
 import { placesOfStrangers, whoGivesWay } from './room.ts';
 import type { TransportBounds } from './transport.ts';
@@ -166,7 +166,7 @@ export class Connections implements Disposable {
       if (connection === null) return;
       // At once: the event that says so comes later.
       this.#open.delete(connection.socket);
-      connection.socket.resetAndDestroy();
+      resetConnection(connection.socket);
       this.#gaveWay();
     }
   }
@@ -200,11 +200,7 @@ function end(connection: Connection, { why, now }: { why: Ending; now: number })
   connection.onEnding(why);
 }
 
-/**
- * Closes a connection at once. What its reader has not taken is thrown away with it: closed in the ordinary way, the kernel
- * would keep megabytes of it for minutes, for a reader that takes nothing. tcp(7), on SO_LINGER.
- */
 function giveUp({ socket }: Connection): void {
-  if (socket.writableLength > 0) socket.resetAndDestroy();
+  if (socket.writableLength > 0) resetConnection(socket);
   else socket.destroy();
 }

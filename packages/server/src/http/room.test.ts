@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Connection, peerOf } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { placesOfStrangers, whoGivesWay } from './room.ts';
 import { TRANSPORT_BOUNDS } from './transport.ts';
 
@@ -94,17 +94,4 @@ describe('callers', () => {
     expect(held).toHaveLength(full);
     expect(leaver(held)).toBeNull();
   });
-});
-
-test.each([
-  ['192.0.2.7', '192.0.2.7'],
-  ['::ffff:192.0.2.7', '192.0.2.7'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
-  ['2001:DB8::9', '2001:db8:0:0::/64'],
-  ['::1', '0:0:0:0::/64'],
-  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ['', ''],
-])('the address %j belongs to %j', (address, peer) => {
-  expect(peerOf(address)).toBe(peer);
 });
