@@ -11,13 +11,23 @@ export interface Measurement {
   readonly spread?: readonly [number, number];
   /** What the figure divided by its baseline should be. */
   readonly target?: { readonly ratio: number; readonly is: 'at most' | 'at least' };
+  /** What the figure itself should be at most. */
+  readonly valueMax?: number;
+  /** Said in a line above the figure. */
+  readonly note?: string;
 }
 
 /** The figure, its baseline, the one divided by the other, and what was wanted. */
-export function rowOf({ what, value, unit, baseline, target }: Measurement): string {
-  const ratio = (value / baseline.value).toFixed(2);
-  const wanted = target === undefined ? '' : `  (${target.is} ${target.ratio})`;
-  return `  ${what.padEnd(44)}${figure(value, unit)}  ${baseline.what.padEnd(28)}${figure(baseline.value, unit)}  × ${ratio}${wanted}`;
+export function rowOf(measurement: Measurement): string {
+  const { what, value, unit, baseline, note } = measurement;
+  const ratio = baseline.value > 0 ? `× ${(value / baseline.value).toFixed(2)}` : '';
+  const row = `  ${what.padEnd(44)}${figure(value, unit)}  ${baseline.what.padEnd(28)}${figure(baseline.value, unit)}  ${ratio}${wanted(measurement)}`;
+  return note === undefined ? row : `  ${note}\n${row}`;
+}
+
+function wanted({ target, valueMax, value, unit }: Measurement): string {
+  if (target !== undefined) return `  (${target.is} ${target.ratio})`;
+  return valueMax === undefined ? '' : `  (at most ${valueMax} ${unit}: ${value <= valueMax ? 'held' : 'NOT HELD'})`;
 }
 
 function figure(value: number, unit: string): string {

@@ -1,0 +1,120 @@
+/**
+ * What attacks on the door cost others: each goes on for a while against a service of its own with the settings that an
+ * operator finds, from a process of its own. The same service without an attack, just before, is the baseline. Attacker,
+ * service and bystander share this host and its address, which is the worst case for the bystander.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient } from '@svc/client';
+import { ATTACKS, type Attack, type AttackName, type Done } from './attacks/attacker.ts';
+import { type Experience, experience } from './attacks/bystander.ts';
+import { residentMib, type Served, serveService } from './http/processes.ts';
+import type { Measurement } from './measurement.ts';
+
+const attackerProgram = new URL('./attacks/attacker.ts', import.meta.url);
+
+const SETTINGS = {
+  'legacy-keys': 'mallory=key-of-mallory,beta=key-of-beta',
+  'free-space-reserve-mb': '0',
+  'drain-seconds': '0',
+};
+const MALLORY = 'key-of-mallory';
+const BETA = 'key-of-beta';
+
+const secondsDefault = 60;
+/** The baseline is measured for a quarter of the time, and for this long at least. */
+const baselineSecondsMin = 5;
+
+export interface AttackOptions {
+  /** How long each attack goes on. */
+  readonly seconds?: number | undefined;
+  /** The beginning of the names of those that are tried; all are without. */
+  readonly only?: string | undefined;
+}
+
+/** The attacks, one after the other. */
+export async function* measure({ seconds = secondsDefault, only = '' }: AttackOptions): AsyncGenerator<Measurement> {
+  for (const name of Object.keys(ATTACKS) as AttackName[]) {
+    if (name.startsWith(only)) yield* await under(name, seconds);
+  }
+}
+
+async function under(name: AttackName, seconds: number): Promise<Measurement[]> {
+  using scratch = scratchDirectory();
+  await using service = await serveService(SETTINGS, scratch.path);
+  const result = await largeResult(service);
+  await experience(service, BETA, baselineSecondsMin);
+  const idle = residentMib(service.pid);
+  const before = await experience(service, BETA, Math.max(baselineSecondsMin, seconds / 4));
+  using attacker = new Attacker();
+  attacker.begin({ kind: name, port: service.port, key: MALLORY, result });
+  const during = await experience(service, BETA, seconds);
+  return rows(name, { idle, before, during, done: await attacker.stop() });
+}
+
+interface Told {
+  /** Resident memory after the service has served for a while, in MiB. */
+  readonly idle: number;
+  readonly before: Experience;
+  readonly during: Experience;
+  readonly done: Done;
+}
+
+function rows(name: AttackName, { idle, before, during, done }: Told): Measurement[] {
+  const row = (what: string, pick: (of: Experience) => number) => ({
+    what: `  ${what}`,
+    value: pick(during),
+    baseline: { what: 'without an attack', value: pick(before) },
+  });
+  const sent = `${done.connections} connections, ${Math.round(done.bytes / 2 ** 20)} MiB sent`;
+  return [
+    {
+      what: `${name}: tries of others that failed`,
+      value: during.retries,
+      unit: 'cases',
+      baseline: { what: 'without an attack', value: before.retries },
+      note: `${ATTACKS[name].what}; ${sent}`,
+    },
+    { ...row('/healthz, 99th percentile', ({ healthP99 }) => healthP99), unit: 'ms', valueMax: 100 },
+    { ...row('a submission, 99th percentile', (of) => of.submissionP99), unit: 'ms', valueMax: 250 },
+    { ...row('memory over idle, at most', ({ memory }) => memory - idle), unit: 'MiB', valueMax: 64 },
+    { ...row('wall limit of 1 s, late by at most', ({ wallLateness }) => wallLateness), unit: 'ms' },
+  ];
+}
+
+/** A job of the attacker's that has ended with some 7 MB of result; the path of it. */
+async function largeResult({ port }: Served): Promise<string> {
+  const api = createServiceClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: MALLORY });
+  const code = 'yes | head -c 1000000; for n in 1 2; do head -c 2000000 /dev/urandom > output/$n; done';
+  const { job_id } = await api.submit({ language: 'bash', code, outputs: ['output/1', 'output/2'] });
+  const { artifacts } = await api.waitForResult(job_id);
+  if (artifacts.length !== 2) throw new Error('the large result is not complete');
+  return `/v1/jobs/${job_id}/result`;
+}
+
+/** The attacker's process. Disposing ends it. */
+class Attacker implements Disposable {
+  readonly #child: ChildProcess = fork(attackerProgram);
+
+  begin(attack: Attack): void {
+    this.#child.send(attack);
+  }
+
+  async stop(): Promise<Done> {
+    this.#child.send('stop');
+    const [done] = (await once(this.#child, 'message')) as [Done];
+    return done;
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.disconnect();
+  }
+}
+
+function scratchDirectory(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) };
+}
