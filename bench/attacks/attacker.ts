@@ -26,7 +26,7 @@ interface Plan {
   readonly connections: number;
   /** Connections that it opens in a second, at most. */
   readonly perSecond: number;
-  begin(socket: Socket, attack: Attack): void;
+  readonly begin: (socket: Socket, attack: Attack) => void;
 }
 
 const HOST = 'host: svc.example\r\n';
@@ -40,7 +40,7 @@ export const ATTACKS = {
     what: '20 connections, 10,000 × GET /openapi.json on each',
     connections: 20,
     perSecond: 20,
-    begin(socket) {
+    begin: (socket) => {
       socket.pause();
       socket.write(CONTRACT.repeat(10_000));
     },
@@ -49,7 +49,7 @@ export const ATTACKS = {
     what: '12 connections, GET /healthz without end on each',
     connections: 12,
     perSecond: 20,
-    begin(socket) {
+    begin: (socket) => {
       const batch = Buffer.from(HEALTH.repeat(20_000));
       const write = () => {
         while (!socket.destroyed && socket.write(batch));
@@ -62,7 +62,7 @@ export const ATTACKS = {
     what: '300 connections, a byte of a head every 5 s, 300 new ones a second',
     connections: 300,
     perSecond: 300,
-    begin(socket) {
+    begin: (socket) => {
       drip(socket, `GET /healthz HTTP/1.1\r\n${HOST}x: ${'x'.repeat(100)}`, slowDripMilliseconds);
     },
   },
@@ -70,7 +70,7 @@ export const ATTACKS = {
     what: '250 connections, 8 large answers asked for on each, nothing read',
     connections: 250,
     perSecond: 100,
-    begin(socket, { key, result }) {
+    begin: (socket, { key, result }) => {
       socket.pause();
       const own = `GET ${result} HTTP/1.1\r\n${HOST}authorization: Bearer ${key}\r\n\r\n`;
       socket.write((Math.random() < 0.5 ? own : CONTRACT).repeat(8));
@@ -80,7 +80,7 @@ export const ATTACKS = {
     what: '100 connections, 1,000 handshakes with a made-up ticket a second',
     connections: 100,
     perSecond: 1000,
-    begin(socket) {
+    begin: (socket) => {
       socket.on('data', () => socket.destroy());
       socket.write(
         `GET /v1/jobs/job_0/stream?ticket=${'x'.repeat(43)} HTTP/1.1\r\n${HOST}connection: Upgrade\r\nupgrade: websocket\r\n` +
@@ -92,7 +92,7 @@ export const ATTACKS = {
     what: '250 connections, a byte of a body every second, half with a key',
     connections: 250,
     perSecond: 300,
-    begin(socket, { key }) {
+    begin: (socket, { key }) => {
       const credential = Math.random() < 0.5 ? `authorization: Bearer ${key}\r\n` : '';
       socket.resume();
       socket.write(
