@@ -250,6 +250,9 @@ describe('permits', () => {
       return [answer?.status, (JSON.parse(answer?.body ?? '') as { error: { code: string } }).error.code];
     };
     expect(await redeem()).toEqual([429, 'tenant_capacity_exhausted']);
+    // No platform tells its programs so much of a WebSocket: they may ask plainly.
+    const plain = await rig().request(`/v1/jobs/${running.alpha}/stream`);
+    expectLater(plain, 429, 'tenant_capacity_exhausted');
     expect(await redeem()).toEqual([401, 'unauthorized']);
     openStream(running.beta, beta.key);
     await expect.poll(async () => (await permitsHeld(rig()))['stream'], soon).toBe(2);

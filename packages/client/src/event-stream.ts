@@ -4,6 +4,8 @@ import { TransportFailure } from './failure.ts';
 
 export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Told once the connection is there. */
+  readonly onOpen?: () => void;
 }
 
 /** How a stream ended: with a close code, or without ever having begun, for a reason that platforms do not tell. */
@@ -12,7 +14,7 @@ export type StreamEnd = number | 'refused';
 /** Yields each frame's event as it comes; returns how it ended once it has. */
 export async function* openEventStream(
   url: string,
-  { signal }: StreamOptions,
+  { signal, onOpen }: StreamOptions,
 ): AsyncGenerator<JobEvent, StreamEnd, undefined> {
   signal?.throwIfAborted();
   const socket = new WebSocket(url);
@@ -33,6 +35,7 @@ export async function* openEventStream(
   signal?.addEventListener('abort', onAbort, { once: true });
   socket.addEventListener('open', () => {
     isOpen = true;
+    onOpen?.();
   });
   socket.addEventListener('message', ({ data }) => {
     try {

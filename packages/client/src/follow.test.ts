@@ -112,7 +112,10 @@ describe('following by the stream', () => {
   test('that is refused goes on with a new ticket, no sooner than the service says where it has no capacity', async () => {
     let minted = 0;
     await using service = await scriptedService([
-      (response) => json({ stream_url: `/v1/jobs/job_1/stream?ticket=t${++minted}` }, 201)(response),
+      (response, { method }) =>
+        method === 'GET'
+          ? refusal(400, 'invalid_request', {}, false)(response)
+          : json({ stream_url: `/v1/jobs/job_1/stream?ticket=t${++minted}` }, 201)(response),
     ]);
     const sockets = new WebSocketServer({ noServer: true });
     const asked: (string | undefined)[] = [];
@@ -128,6 +131,67 @@ describe('following by the stream', () => {
     expect(asked).toEqual(['/v1/jobs/job_1/stream?ticket=t1&after=0', '/v1/jobs/job_1/stream?ticket=t2&after=0']);
     expect(pauses).toHaveLength(1);
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
+  });
+
+  /** Refuses the first WebSocket, and any plain request of the stream as it is told; then sends the end. */
+  async function refusingOnce(plain: ReturnType<typeof json>): Promise<ScriptedService> {
+    const service = await scriptedService([
+      (response, seen) => (seen.method === 'GET' ? plain(response) : ticket(response)),
+    ]);
+    const sockets = new WebSocketServer({ noServer: true });
+    let isFirst = true;
+    service.server.on('upgrade', (request, socket, head) => {
+      if (isFirst) socket.end('HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n\r\n');
+      else sockets.handleUpgrade(request, socket, head, (open) => open.send(frame(1, 'finished')));
+      isFirst = false;
+    });
+    return service;
+  }
+
+  test('that is refused waits as long as the service asks for', { tags: ['Errors-24'] }, async () => {
+    await using service = await refusingOnce(refusal(503, 'shutting_down', { 'retry-after': '5' }));
+    const pauses: number[] = [];
+    const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
+    const client = createServiceClient({ baseUrl: service.baseUrl, apiKey: 'key-1', sleep });
+    expect(await seqsOf(client.follow('job_1'))).toEqual([1]);
+    expect(pauses).toHaveLength(1);
+    expect(pauses[0]).toBeGreaterThanOrEqual(5000);
+    expect(pauses[0]).toBeLessThan(5200);
+  });
+
+  test('that is refused for good ends with the refusal', async () => {
+    await using service = await refusingOnce(refusal(404, 'job_not_found', {}, false));
+    await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
+  });
+
+  test('tells where it stands: connecting, live, reconnecting and closed', async () => {
+    await using service = await scriptedService([ticket]);
+    streams(service, [
+      (socket) => {
+        socket.send(frame(1));
+        socket.close(1012);
+      },
+      (socket) => socket.send(frame(2, 'finished')),
+    ]);
+    const told: string[] = [];
+    const events = clientOf(service).follow('job_1', { onState: (state) => told.push(state) });
+    for await (const { seq } of events) told.push(`event ${seq}`);
+    const both = ['connecting', 'live', 'event 1', 'reconnecting', 'live', 'event 2', 'closed'];
+    expect(told).toEqual(both);
+  });
+
+  test('tells that it is closed where it fails, and where the caller stops reading', async () => {
+    await using service = await scriptedService([refusal(401, 'unauthorized', {}, false)]);
+    const told: string[] = [];
+    const onState = (state: string) => void told.push(state);
+    await expect(seqsOf(clientOf(service).follow('job_1', { onState }))).rejects.toMatchObject({
+      code: 'unauthorized',
+    });
+    expect(told).toEqual(['connecting', 'closed']);
+    await using paged = await scriptedService([json({ events: [event(1), event(2)], next_cursor: 2 })]);
+    told.length = 0;
+    for await (const { seq } of clientOf(paged).follow('job_1', { by: 'replay', onState })) if (seq === 1) break;
+    expect(told).toEqual(['connecting', 'live', 'closed']);
   });
 
   test('starts after the sequence number it is given', async () => {

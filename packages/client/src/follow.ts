@@ -9,8 +9,16 @@ import { replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol/vocabulary';
 import { delayMilliseconds, isWorthRetrying, type RetryPolicy, type Sleep } from './backoff.ts';
 import { openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
+import { isRouteMissing, legacyStreamPath } from './older-server.ts';
 import type { ServiceClient } from './service-client.ts';
+import { streamAddress } from './stream-address.ts';
 import type { Endpoint } from './transport.ts';
+
+/**
+ * Where following stands, for whoever shows it: `connecting` until the first connection is there, `live` while events come as
+ * they are recorded, `reconnecting` from a lost connection to the next, and `closed` once, whatever ended it.
+ */
+export type FollowState = 'connecting' | 'live' | 'reconnecting' | 'closed';
 
 export interface FollowOptions {
   /** The last sequence number already taken. Default 0: from the start. */
@@ -18,6 +26,8 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
   /** `auto` streams where it can; `replay` only pages. Default `auto`. */
   readonly by?: 'auto' | 'replay';
+  /** Told of each change of the state, the first included. */
+  readonly onState?: (state: FollowState) => void;
 }
 
 interface Following extends FollowOptions {
@@ -27,34 +37,64 @@ interface Following extends FollowOptions {
   readonly legacy: 'none' | 'key-in-stream-url';
   readonly policy: RetryPolicy;
   readonly sleep: Sleep;
+  /** Asks for the stream as any request would, and gives what the service refuses it with; null where it says nothing. */
+  readonly whyRefused: () => Promise<unknown>;
 }
 
 /** Between two pages while nothing comes: from the first to the last, doubling. */
 const idleMilliseconds = { first: 50, last: 1000 };
 
-/** A WebSocket that is refused hides its `Retry-After`; for want of capacity the service says a second. */
+/** A WebSocket that is refused hides why. Where the service does not say it otherwise, it is given a second. */
 const refusedMilliseconds = 1000;
 
 /** Yields each event after `after` once, in order, and returns after `finished`. */
-export async function* followJob(following: Following): AsyncGenerator<JobEvent, void> {
+export async function* followJob(given: Following): AsyncGenerator<JobEvent, void> {
+  const tell = stateTeller(given.onState);
+  const following = { ...given, onState: tell };
+  tell('connecting');
+  try {
+    const paged = yield* byStreaming(following);
+    if (paged !== null) yield* byPaging(following, paged);
+  } finally {
+    tell('closed');
+  }
+}
+
+/** Calls back with a state that is another than the one before. */
+function stateTeller(onState: (state: FollowState) => void = () => {}): (state: FollowState) => void {
+  let told: FollowState | null = null;
+  return (state) => {
+    if (state === told) return;
+    told = state;
+    onState(state);
+  };
+}
+
+type Told = Following & Required<Pick<FollowOptions, 'onState'>>;
+
+/** Null once the job has finished; the last event taken where there is no stream to go on with. */
+async function* byStreaming(following: Told): AsyncGenerator<JobEvent, number | null> {
+  const { policy, onState } = following;
   let last = following.after ?? 0;
   let failures = 0;
   for (;;) {
     const source = await chooseSource(following, last);
-    if (source === null) break;
+    if (source === null) return last;
     const close = yield* passOn(source, following, last, (seq) => {
       last = seq;
       failures = 0;
     });
-    if (close === 'finished') return;
+    if (close === 'finished') return null;
+    onState('reconnecting');
     // A connection that got old is replaced however often: it did what it was to do.
     failures = close === STREAM_CLOSE_CODES.lifetimeReached ? 0 : failures + 1;
-    if (failures >= following.policy.attemptsMax)
-      throw new TransportFailure('network', `the stream ended with ${close}`);
-    const delay = delayMilliseconds(following.policy, Math.max(1, failures), Math.random(), null);
-    await following.sleep(close === 'refused' ? delay + refusedMilliseconds : delay, following.signal);
+    if (failures >= policy.attemptsMax) throw new TransportFailure('network', `the stream ended with ${close}`);
+    const refusal = close === 'refused' ? await following.whyRefused() : null;
+    if (refusal !== null && !isWorthRetrying(policy, refusal)) throw refusal;
+    const delay = delayMilliseconds(policy, Math.max(1, failures), Math.random(), refusal);
+    const isUnexplained = close === 'refused' && refusal === null;
+    await following.sleep(isUnexplained ? delay + refusedMilliseconds : delay, following.signal);
   }
-  yield* byPaging(following, last);
 }
 
 /** Drops what was taken already, and reads what was left out from what is stored: neither is an error. */
@@ -99,43 +139,31 @@ async function* withLeftOut(
 }
 
 /** A connection to the stream, or null where this service or this platform has none. */
-async function chooseSource(following: Following, after: number): Promise<AsyncGenerator<JobEvent, StreamEnd> | null> {
-  const { by = 'auto', client, job_id, signal } = following;
+async function chooseSource(following: Told, after: number): Promise<AsyncGenerator<JobEvent, StreamEnd> | null> {
+  const { by = 'auto', client, endpoint, job_id, signal, onState } = following;
   if (by === 'replay' || typeof WebSocket === 'undefined') return null;
+  const open = (path: string) =>
+    openEventStream(streamAddress(endpoint, path, after), { signal, onOpen: () => onState('live') });
   try {
-    const { stream_url } = await client.streamTicket(job_id, { signal });
-    return openEventStream(streamAddress(following.endpoint, stream_url, after), { signal });
+    return open((await client.streamTicket(job_id, { signal })).stream_url);
   } catch (error) {
-    if (isUnstructuredRouteMissing(error) && following.legacy === 'key-in-stream-url') {
-      const url = `/v1/jobs/${encodeURIComponent(job_id)}/stream?api_key=${encodeURIComponent(following.endpoint.apiKey ?? '')}`;
-      return openEventStream(streamAddress(following.endpoint, url, after), { signal });
-    }
-    if (isUnstructuredRouteMissing(error) || isRouteMissing(error) || isWorthRetrying(following.policy, error))
-      return null;
+    if (isRouteMissing(error) && following.legacy === 'key-in-stream-url')
+      return open(legacyStreamPath(endpoint, job_id));
+    if (isRouteMissing(error) || isNotOffered(error) || isWorthRetrying(following.policy, error)) return null;
     throw error;
   }
 }
 
 /** A structured `job_not_found` is never evidence that a route is missing. Spec § Errors. */
-function isRouteMissing(error: unknown): boolean {
+function isNotOffered(error: unknown): boolean {
   return error instanceof ServiceFailure && (error.status === 501 || error.code === 'route_not_found');
 }
 
-function isUnstructuredRouteMissing(error: unknown): boolean {
-  return (
-    error instanceof TransportFailure && error.reason === 'unstructured' && [404, 405, 501].includes(error.status ?? 0)
-  );
-}
-
-function streamAddress(endpoint: Endpoint, stream_url: string, after: number): string {
-  const url = new URL(endpoint.baseUrl.replace(/\/$/, '') + stream_url);
-  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
-  url.searchParams.set('after', String(after));
-  return url.href;
-}
-
 /** Pages through what is stored, and asks again while the job goes on; its end is waited for in the service. */
-async function* byPaging({ client, job_id, signal, sleep }: Following, after: number): AsyncGenerator<JobEvent, void> {
+async function* byPaging(
+  { client, job_id, signal, sleep, onState }: Told,
+  after: number,
+): AsyncGenerator<JobEvent, void> {
   const stop = new AbortController();
   const until = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
   let ended: Promise<unknown> | null = endOf(client, job_id, until);
@@ -143,6 +171,7 @@ async function* byPaging({ client, job_id, signal, sleep }: Following, after: nu
   try {
     for (let cursor = after; ; ) {
       const page = await client.replay(job_id, { after: cursor, limit: replayLimitMax, signal });
+      onState('live');
       yield* page.events;
       if (page.next_cursor === null) return;
       cursor = page.next_cursor;

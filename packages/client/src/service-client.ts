@@ -22,10 +22,12 @@ import type {
   SubmissionAnswer,
   Whoami,
 } from '@svc/protocol';
-import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, replayLimitMax } from '@svc/protocol/vocabulary';
 import { DEFAULT_RETRY, type RetryPolicy, retrying, type Sleep, sleepFor } from './backoff.ts';
 import { checkExactBytes, type ExactBytes, platformSha256, type Sha256 } from './exact-bytes.ts';
+import { ServiceFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
+import { createOlderServer, isRouteMissing, tooOld } from './older-server.ts';
 import { type Answer, decodeJson, type Endpoint, type Exchange, exchange } from './transport.ts';
 import { type WaitOptions, waitForTerminal } from './wait.ts';
 
@@ -39,7 +41,8 @@ export interface ClientOptions extends Endpoint {
   readonly sleep?: Sleep;
   /**
    * `key-in-stream-url` lets a stream be opened with the key in its address, where a trusted server from before stream
-   * tickets answers that it has no such route. Off by default: addresses end up in logs. Spec § Authentication 6.
+   * tickets answers that it has no such route; events and results of such a server are told in no other way. Off by default:
+   * addresses end up in logs. Spec § Authentication 6.
    */
   readonly legacy?: 'none' | 'key-in-stream-url';
 }
@@ -156,6 +159,27 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
       options.sha256 ?? platformSha256,
     );
 
+  const legacy = options.legacy ?? 'none';
+  const older = createOlderServer({
+    endpoint: options,
+    legacy,
+    policy,
+    sleep,
+    detail: (job_id, read) => client.detail(job_id, read),
+  });
+  /** Asks a route that came with v0.4, and what stands in for it where the server is older. */
+  const orOlder = async <T>(asked: Promise<T>, standIn: (missing: unknown) => Promise<T>): Promise<T> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (isRouteMissing(error)) return await standIn(error);
+      throw error;
+    }
+  };
+  const unsigned = async (missing: unknown): Promise<never> => {
+    throw tooOld('nothing is signed; the detail of a job has its receipt', missing);
+  };
+
   const client: ServiceClient = {
     async submit(submission, { idempotencyKey = randomKey(), signal } = {}) {
       const request = { method: 'POST', path: '/v1/jobs', body: submission, signal } as const;
@@ -181,7 +205,10 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
       return decodeJson(await call({ method: 'DELETE', path: job(job_id), signal }));
     },
     result: (job_id, { waitSeconds, signal } = {}) =>
-      get(`${job(job_id)}/result${query({ wait_seconds: waitSeconds })}`, { signal, waitSeconds: waitSeconds ?? 0 }),
+      orOlder(
+        get(`${job(job_id)}/result${query({ wait_seconds: waitSeconds })}`, { signal, waitSeconds: waitSeconds ?? 0 }),
+        (missing) => older.result(job_id, { waitSeconds: waitSeconds ?? 0, signal, missing }),
+      ),
     waitForResult: (job_id, waiting = {}) =>
       waitForTerminal((waitSeconds) => client.result(job_id, { waitSeconds, signal: waiting.signal }), {
         ...waiting,
@@ -189,7 +216,9 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         sleep,
       }),
     replay: (job_id, { after, limit, signal } = {}) =>
-      get(`${job(job_id)}/replay${query({ after, limit })}`, { signal }),
+      orOlder(get(`${job(job_id)}/replay${query({ after, limit })}`, { signal }), (missing) =>
+        older.replay(job_id, { after: after ?? 0, limit: limit ?? replayLimitMax, signal, missing }),
+      ),
     async *events(job_id, { after = 0, ...page } = {}) {
       for (let cursor = after; ; ) {
         const { events, next_cursor } = await client.replay(job_id, { ...page, after: cursor });
@@ -199,13 +228,26 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
       }
     },
     follow: (job_id, following = {}) =>
-      followJob({ ...following, job_id, client, endpoint: options, legacy: options.legacy ?? 'none', policy, sleep }),
+      followJob({
+        ...following,
+        job_id,
+        client,
+        endpoint: options,
+        legacy,
+        policy,
+        sleep,
+        whyRefused: () =>
+          once({ method: 'GET', path: `${job(job_id)}/stream`, signal: following.signal }).then(
+            () => null,
+            (error: unknown) => (isStreamRefusal(error) ? error : null),
+          ),
+      }),
     async streamTicket(job_id, { signal } = {}) {
       return decodeJson(await call({ method: 'POST', path: `${job(job_id)}/stream-ticket`, signal }));
     },
-    attestation: (job_id, read) => exactBytes(`${job(job_id)}/attestation`, read),
-    resultArtifact: (job_id, read) => exactBytes(`${job(job_id)}/result-artifact`, read),
-    publicKey: (read) => get('/v1/attestation/public-key', read),
+    attestation: (job_id, read) => orOlder(exactBytes(`${job(job_id)}/attestation`, read), unsigned),
+    resultArtifact: (job_id, read) => orOlder(exactBytes(`${job(job_id)}/result-artifact`, read), unsigned),
+    publicKey: (read) => orOlder(get('/v1/attestation/public-key', read), unsigned),
     capabilities: (read) => get('/v1/capabilities', read),
     whoami: (read) => get('/v1/whoami', read),
     status: (read) => get('/v1/status', read),
@@ -233,4 +275,13 @@ function query(members: Record<string, string | number | undefined>): string {
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/**
+ * What a WebSocket is refused with, no platform tells. A plain request of the stream is refused with the same where there is
+ * a refusal, and as no WebSocket where there is none.
+ */
+function isStreamRefusal(error: unknown): error is ServiceFailure {
+  if (!(error instanceof ServiceFailure)) return false;
+  return [401, 403, 429, 503].includes(error.status) || error.code === 'job_not_found';
 }

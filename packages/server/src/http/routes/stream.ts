@@ -39,11 +39,12 @@ export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 
   const { jobs, permits, stopping, connections, authority, log } = context;
   return {
     preHandler: async (request, reply) => {
-      if (!request.ws) return;
+      // No platform tells its programs what a WebSocket was refused with: a plain request is refused with the same.
       refuseWhenStopping(stopping);
       readStream(request.query);
       await jobs.replay(callerOf(request), jobIdOf(request), { after: 0, limit: 1 });
       holdPermitUntilAnswered(reply, permits, 'stream');
+      if (!request.ws) return;
       // For the log: the answer itself is written by the WebSocket server.
       reply.raw.statusCode = 101;
     },

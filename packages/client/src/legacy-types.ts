@@ -1,0 +1,8 @@
+/** The shapes of older servers where they differ from those of the contract. Spec § Versioning 5. */
+import type { JobDetail, Receipt } from '@svc/protocol';
+
+/** A receipt of v0.3, which may not say whose job it was. */
+export type LegacyReceipt = Omit<Receipt, 'tenant'> & Partial<Pick<Receipt, 'tenant'>>;
+
+/** The detail of a job whose receipt a server of v0.3 sealed. */
+export type LegacyJobDetail = Omit<JobDetail, 'receipt'> & { readonly receipt: LegacyReceipt | null };

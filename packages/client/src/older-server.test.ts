@@ -1,0 +1,116 @@
+/** Spec § Versioning 5: what the client makes of a server from before v0.4, which has no route that came with it. */
+import { describe, expect, test } from 'vitest';
+import { WebSocketServer } from 'ws';
+import { json, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
+import { type ClientOptions, createServiceClient } from './service-client.ts';
+
+const event = (seq: number, kind: string, data: object) => ({ job_id: 'job_1', seq, kind, data });
+const HISTORY = [
+  event(1, 'queued', {}),
+  event(2, 'stdout', { text: 'a line' }),
+  event(3, 'stdout', { text: 'no end', partial: true }),
+  event(4, 'stderr', { text: 'warning' }),
+  event(5, 'violation', { type: 'wall_time', message: 'too long' }),
+  event(6, 'finished', { status: 'failed' }),
+];
+
+/** Knows the detail of one job, which ends after it was asked for so often, and its stream by the key in the address. */
+async function olderServer({ endsAfter = 1 } = {}): Promise<ScriptedService & { readonly opened: string[] }> {
+  let asked = 0;
+  const service = await scriptedService([
+    (response, { method, url }) => {
+      if (method !== 'GET' || url !== '/v1/jobs/job_1') {
+        response.writeHead(404, { 'content-type': 'text/plain' }).end('404 page not found');
+        return;
+      }
+      const status = ++asked >= endsAfter ? 'failed' : 'running';
+      json({ job_id: 'job_1', status, exit_code: 3, duration_ms: 12, receipt: {} })(response);
+    },
+  ]);
+  const opened: string[] = [];
+  new WebSocketServer({ server: service.server }).on('connection', (socket, { url = '' }) => {
+    opened.push(url);
+    const after = Number(new URLSearchParams(url.split('?')[1]).get('after'));
+    for (const each of HISTORY.slice(after)) socket.send(JSON.stringify(each));
+  });
+  return Object.assign(service, { opened });
+}
+
+function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> = {}) {
+  return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {}, ...options });
+}
+
+describe('with the key allowed in the address of a stream', () => {
+  const legacy = 'key-in-stream-url';
+
+  test('a result is made from the detail and the events, and waited for by asking again', async () => {
+    await using service = await olderServer({ endsAfter: 3 });
+    expect(await clientOf(service, { legacy }).waitForResult('job_1')).toEqual({
+      job_id: 'job_1',
+      status: 'failed',
+      exit_code: 3,
+      duration_ms: 12,
+      stdout: 'a line\nno end',
+      stderr: 'warning\n',
+      truncated: false,
+      violations: [{ type: 'wall_time', message: 'too long' }],
+      artifacts: [],
+    });
+  });
+
+  test('a result without a wait is what there is', async () => {
+    await using service = await olderServer({ endsAfter: 9 });
+    const { status, stdout } = await clientOf(service, { legacy }).result('job_1');
+    expect([status, stdout, service.opened]).toEqual(['running', '', []]);
+  });
+
+  test('stored events are read page by page from the stream of a job that has ended', async () => {
+    await using service = await olderServer();
+    const seqs = await Array.fromAsync(clientOf(service, { legacy }).events('job_1', { limit: 4 }), ({ seq }) => seq);
+    expect(seqs).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(service.opened.map((url) => url.replace(/.*after=/, ''))).toEqual(['0', '4']);
+  });
+
+  test('a job is followed to its end', async () => {
+    await using service = await olderServer();
+    const seqs = await Array.fromAsync(clientOf(service, { legacy }).follow('job_1', { after: 4 }), ({ seq }) => seq);
+    expect(seqs).toEqual([5, 6]);
+  });
+});
+
+describe('without the key in an address', () => {
+  test.each([
+    ['result', (client) => client.waitForResult('job_1')],
+    ['replay', (client) => client.replay('job_1')],
+    ['follow', (client) => Array.fromAsync(client.follow('job_1'))],
+  ] satisfies [string, (client: ReturnType<typeof clientOf>) => Promise<unknown>][])(
+    '%s says what would stand in for it, and puts the key nowhere',
+    async (_name, ask) => {
+      await using service = await olderServer();
+      await expect(ask(clientOf(service))).rejects.toMatchObject({
+        reason: 'unstructured',
+        status: 404,
+        message: expect.stringContaining("only with the option legacy: 'key-in-stream-url'") as string,
+      });
+      expect(service.opened).toEqual([]);
+    },
+  );
+
+  test('what is signed says that nothing is', async () => {
+    await using service = await olderServer();
+    const client = clientOf(service);
+    const says = { reason: 'unstructured', message: expect.stringContaining('nothing is signed') as string };
+    await expect(client.attestation('job_1')).rejects.toMatchObject(says);
+    await expect(client.resultArtifact('job_1')).rejects.toMatchObject(says);
+    await expect(client.publicKey()).rejects.toMatchObject(says);
+  });
+});
+
+test('a structured refusal leads to nothing that stands in', async () => {
+  await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
+  const client = clientOf(service, { legacy: 'key-in-stream-url' });
+  for (const asked of [client.result('job_1'), client.replay('job_1'), client.attestation('job_1')]) {
+    await expect(asked).rejects.toMatchObject({ code: 'job_not_found' });
+  }
+  expect(service.seen).toHaveLength(3);
+});
