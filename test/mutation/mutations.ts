@@ -65,6 +65,27 @@ export const MUTATIONS: readonly Mutation[] = [
     to: '',
   },
   {
+    name: 'a faulty subprotocol is left to the WebSocket library to refuse',
+    falsifies: ['Errors-3', 'Stream-2a'],
+    file: `${SERVER}/http/handshake.ts`,
+    from: 'if (protocols !== undefined && !isListOfNames(protocols)) {',
+    to: 'if (protocols === null) {',
+  },
+  {
+    name: 'a path under /v1 that there is not asks for no credential',
+    falsifies: ['Authentication-1', 'Endpoints-2'],
+    file: `${SERVER}/http/entry.ts`,
+    from: "return UNDER_V1.test(url) ? 'credential' : 'public';",
+    to: "return url === '' ? 'credential' : 'public';",
+  },
+  {
+    name: 'a job is taken while no sandbox can be made',
+    falsifies: ['Submit-6d', 'Errors-20'],
+    file: `${SERVER}/job/admit/admit.ts`,
+    from: 'if (!options.cells.isReady()) throw workerUnavailable();',
+    to: 'if (!options.cells.isReady()) workerUnavailable();',
+  },
+  {
     name: 'limits are not brought down',
     falsifies: ['Submission-24', 'What-3', 'Limits-22'],
     file: `${SERVER}/job/admit/policy.ts`,

@@ -186,7 +186,9 @@ test.each([
   expect(response.headers.get('allow')).toBe(allow);
 });
 
-describe('what there is not under /v1 asks for a credential as well:', () => {
+describe('what there is not under /v1 asks for a credential as well:', {
+  tags: ['Endpoints-2', 'Authentication-1'],
+}, () => {
   test.each([
     ['GET', '/v1'],
     ['GET', '/v1/anything'],
@@ -254,7 +256,9 @@ describe('where no body is taken,', () => {
   });
 });
 
-test('the global metrics refuse a credential of a tenant, also where it is their own token', async () => {
+test('the global metrics refuse a credential of a tenant, also where it is their own token', {
+  tags: ['Authentication-9'],
+}, async () => {
   await using careless = await openDoor({ metricsToken: 'key-of-acme' });
   const headers = bearer('key-of-acme');
   expect((await fetch(`${careless.url}/v1/whoami`, { headers })).status).toBe(200);

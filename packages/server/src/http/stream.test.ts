@@ -247,7 +247,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     ['of a key that is none', '', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
     ['it is not said of the connection', '', 'Connection: Upgrade\r\n'],
     ['it is HTTP/1.0', '', ' HTTP/1.1'],
-  ])('and its ticket is not spent, because %s', async (_name, more, without) => {
+  ])('and its ticket is not spent, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(door);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
     // What is no handshake at all is answered as a plain request, and its connection kept.
@@ -257,7 +257,9 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('unless the operator allows the origin of the page', { tags: ['Authentication-7'] }, async () => {
+  test('unless the operator allows the origin of the page', {
+    tags: ['Authentication-7', 'Authentication-7a'],
+  }, async () => {
     await using allowing = await openDoor({ allowedOrigins: ['https://app.example'] });
     const from = (origin: string) => attempt(allowing, handshake(STREAM, `${KEY}Origin: ${origin}\r\n`));
     for (const origin of ['https://app.example', 'HTTPS://APP.example', 'http://svc.example']) {

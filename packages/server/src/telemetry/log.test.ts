@@ -23,6 +23,7 @@ describe('the log', () => {
 
   test.each(['fatal', 'error', 'warn', 'info', 'trace'] as const)(
     'of level %s has what is logged at any level',
+    { tags: ['Limits-26'] },
     (level) => {
       const lines = logLines((log) => logAtAnyLevel(log, { bounds: { connections: 1 } }, 'transport bounds'), level);
       expect(lines).toMatchObject([{ level: 'info', msg: 'transport bounds', bounds: { connections: 1 } }]);

@@ -15,7 +15,7 @@ afterAll(() => cells[Symbol.asyncDispose]());
 /** Writes to every page of so much memory. */
 const touch = (mib: number) => `print(len(bytearray(${mib} << 20)) >> 20)`;
 
-describe.each(CLASSES)('a memory limit in the %s class', (choice) => {
+describe.each(CLASSES)('a memory limit in the %s class', { tags: ['Submission-16', 'Receipt-18'] }, (choice) => {
   it.each([64, 256, 1024])('of %d MiB holds a program to that much, and says so', async (mem_mb) => {
     const much = mem_mb - INTERPRETER_MIB;
     const within = await cells.run(choice, 'python', touch(much), { mem_mb });
