@@ -1,11 +1,12 @@
 /** Spec § Versioning 3–6, § Events 7, § Job detail: what an older version left is served, run, ended and attested by this one. */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createServiceClient, type ServiceClient } from '@svc/client';
-import { JobDetail, type JobEvent } from '@svc/protocol';
+import { JobDetail, type JobEvent, LIMIT_DEFAULTS } from '@svc/protocol';
 import { Check, Errors } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { svc } from '../rig/command.ts';
@@ -27,6 +28,8 @@ const every = [
   ...[...ENDED.acme, ...WAITED, ...RAN].map((job) => ['acme', job] as const),
   ...ENDED.umbrella.map((job) => ['umbrella', job] as const),
 ];
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 let rig: Rig;
 const clients = new Map<string, ServiceClient>();
@@ -89,6 +92,29 @@ describe('after an upgrade', () => {
     expect(whole).toMatchObject({ status: 'succeeded', stdout: 'hé\n' });
     expect(whole.artifacts).toMatchObject([{ path: 'output/b', content_base64: 'YQ==' }]);
     expect((await clientOf('acme').detail('job_07aa')).effective_spec?.limits).toMatchObject({ cpu_seconds: 2 });
+  });
+
+  test('jobs that waited get receipts of what was submitted, with the limits that they were run with', {
+    tags: ['Receipt-1'],
+  }, async () => {
+    for (const job of WAITED) {
+      const { receipt, requested_spec } = await clientOf('acme').detail(job);
+      expect(receipt).toMatchObject({
+        language: requested_spec.language,
+        runtime: null,
+        code_sha256: sha256(requested_spec.code ?? ''),
+        policy_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      });
+      expect(receipt?.requested_limits).toEqual({ ...LIMIT_DEFAULTS, ...requested_spec.limits });
+    }
+    expect((await clientOf('acme').detail('job_zz')).receipt).toMatchObject({
+      stdin_sha256: null,
+      input_artifacts: [],
+    });
+    expect((await clientOf('acme').detail('job_07aa')).receipt).toMatchObject({
+      stdin_sha256: sha256('hé'),
+      input_artifacts: [{ path: 'input/a', size_bytes: 1, sha256: sha256('a') }],
+    });
   });
 
   test('a chain goes on behind events of v0.1, and says that it is not complete', {

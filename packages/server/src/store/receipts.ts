@@ -14,7 +14,7 @@ import type { SubmissionEvidence } from './submission-evidence.ts';
 export interface TerminalFacts {
   readonly created_at: string;
   readonly started_at: string | null;
-  /** Null on a row that was migrated. */
+  /** Null on a row that was migrated after its job had started. */
   readonly submission: SubmissionEvidence | null;
   readonly event_chain: EventChain;
   readonly truncated: boolean;

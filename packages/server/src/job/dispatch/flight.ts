@@ -16,6 +16,7 @@ import {
 } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, JobKey, JobRow, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
+import { wholeSpec } from '../../store/whole-spec.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { type JobClock, startClock } from '../execute/clock.ts';
 import { type Execution, execute } from '../execute/execute.ts';
@@ -24,7 +25,6 @@ import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import type { Cells } from './cells.ts';
-import { wholeSpec } from './whole-spec.ts';
 
 export interface FlightDependencies {
   readonly store: Pick<Store, 'job'>;

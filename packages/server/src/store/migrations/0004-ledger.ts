@@ -6,6 +6,7 @@ import { type CreateTableBuilder, type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { carryOver, setAside } from './0004-carry-over.ts';
 import { sealMissingReceipts } from './0004-missing-receipts.ts';
+import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
 /**
  * Creates every table and fills it from those of v0.3. Rows are clustered by their key, save where they are large. A large column stands last, so that
@@ -21,6 +22,7 @@ export const ledger: Migration = {
     await createAccess(db);
     await carryOver(db);
     await sealMissingReceipts(db);
+    await digestQueuedSubmissions(db);
   },
 };
 

@@ -1,0 +1,34 @@
+/**
+ * What receipts will say of the submissions that still wait: this version will run them, with the program that was kept
+ * and the defaults for what was not asked for, so it knows all of it. Spec § Receipt.
+ */
+import { canonicalJson } from '@svc/evidence';
+import type { Language, StoredSpec } from '@svc/protocol';
+import { type Kysely, sql } from 'kysely';
+import { submissionEvidence } from '../submission-evidence.ts';
+import { wholeSpec } from '../whole-spec.ts';
+
+interface Waiting {
+  readonly tenant: string;
+  readonly job_id: string;
+}
+
+/** Digests the submission of every queued job, one at a time: each may be large. */
+export async function digestQueuedSubmissions(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<Waiting>`select tenant, job_id from queue`.execute(db);
+  for (const job of rows) await digestSubmission(db, job);
+}
+
+async function digestSubmission(db: Kysely<unknown>, { tenant, job_id }: Waiting): Promise<void> {
+  const { rows } = await sql<{ language: Language; runtime: string | null; requested_spec: string }>`
+    select j.language, j.runtime, s.requested_spec from jobs as j join job_specs as s using (tenant, job_id)
+    where j.tenant = ${tenant} and j.job_id = ${job_id}`.execute(db);
+  for (const { requested_spec: kept, ...job } of rows) {
+    const requested_spec = JSON.parse(kept) as StoredSpec;
+    // A row without a program will not be run: nothing can be said of it.
+    if (requested_spec.code === undefined) continue;
+    const evidence = canonicalJson(submissionEvidence(wholeSpec({ ...job, requested_spec })));
+    await sql`update job_specs set evidence = ${evidence}
+      where tenant = ${tenant} and job_id = ${job_id}`.execute(db);
+  }
+}
