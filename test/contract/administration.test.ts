@@ -52,6 +52,7 @@ const COMMANDS = [
 describe('where there is no service and no data of one', () => {
   test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
     'svc %s says what to give, and makes nothing where it stands',
+    { tags: ['OPER-03'] },
     async (_name, words) => {
       const cwd = emptyDirectory();
       await using command = ownHost()(words, { cwd });
@@ -86,7 +87,7 @@ describe('where there is no service and no data of one', () => {
 });
 
 describe('where a service runs', () => {
-  test('its keys are made from any directory, and the one that was used is named', async () => {
+  test('its keys are made from any directory, and the one that was used is named', { tags: ['OPER-03'] }, async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });

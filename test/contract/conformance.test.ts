@@ -137,9 +137,7 @@ describe('a job of another tenant is one that there is not:', {
       answers.push(await ask(operation, { job_id }));
     }
     const [first] = answers;
-    // Opened without a WebSocket a stream is refused for that, whosever job it is.
-    const code = operation.path.endsWith('/stream') ? 'invalid_request' : 'job_not_found';
-    expect(first?.json.error.code).toBe(code);
+    expect(first?.json.error.code).toBe('job_not_found');
     for (const answer of answers) expect(shapeOf(answer)).toEqual(shapeOf(first as Answer));
   });
 

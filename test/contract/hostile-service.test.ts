@@ -45,6 +45,7 @@ function exporting(path: string, receipt: object | null = { output_artifacts: [{
 describe('an export of what a hostile service says', () => {
   test.each(['../x', '/etc/x', 'output/../../x', 'receipt.json', 'code', 'manifest.json', 'input/a', `output/${EVIL}`])(
     'is refused in one line, and leaves nothing, where a file is named %j',
+    { tags: ['OPER-08'] },
     async (path) => {
       const before = readdirSync(scratch);
       await using service = await exporting(path);
@@ -61,7 +62,7 @@ describe('an export of what a hostile service says', () => {
     expect((await call(service, 'export', 'job_1')).stderr).toBe('svc: the job has no receipt\n');
   });
 
-  test('leaves what was there beside it, whatever its name', async () => {
+  test('leaves what was there beside it, whatever its name', { tags: ['OPER-07'] }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
     await using service = await exporting('output/a');
     expect(await call(service, 'export', 'job_1', '--output', 'kept')).toMatchObject({ code: 0, stderr: '' });
@@ -74,7 +75,7 @@ describe('an export of what a hostile service says', () => {
 describe('what a hostile service says is spelled out', () => {
   const item = { job_id: EVIL, status: EVIL, language: EVIL, created_at: EVIL, duration_ms: 1, exit_code: 0 };
 
-  test('in the list of jobs', async () => {
+  test('in the list of jobs', { tags: ['OPER-06'] }, async () => {
     await using service = await scriptedService([json({ items: [item], next_cursor: null })]);
     const listed = await call(service, 'jobs', 'list');
     expect(listed.stdout).toContain(`${SPELLED}  ${SPELLED}`);
@@ -97,7 +98,7 @@ describe('what a hostile service says is spelled out', () => {
     expect(cancelled.stdout).toBe(`job_1 is ${SPELLED}\n`);
   });
 
-  test('in a refusal, in one line', async () => {
+  test('in a refusal, in one line', { tags: ['OPER-06'] }, async () => {
     const error = { code: EVIL, message: `${EVIL}\nsvc: all is well`, request_id: EVIL, retryable: false };
     await using service = await scriptedService([json({ error }, 400)]);
     for (const words of [
@@ -111,7 +112,7 @@ describe('what a hostile service says is spelled out', () => {
     }
   });
 
-  test('in what happens to a job that is run', async () => {
+  test('in what happens to a job that is run', { tags: ['OPER-06'] }, async () => {
     const events = [
       { job_id: 'job_1', seq: 1, kind: 'violation', data: { type: EVIL, message: EVIL, path: EVIL } },
       { job_id: 'job_1', seq: 2, kind: 'truncated', data: { stream: EVIL, bytes_seen: EVIL, bytes_stored: EVIL } },

@@ -43,7 +43,9 @@ describe('svc run', () => {
     expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
   });
 
-  test('shows a terminal no escape sequence of the program unless it is asked to, and a pipe the very bytes', async () => {
+  test('shows a terminal no escape sequence of the program unless it is asked to, and a pipe the very bytes', {
+    tags: ['OPER-05'],
+  }, async () => {
     const file = program('escapes.sh', String.raw`printf 'a\033]0;title\007\302\233\342\200\256\n'`);
     const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
     const onTerminal = (...words: string[]) => svc(['run', file, ...words], { ...toService(), within: terminal });

@@ -69,7 +69,9 @@ describe('serving', () => {
     }
   });
 
-  test('is the very process that was started, on the pinned Node, whatever Node the path has first', async () => {
+  test('is the very process that was started, on the pinned Node, whatever Node the path has first', {
+    tags: ['OPER-04'],
+  }, async () => {
     const older = join(scratch, 'older');
     mkdirSync(older);
     writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 1\n', { mode: 0o755 });
@@ -83,7 +85,7 @@ describe('serving', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 
-  test('goes on where a signal came that asks for nothing, and opens no inspector', async () => {
+  test('goes on where a signal came that asks for nothing, and opens no inspector', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_PROVIDER: 'subprocess' });
     await using _command = command;
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
@@ -94,7 +96,9 @@ describe('serving', () => {
     expect(await command.ended()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('reads the keys of the token issuer again with SIGHUP, and goes on with those it had where it cannot', async () => {
+  test('reads the keys of the token issuer again with SIGHUP, and goes on with those it had where it cannot', {
+    tags: ['OPER-04'],
+  }, async () => {
     using issuer = await openTokenIssuer();
     const { settings } = issuer;
     const { command, url } = await serving(freshDirectory(), {
@@ -134,7 +138,7 @@ describe('serving', () => {
     expect((await second.client.detail(job_id)).terminal_reason).toBe('server_shutdown');
   });
 
-  test('ends at once with the second signal to stop, as a crash would end it', async () => {
+  test('ends at once with the second signal to stop, as a crash would end it', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
     await using _command = command;
     await startedJob(client);
@@ -171,7 +175,9 @@ describe('serving', () => {
   });
 });
 
-test('two services with data directories of one path in different mount namespaces leave each other alone', async () => {
+test('two services with data directories of one path in different mount namespaces leave each other alone', {
+  tags: ['OPER-01'],
+}, async () => {
   const [dataDir, other] = [freshDirectory(), freshDirectory()];
   for (const directory of [dataDir, other]) mkdirSync(directory, { mode: 0o700 });
   const first = await serving(dataDir, { SERVICE_CONCURRENCY: '2' });
@@ -194,7 +200,7 @@ test('two services with data directories of one path in different mount namespac
   expect((await first.client.readiness()).status).toBe('ready');
 });
 
-test('what a service keeps is closed to other users, whatever its own mask is', async () => {
+test('what a service keeps is closed to other users, whatever its own mask is', { tags: ['OPER-02'] }, async () => {
   const dataDir = freshDirectory();
   const { command, client } = await serving(dataDir, {}, ['sh', '-c', 'umask 0; exec "$@"', 'sh']);
   await using _command = command;
@@ -346,7 +352,7 @@ describe('a start that cannot be is one clear line and exit code 1', () => {
     await expectLine(settingsFor(file), /^svc: the data directory .* cannot be used/);
   });
 
-  test('a data directory that others may change', async () => {
+  test('a data directory that others may change', { tags: ['OPER-02'] }, async () => {
     const dataDir = freshDirectory();
     mkdirSync(dataDir);
     chmodSync(dataDir, 0o777);
