@@ -3,7 +3,7 @@
  * It works on a copy of the tree, with the tests that carry the statement's id alone. It ends with 1 where a mutation went
  * unnoticed, or could not be made. Without a name it makes all of them.
  */
-import { copyOfTree } from './copy-of-tree.ts';
+import { copyOfTree, type TreeCopy } from './copy-of-tree.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 import { type MarkedRun, runMarked } from './run-marked.ts';
 
@@ -24,6 +24,20 @@ function judged({ falsifies }: Mutation, run: MarkedRun): { missed: string[]; no
   return { missed, noticedBy: failed.map(({ name }) => name) };
 }
 
+/** Makes one statement false and tells what came of it. */
+async function isNoticed(tree: TreeCopy, mutation: Mutation): Promise<boolean> {
+  using change = tree.changed(mutation);
+  if (change === null) {
+    say(`CANNOT BE MADE  ${mutation.name}\n                ${mutation.file} does not have the text once`);
+    return false;
+  }
+  const { missed, noticedBy } = judged(mutation, await runMarked(tree.path, mutation.falsifies));
+  say(`${missed.length === 0 ? 'noticed       ' : 'UNNOTICED     '}  ${mutation.name}`);
+  for (const id of missed) say(`                no test of ${id} failed`);
+  for (const title of noticedBy) say(`                failed: ${title}`);
+  return missed.length === 0;
+}
+
 async function main(): Promise<boolean> {
   await using tree = await copyOfTree();
   const statements = [...new Set(chosen.flatMap(({ falsifies }) => falsifies))];
@@ -34,14 +48,7 @@ async function main(): Promise<boolean> {
     return false;
   }
   let unnoticed = 0;
-  for (const mutation of chosen) {
-    using _ = tree.changed(mutation);
-    const { missed, noticedBy } = judged(mutation, await runMarked(tree.path, mutation.falsifies));
-    say(`${missed.length === 0 ? 'noticed  ' : 'UNNOTICED'}  ${mutation.name}`);
-    for (const id of missed) say(`           no test of ${id} failed`);
-    for (const title of noticedBy) say(`           failed: ${title}`);
-    if (missed.length > 0) unnoticed++;
-  }
+  for (const mutation of chosen) if (!(await isNoticed(tree, mutation))) unnoticed++;
   say(`${chosen.length - unnoticed} mutations noticed, ${unnoticed} not`);
   return unnoticed === 0 && chosen.length > 0;
 }
