@@ -1,6 +1,7 @@
 /** A copy of the project in a directory of its own, in which a source can be changed and the tests be run. */
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -26,20 +27,18 @@ export interface Change {
 
 export interface TreeCopy extends AsyncDisposable {
   readonly path: string;
-  /** Replaces the one place where `from` stands, until it is disposed. Throws where there is not exactly one. */
-  changed(change: Change): Disposable;
+  /** Replaces the one place where `from` stands, until it is disposed. Null where there is not exactly one. */
+  changed(change: Change): Disposable | null;
 }
 
 /** Everything that git tracks or would track, with the installed modules of the original. */
 export async function copyOfTree(): Promise<TreeCopy> {
   const path = mkdtempSync(join(tmpdir(), 'svc-mutation-'));
+  // Programs of other users read the launchers in it.
+  chmodSync(path, 0o755);
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
-  for (const file of new Set(
-    listed
-      .toString()
-      .split('\0')
-      .filter((name) => name !== '' && existsSync(join(ROOT, name))),
-  )) {
+  const files = listed.toString().split('\0');
+  for (const file of files.filter((name) => name !== '' && existsSync(join(ROOT, name)))) {
     mkdirSync(dirname(join(path, file)), { recursive: true });
     cpSync(join(ROOT, file), join(path, file));
   }
@@ -62,10 +61,9 @@ function linkModules(path: string): void {
   }
 }
 
-function changedFile(file: string, { from, to }: Change): Disposable {
+function changedFile(file: string, { from, to }: Change): Disposable | null {
   const text = readFileSync(file, 'utf8');
-  const places = text.split(from).length - 1;
-  if (places !== 1) throw new Error(`${file} has ${places} places for the mutation of: ${from}`);
+  if (text.split(from).length !== 2) return null;
   writeFileSync(
     file,
     text.replace(from, () => to),

@@ -42,9 +42,10 @@ async function main(): Promise<boolean> {
   await using tree = await copyOfTree();
   const statements = [...new Set(chosen.flatMap(({ falsifies }) => falsifies))];
   const before = await runMarked(tree.path, statements);
-  const broken = before.tests.filter(({ state }) => state === 'failed').map(({ name }) => name);
-  if (broken.length > 0 || before.tests.length === 0) {
-    say(`without a mutation ${before.tests.length} tests ran, and failed: ${broken.join('; ')}`);
+  const broken = before.tests.filter(({ state }) => state !== 'passed').map(({ name }) => name);
+  const untested = statements.filter((id) => !before.tests.some(({ tags }) => tags.includes(id)));
+  if (broken.length > 0 || untested.length > 0) {
+    say(`without a mutation these fail: ${broken.join('; ')}; and these have no test: ${untested.join(', ')}`);
     return false;
   }
   let unnoticed = 0;
