@@ -8,18 +8,14 @@ const PYTHON = '/usr/bin/python3.11';
 
 /** Those that ask most of the system around them: files, processes, terminals, memory, sockets, time. */
 const CHOSEN = `
-  abc argparse array asyncgen atexit bisect bool builtin bz2 calendar charmapcodec class cmath cmd_line cmd_line_script
-  codecs codeop collections compileall configparser contextlib copy csv ctypes datetime dbm dbm_dumb dbm_gnu dbm_ndbm
-  decimal dict difflib dis docxmlrpc doctest enum epoll eintr exceptions fcntl file file_eintr fileinput fileio
-  filecmp float fnmatch fork1 fstring ftplib functools gc generators genericpath getopt getpass gettext glob grp gzip
-  hashlib heapq hmac httplib httpservers imaplib import importlib inspect io ioctl ipaddress itertools json kqueue
-  largefile list locale logging lzma mailbox marshal math memoryview mimetypes mmap multiprocessing_fork
-  multiprocessing_spawn netrc openpty ordered_dict os pathlib pickle pipes pkgutil platform poll poplib popen posix
-  posixpath pprint pty pwd py_compile queue quopri random re readline regrtest repl resource runpy sched select
-  selectors set shelve shlex shutil signal site smtplib smtpnet socket socketserver sqlite3 ssl stat statistics str
-  strftime struct subprocess sys sys_settrace sysconfig sysvipc tarfile telnetlib tempfile textwrap thread threading
-  threadsignals time timeit tty tuple types unicodedata unittest urllib urllib2 urllib2_localnet uu uuid venv wait3 wait4
-  warnings weakref wsgiref xml_etree xmlrpc zipfile zipimport zlib zoneinfo asyncio
+  argparse asyncio atexit bz2 calendar cmd_line cmd_line_script compileall contextlib csv ctypes datetime dbm dbm_dumb
+  dbm_gnu dbm_ndbm docxmlrpc epoll eintr fcntl file file_eintr fileinput fileio filecmp fork1 ftplib genericpath getpass
+  glob grp gzip hashlib httplib httpservers imaplib import io ioctl json largefile linecache locale logging lzma mailbox
+  marshal memoryview mimetypes mmap netrc openpty os pathlib pickle pipes platform poll poplib popen posix posixpath pty
+  pwd py_compile queue random readline repl resource runpy sched select selectors shelve shlex shutil signal site smtplib
+  smtpnet socket socketserver sqlite3 ssl stat struct subprocess sys sysconfig tarfile telnetlib tempfile thread threading
+  threadsignals time timeit tty unicodedata urllib urllib2 urllib2_localnet uuid venv wait3 wait4 wsgiref xml_etree xmlrpc
+  zipfile zipimport zlib zoneinfo
 `
   .trim()
   .split(/\s+/)

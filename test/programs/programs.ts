@@ -37,12 +37,13 @@ function install(): void {
   execFileSync('/usr/bin/apt-get', command.slice(1), { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
+/** Whoever names a test file means that one, whether it was chosen or not. */
+function isEveryTestMeant(): boolean {
+  return values.all || positionals.some((wanted) => wanted.startsWith('cpython/'));
+}
+
 function chosenPrograms(): readonly TriedProgram[] {
-  const every = [
-    ...COMMANDS,
-    ...NODE_MODULES,
-    ...cpythonPrograms(values.all || positionals.length > 0 ? 'all' : 'chosen'),
-  ];
+  const every = [...COMMANDS, ...NODE_MODULES, ...cpythonPrograms(isEveryTestMeant() ? 'all' : 'chosen')];
   const here = every.filter(isHere);
   const missing = every.filter((program) => !here.includes(program));
   if (missing.length > 0) say(`not on this host: ${missing.map(({ name }) => name).join(', ')}`);

@@ -4,9 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { LANGUAGE_RUNS } from './language-runs.ts';
 import type { Collection, Posture, Program, Sandbox } from './sandbox.ts';
 
-export const CANARY_MILLISECONDS_MAX = 10_000;
+/** How long a canary has, where it is only run and where it is compiled first. */
+const SECONDS_MAX = { run: 10, compiled: 30 };
 const STDIN = 'canary stdin\n';
 const INPUT = 'canary input';
 const EXIT_CODE = 7;
@@ -35,12 +37,13 @@ export type CanaryResult =
   | { readonly language: Language; readonly posture: Posture }
   | { readonly language: Language; readonly problem: string };
 
-/** Runs the canary of one language. Never rejects, and never takes longer than ten seconds. */
+/** Runs the canary of one language. Never rejects, and takes a second longer than it may at most. */
 export async function runCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {
   const attempt = tryCanary(language, prepare).catch((error: Error) => ({ language, problem: error.message }));
   const { promise: tooLong, resolve } = Promise.withResolvers<CanaryResult>();
-  const problem = `did not finish within ${CANARY_MILLISECONDS_MAX / 1000} s`;
-  const deadline = setTimeout(() => resolve({ language, problem }), CANARY_MILLISECONDS_MAX + 1000);
+  const seconds = secondsMax(language);
+  const problem = `did not finish within ${seconds} s`;
+  const deadline = setTimeout(() => resolve({ language, problem }), (seconds + 1) * 1000);
   return await Promise.race([attempt, tooLong]).finally(() => clearTimeout(deadline));
 }
 
@@ -56,6 +59,7 @@ async function tryCanary(language: Language, prepare: () => Promise<Sandbox>): P
 }
 
 function canaryProgram(language: Language): Program {
+  const wall_seconds = secondsMax(language);
   return {
     language,
     code: readProgram(language),
@@ -64,8 +68,12 @@ function canaryProgram(language: Language): Program {
     env: {},
     files: [{ path: 'input/original', content: Buffer.from(INPUT) }],
     outputs: ['output/copy'],
-    limits: { ...LIMIT_DEFAULTS, wall_seconds: CANARY_MILLISECONDS_MAX / 1000 },
+    limits: { ...LIMIT_DEFAULTS, wall_seconds, cpu_seconds: Math.max(LIMIT_DEFAULTS.cpu_seconds, wall_seconds / 2) },
   };
+}
+
+function secondsMax(language: Language): number {
+  return LANGUAGE_RUNS[language].compiler === null ? SECONDS_MAX.run : SECONDS_MAX.compiled;
 }
 
 function problemOf(collection: Collection, written: { stdout: string; stderr: string }): string | null {

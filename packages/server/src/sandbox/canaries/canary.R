@@ -1,4 +1,4 @@
 writeLines(readLines(file("stdin")))
-cat("canary stderr\n", file = "/dev/stderr")
+write("canary stderr", stderr())
 invisible(file.copy("input/original", "output/copy"))
 quit(status = 7)

@@ -30,16 +30,20 @@ export type ObservedPosture = Pick<
   | 'networking'
 >;
 
-/** Host ids of a cell's process 1 and of the interpreter it started. */
+/** Host ids of a cell's process 1 and of what it started: what runs the program, and what compiles it before. */
 export interface CellProcesses {
   readonly init: number;
   readonly interpreter: number;
+  readonly compiler: number | null;
 }
 
-/** Finds both from the runtime's own process: its only child is process 1, whose only child is the interpreter. */
+/** Finds them from the runtime's own process: its only child is process 1, which starts the compiler first. */
 export function findCellProcesses(runtimePid: number): CellProcesses {
-  const init = onlyChild(runtimePid);
-  return { init, interpreter: onlyChild(init) };
+  const [init] = childrenOf(runtimePid, 1);
+  const [first, second] = childrenOf(init, 2);
+  return second === undefined
+    ? { init, interpreter: first, compiler: null }
+    : { init, interpreter: second, compiler: first };
 }
 
 /** Observes a crun cell from outside. Throws, naming every protection that is missing. */
@@ -59,7 +63,7 @@ export function observeNamespaceCell(processes: CellProcesses): ObservedPosture 
   missing.push(...missingMountFlags(mounts), ...foreignInodes(mounts));
   if (!dedicatedBootstrap) missing.push('a bootstrap process of another user');
   if (!offline) missing.push('a network namespace without interfaces');
-  missing.push(...missingCredentials(status, uidsOf(status) !== '0' && !uidsOf(status).includes(' ')));
+  missing.push(...missingCredentials(status, isOneOrdinaryUser(status)), ...missingOfCompiler(processes.compiler));
   if (status.get('NoNewPrivs') !== '1') missing.push('no-new-privileges');
   if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
   return {
@@ -154,16 +158,32 @@ function uidsOf(status: ReadonlyMap<string, string>): string {
   return [...new Set((status.get('Uid') ?? '').split(/\s+/))].join(' ');
 }
 
+/** The compiler is given the job's source: it is to have no more than the program itself. */
+function missingOfCompiler(compiler: number | null): string[] {
+  if (compiler === null) return [];
+  const status = parseStatus(readFileSync(`/proc/${compiler}/status`, 'utf8'));
+  return missingCredentials(status, isOneOrdinaryUser(status)).map((what) => `${what} for the compiler`);
+}
+
+function isOneOrdinaryUser(status: ReadonlyMap<string, string>): boolean {
+  return uidsOf(status) !== '0' && !uidsOf(status).includes(' ');
+}
+
 function isPrivate(pid: number, name: string): boolean {
   return readlinkSync(`/proc/${pid}/ns/${name}`) !== readlinkSync(`/proc/self/ns/${name}`);
 }
 
-function onlyChild(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+/** The children of a process in the order in which it started them: at least one, and no more than there should be. */
+function childrenOf(pid: number, most: number): [number, ...number[]] {
+  const [first, ...others] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()
     .split(' ')
     .filter(Boolean)
     .map(Number);
-  if (children.length !== 1) throw new Error(`process ${pid} has ${children.length} children where one is expected`);
-  return children[0] as number;
+  if (first === undefined || others.length >= most) {
+    throw new Error(
+      `process ${pid} has ${first === undefined ? 0 : others.length + 1} children where ${most} is expected`,
+    );
+  }
+  return [first, ...others];
 }

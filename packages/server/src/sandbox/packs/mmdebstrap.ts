@@ -18,8 +18,11 @@ const run = promisify(execFile);
 const MMDEBSTRAP = '/usr/bin/mmdebstrap';
 const BUILD_MILLISECONDS_MAX = 30 * 60 * 1000;
 const LAST_LINES_MAX = 12;
-/** Nothing a program reads: left out before it is unpacked. */
-const DOCUMENTATION = ['bug', 'doc', 'doc-base', 'info', 'lintian', 'locale', 'man'];
+/**
+ * Nothing a program reads: left out before it is unpacked. The directories of manual pages stay: packages put links of
+ * their alternatives there as they are configured.
+ */
+const DOCUMENTATION = ['bug/*', 'doc/*', 'doc-base/*', 'info/*', 'lintian/*', 'locale/*', 'man/*/*'];
 /** Process 1 of every cell is a perl program, and bash waits for most languages; Node is the service's own. */
 const ALWAYS = ['perl-base', 'bash'];
 
@@ -73,7 +76,7 @@ function optionWords(recipe: Recipe, aptFile: string): string[] {
     `--components=${(recipe.components ?? ['main']).join(',')}`,
     `--aptopt=${aptFile}`,
     '--dpkgopt=force-unsafe-io',
-    ...DOCUMENTATION.map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
+    ...DOCUMENTATION.map((name) => `--dpkgopt=path-exclude=/usr/share/${name}`),
   ];
 }
 
