@@ -8,7 +8,7 @@ const PYTHON = '/usr/bin/python3.11';
 
 /** Those that ask most of the system around them: files, processes, terminals, memory, sockets, time. */
 const CHOSEN = `
-  argparse asyncio atexit bz2 calendar cmd_line cmd_line_script compileall contextlib csv ctypes datetime dbm dbm_dumb
+  argparse atexit bz2 calendar cmd_line cmd_line_script contextlib csv ctypes datetime dbm dbm_dumb
   dbm_gnu dbm_ndbm docxmlrpc epoll eintr fcntl file file_eintr fileinput fileio filecmp fork1 ftplib genericpath getpass
   glob grp gzip hashlib httplib httpservers imaplib import io ioctl json largefile linecache locale logging lzma mailbox
   marshal memoryview mimetypes mmap netrc openpty os pathlib pickle pipes platform poll poplib popen posix posixpath pty

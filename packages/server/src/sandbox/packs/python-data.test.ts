@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Opened, openProvider } from '../preflight.ts';
 import type { Collection, Posture, Program, Provider } from '../sandbox.ts';
 import type { PackFacts } from './pack-store.ts';
-import { BUILD_MILLISECONDS_MAX, pythonDataPack } from './python-data.fixture.ts';
+import { BUILD_MILLISECONDS_MAX, shippedPacks } from './shipped-packs.fixture.ts';
 
 const PLOT = `
 import numpy as np, pandas as pd
@@ -23,7 +23,9 @@ let packs: string;
 let facts: PackFacts;
 
 beforeAll(async () => {
-  ({ packs, facts } = await pythonDataPack());
+  const shipped = await shippedPacks(['python-data']);
+  packs = shipped.packs;
+  facts = shipped.facts[0] as PackFacts;
 }, BUILD_MILLISECONDS_MAX);
 
 describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provider', (choice) => {

@@ -1,0 +1,44 @@
+/**
+ * Packs of shipped recipes, built for real. A build takes a minute or two, so the packs stay below `/var/tmp` under the
+ * digest of everything they are made from, and are built again when any of that changes.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildPack } from './build-pack.ts';
+import { type PackFacts, packPlaces } from './pack-store.ts';
+import { readRecipe } from './recipe.ts';
+import { verifyPack } from './verify-pack.ts';
+
+const RECIPES = join(import.meta.dirname, '../../../../../packs');
+const MADE_BY = [
+  'apt-sources.ts',
+  'manifest.ts',
+  'mmdebstrap.ts',
+  'seal-pack.ts',
+  'trim-tree.ts',
+  '../language-runs.ts',
+  '../oci/rootfs.ts',
+];
+
+export const BUILD_MILLISECONDS_MAX = 15 * 60 * 1000;
+
+/** The packs directory that holds these and no others, and what each is. */
+export async function shippedPacks(names: readonly string[]): Promise<{ packs: string; facts: readonly PackFacts[] }> {
+  const files = names.map((name) => join(RECIPES, `${name}.json`));
+  const packs = join('/var/tmp', `svc-test-packs-${digestOf(files).slice(0, 16)}`);
+  const facts: PackFacts[] = [];
+  for (const recipe of files.map(readRecipe)) {
+    await buildPack({ recipe, packs, proxies: {}, onLine: () => {} });
+    facts.push(verifyPack(packPlaces(packs, recipe.name, recipe.version), 'changed').facts);
+  }
+  return { packs, facts };
+}
+
+function digestOf(recipes: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const file of [...recipes, ...MADE_BY.map((name) => join(import.meta.dirname, name))]) {
+    hash.update(readFileSync(file));
+  }
+  return hash.digest('hex');
+}
