@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { groupMembers } from './host-groups.ts';
 import type { HostileCase, Seen } from './hostile-case.ts';
 import { answersOf, assertExited, violationTypes } from './seen.ts';
+import { sizeFor } from './size.ts';
 import type { Running, Target } from './target.ts';
 
 /** So long after its limit at most does a program live, on a machine that is busy with other cells. */
@@ -70,6 +71,25 @@ export const processLimitCases: readonly HostileCase[] = [
     expect(seen) {
       assert.deepEqual(seen.ending, { kind: 'cpu_limit' });
       assert.ok(Number(seen.usage.cpu_ms) < 1800, `${seen.usage.cpu_ms} ms`);
+    },
+  },
+  {
+    id: 'RES-13',
+    title: 'every one of many spinning programs that keep all processors busy is told to have reached its CPU limit',
+    holds: 'the CPU time is that of the cell’s group on the host, whatever the clock of a kernel inside says',
+    alone: true,
+    async scenario(target) {
+      let left = sizeFor(target.hostileClass, CROWDED);
+      const wrong: string[] = [];
+      const runSome = async () => {
+        while (left-- > 0) {
+          const { ending, violations, usage } = await target.attack(SPINNING);
+          const types = violations.map(({ type }) => type).join();
+          if (ending.kind !== 'cpu_limit' || types !== 'cpu_time') wrong.push(JSON.stringify({ ending, types, usage }));
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(left, 16) }, runSome));
+      assert.deepEqual(wrong, []);
     },
   },
   {
@@ -161,6 +181,10 @@ export const processLimitCases: readonly HostileCase[] = [
     },
   },
 ];
+
+/** How many programs spin, at most sixteen at a time. */
+const CROWDED = { namespace: 16, gvisor: 16, full: 200 } as const;
+const SPINNING = { program: 'spin.py', values: { PROCESSES: 1 }, limits: { cpu_seconds: 0.5 } } as const;
 
 function assertEndedAtWall(seen: Seen): void {
   assert.deepEqual([seen.ending, violationTypes(seen)], [{ kind: 'wall_limit' }, ['wall_time']]);

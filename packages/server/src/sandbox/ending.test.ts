@@ -27,7 +27,9 @@ describe('how a program ended', () => {
     ['an end that nobody saw is a failure of the runtime', { status: null }, 'runtime_failed'],
     ['the kernel ending one process for CPU time is the CPU limit', signaled('SIGXCPU', true), 'cpu_limit'],
     ['a program that sends itself SIGXCPU with time to spare reached no limit', signaled('SIGXCPU', false), 'signaled'],
-    ['any other signal is of its own making', { status: { signal: 'SIGKILL' } }, 'signaled'],
+    ['the kernel killing a process that ignored SIGXCPU is the CPU limit', signaled('SIGKILL', true), 'cpu_limit'],
+    ['a program that kills itself with time to spare reached no limit', signaled('SIGKILL', false), 'signaled'],
+    ['any other signal is of its own making, whatever time was used', signaled('SIGTERM', true), 'signaled'],
     ['an exit code of 137 is an exit code', { status: { exitCode: 137 } }, 'exited'],
   ])('%s', (_, facts, kind) => {
     expect(endingOf({ ...exited, ...facts }).kind).toBe(kind);

@@ -18,7 +18,7 @@ export interface EndingFacts {
   readonly status: WaitStatus | null;
   /** Whether the compiler had not yet succeeded: the status is then its own, and the program never ran. */
   readonly isCompiling: boolean;
-  /** Whether the tree has used the CPU time it may use: without that, SIGXCPU is a signal of the program's own making. */
+  /** Whether the tree has used the CPU time it may use: without that, every signal is of the program's own making. */
   readonly isCpuTimeUsedUp: boolean;
   /** What an operator should read where the runtime failed. */
   readonly diagnostics: string;
@@ -38,6 +38,9 @@ const SIGNAL_NAMES = new Map(
     .map(([name, number]) => [number, name]),
 );
 
+/** What the kernel sends at the soft and at the hard limit of a process's CPU time: setrlimit(2), RLIMIT_CPU. */
+const CPU_SIGNALS: ReadonlySet<string> = new Set(['SIGXCPU', 'SIGKILL']);
+
 /** Any memory kill outranks all else, because whatever came after it may be its consequence. */
 export function endingOf(facts: EndingFacts): Ending {
   if (facts.oomKills > 0) return { kind: 'memory_limit' };
@@ -46,7 +49,7 @@ export function endingOf(facts: EndingFacts): Ending {
   if (facts.status === null)
     return { kind: 'runtime_failed', message: facts.diagnostics || 'its end was not observed' };
   const { status, isCompiling, isCpuTimeUsedUp } = facts;
-  if ('signal' in status && status.signal === 'SIGXCPU' && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
+  if ('signal' in status && CPU_SIGNALS.has(status.signal) && isCpuTimeUsedUp) return { kind: 'cpu_limit' };
   if (isCompiling) return { kind: 'compile_failed', how: describe(status) };
   return 'exitCode' in status
     ? { kind: 'exited', exit_code: status.exitCode }

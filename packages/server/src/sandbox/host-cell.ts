@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Language } from '@svc/protocol';
 import { Captures } from './captures.ts';
-import { type EndingFacts, endingOf, parseWaitStatus, violationsOf, type WaitStatus } from './ending.ts';
+import { endingOf, parseWaitStatus, violationsOf, type WaitStatus } from './ending.ts';
 import { heapMb } from './javascript-heap.ts';
 import { capabilitiesOf, parseStatus, seccompOf } from './oci/guest-report.ts';
 import { PERL, type Pipes, SUPERVISE, spawnWithPipes } from './pipes.ts';
@@ -26,6 +26,7 @@ import {
   type StopCause,
   unreadyPosture,
 } from './sandbox.ts';
+import { Watch } from './watch.ts';
 import { Workspace } from './workspace.ts';
 
 const READY_MILLISECONDS_MAX = 10_000;
@@ -58,9 +59,8 @@ export class HostCell implements Sandbox {
   #status: WaitStatus | undefined;
   #program: Program | undefined;
   #captures: Captures | undefined;
-  #startedAt = 0;
-  #wall: NodeJS.Timeout | undefined;
-  #facts: Pick<EndingFacts, 'breach' | 'stopCause'> = { breach: null, stopCause: null };
+  #watch: Watch | undefined;
+  #stopCause: StopCause | null = null;
 
   private constructor(options: HostCellOptions, forget: (cell: HostCell) => void) {
     this.language = options.language;
@@ -101,11 +101,8 @@ export class HostCell implements Sandbox {
   release(sink: OutputSink): void {
     const { pipes, program, child } = this.#handedOver();
     this.#captures = new Captures(pipes, sink);
-    this.#startedAt = performance.now();
-    this.#wall = setTimeout(
-      () => this.#end({ breach: 'wall_limit', stopCause: null }),
-      program.limits.wall_seconds * 1000,
-    );
+    const watched = { kind: 'process_group', id: child.pid as number } as const;
+    this.#watch = new Watch({ watched, wallSeconds: program.limits.wall_seconds, cpu: null });
     const { argumentCount, bytes } = releaseWords(program);
     (child.stdio[3] as Socket).write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
     (child.stdio[3] as Socket).end(bytes);
@@ -114,18 +111,22 @@ export class HostCell implements Sandbox {
   }
 
   stop(cause: StopCause): void {
-    this.#end({ breach: null, stopCause: cause });
+    if (this.#stopCause !== null || this.#watch?.close() === false) return;
+    this.#stopCause = cause;
+    this.#killGroup();
   }
 
   async collect(): Promise<Collection> {
     const { pipes, program } = this.#handedOver();
     await this.#exited;
-    clearTimeout(this.#wall);
-    const wallMilliseconds = performance.now() - this.#startedAt;
+    const watch = this.#watch as Watch;
+    watch[Symbol.dispose]();
+    const wallMilliseconds = watch.wallMilliseconds();
     await drained(pipes);
     const status = this.#status ?? null;
     const ending = endingOf({
-      ...this.#facts,
+      stopCause: this.#stopCause,
+      breach: watch.breach,
       oomKills: 0,
       status,
       isCompiling: false,
@@ -149,7 +150,7 @@ export class HostCell implements Sandbox {
   }
 
   async #tearDown(): Promise<void> {
-    clearTimeout(this.#wall);
+    this.#watch?.[Symbol.dispose]();
     this.#killGroup();
     await this.#exited;
     this.#pipes?.destroy();
@@ -201,12 +202,6 @@ export class HostCell implements Sandbox {
       throw new Error('a program must be handed over first');
     }
     return { pipes: this.#pipes, program: this.#program, child: this.#child };
-  }
-
-  #end(facts: Pick<EndingFacts, 'breach' | 'stopCause'>): void {
-    if (this.#facts.breach !== null || this.#facts.stopCause !== null) return;
-    this.#facts = facts;
-    this.#killGroup();
   }
 
   /** Everything that did not leave the program's process group. A daemon that did survives: nothing here can hold it. */

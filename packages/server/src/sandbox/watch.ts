@@ -1,67 +1,87 @@
 /**
  * Holds the limits that the kernel does not: the wall clock, the CPU time of a whole process tree, and the end of
- * everything once one process of it was killed for want of memory. Spec § Limits; decisions: outcomes.
+ * everything once one process of it was killed for want of memory. They are watched, and programs are killed, on a thread
+ * of their own: no limit is late because the service is busy. Spec § Limits; decisions: outcomes.
  */
-import type { RequestedLimits } from '@svc/protocol';
+import { Worker } from 'node:worker_threads';
 import type { Group } from './cgroup/cgroup.ts';
+import { type Breach, Verdict, type Watched, type WatchMessage } from './watch-messages.ts';
 
-/** How often CPU and memory events are looked at: no kernel interface tells of either on every host. */
-const LOOK_MILLISECONDS_MAX = 100;
-const LOOK_MILLISECONDS_MIN = 5;
-
-export type Breach = 'wall_limit' | 'cpu_limit' | 'memory_limit';
+export type { Breach } from './watch-messages.ts';
 
 export interface WatchOptions {
-  readonly group: Group;
-  readonly limits: RequestedLimits;
-  readonly cores: number;
-  /** Called at most once. */
-  readonly onBreach: (breach: Breach) => void;
+  readonly watched: Watched;
+  readonly wallSeconds: number;
+  /** The group whose CPU time and memory events count too, and how much CPU time it may use; null where there is none. */
+  readonly cpu: { readonly group: Group; readonly seconds: number; readonly cores: number } | null;
 }
 
 /** Starts counting when it is made, which is the moment a program is released. */
 export class Watch implements Disposable {
-  readonly #options: WatchOptions;
-  readonly #startedAt = performance.now();
-  readonly #cpuBefore: number;
-  readonly #wall: NodeJS.Timeout;
-  #look: NodeJS.Timeout;
+  static #lastId = 0;
 
-  constructor(options: WatchOptions) {
-    this.#options = options;
-    this.#cpuBefore = options.group.cpuMicroseconds();
-    this.#wall = setTimeout(() => this.#breach('wall_limit'), options.limits.wall_seconds * 1000);
-    this.#look = this.#lookAgain();
+  readonly #id = ++Watch.#lastId;
+  readonly #group: Group | null;
+  readonly #startedNanoseconds = process.hrtime.bigint();
+  readonly #cpuBefore: number;
+  readonly #verdict = new Verdict();
+
+  constructor({ watched, wallSeconds, cpu }: WatchOptions) {
+    this.#group = cpu?.group ?? null;
+    this.#cpuBefore = cpu?.group.cpuMicroseconds() ?? 0;
+    tell({
+      kind: 'watch',
+      id: this.#id,
+      watched,
+      startedNanoseconds: this.#startedNanoseconds,
+      wallMilliseconds: wallSeconds * 1000,
+      cpuMicrosecondsMax: cpu === null ? null : this.#cpuBefore + cpu.seconds * 1_000_000,
+      cores: cpu?.cores ?? 1,
+      verdict: this.#verdict.shared,
+    });
   }
 
+  /** Takes the end of the program for the service. False where a limit has ended it, or will have at any moment. */
+  close(): boolean {
+    return this.#verdict.close();
+  }
+
+  /** The limit that ended the program; null where none did. Does not change any more once the program has ended. */
+  get breach(): Breach | null {
+    return this.#verdict.found;
+  }
+
+  /** Until now, or until a limit ended the program. */
   wallMilliseconds(): number {
-    return performance.now() - this.#startedAt;
+    const ended = this.#verdict.foundNanoseconds ?? process.hrtime.bigint();
+    return Number(ended - this.#startedNanoseconds) / 1_000_000;
   }
 
   cpuMilliseconds(): number {
-    return (this.#options.group.cpuMicroseconds() - this.#cpuBefore) / 1000;
+    return this.#group === null ? 0 : (this.#group.cpuMicroseconds() - this.#cpuBefore) / 1000;
   }
 
+  /** No limit ends the program from now on. */
   [Symbol.dispose](): void {
-    clearTimeout(this.#wall);
-    clearTimeout(this.#look);
+    this.#verdict.close();
+    tell({ kind: 'forget', id: this.#id });
   }
+}
 
-  /** No tree can spend its remaining CPU time faster than on every core at once, so there is no need to look earlier. */
-  #lookAgain(): NodeJS.Timeout {
-    const remaining = this.#options.limits.cpu_seconds * 1000 - this.cpuMilliseconds();
-    const pause = Math.min(Math.max(remaining / this.#options.cores, LOOK_MILLISECONDS_MIN), LOOK_MILLISECONDS_MAX);
-    return setTimeout(() => this.#lookNow(), pause);
-  }
+let thread: Worker | undefined;
 
-  #lookNow(): void {
-    if (this.#options.group.oomKills() > 0) this.#breach('memory_limit');
-    else if (this.cpuMilliseconds() >= this.#options.limits.cpu_seconds * 1000) this.#breach('cpu_limit');
-    else this.#look = this.#lookAgain();
-  }
+/** One thread for all programs of this process, started with the first of them. It does not keep the process alive. */
+function tell(message: WatchMessage): void {
+  thread ??= startThread();
+  thread.postMessage(message);
+}
 
-  #breach(breach: Breach): void {
-    this[Symbol.dispose]();
-    this.#options.onBreach(breach);
-  }
+/** Without the thread nothing holds a limit: its death is the service's, and every program ends with that. */
+function startThread(): Worker {
+  const worker = new Worker(new URL('./watch-thread.ts', import.meta.url), { execArgv: [] });
+  worker.on('error', (cause) => {
+    throw new Error('the thread that watches limits died', { cause });
+  });
+  worker.unref();
+  return worker;
 }

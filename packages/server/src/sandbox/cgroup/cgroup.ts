@@ -9,8 +9,22 @@ export interface GroupLimits {
   readonly processes: number;
 }
 
+/** Where a group is: plain data, by which another thread opens it (`open-group.ts`). */
+export type GroupLocation =
+  | { readonly version: 'v1'; readonly paths: V1Paths }
+  | { readonly version: 'v2'; readonly directory: string };
+
+/** Directories of one v1 group: those that are read, and all of them. */
+export interface V1Paths {
+  readonly memory: string;
+  readonly pids: string;
+  readonly cpuacct: string;
+  readonly all: readonly string[];
+}
+
 /** One cell's group on either cgroup version. Every number is read from the kernel when asked for. */
 export interface Group {
+  readonly location: GroupLocation;
   /** Files that a process of one thread writes `0` to, in order, to be held by this group: it and all it starts. */
   readonly joinFiles: readonly string[];
   /** Sets both limits and returns what the kernel then says they are. */

@@ -1,7 +1,7 @@
 /** Groups on cgroup v1: one directory for each controller. Linux, Documentation/admin-guide/cgroup-v1. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Group, GroupLimits, GroupRoot } from './cgroup.ts';
+import type { Group, GroupLimits, GroupLocation, GroupRoot, V1Paths } from './cgroup.ts';
 import {
   childDirectories,
   isGone,
@@ -48,19 +48,14 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
   };
 }
 
-interface V1Paths {
-  readonly memory: string;
-  readonly pids: string;
-  readonly cpuacct: string;
-  readonly all: readonly string[];
-}
-
-class GroupV1 implements Group {
+export class GroupV1 implements Group {
   readonly #at: V1Paths;
+  readonly location: GroupLocation;
   readonly joinFiles: readonly string[];
 
   constructor(at: V1Paths) {
     this.#at = at;
+    this.location = { version: 'v1', paths: at };
     // A thread that moves itself by `tasks` need not wait, as by `cgroup.procs`, until no thread of the host forks or ends.
     this.joinFiles = at.all.map((directory) => join(directory, 'tasks'));
   }

@@ -1,7 +1,7 @@
 /** Groups on cgroup v2: one directory for all. Linux, Documentation/admin-guide/cgroup-v2. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Group, GroupLimits, GroupRoot } from './cgroup.ts';
+import type { Group, GroupLimits, GroupLocation, GroupRoot } from './cgroup.ts';
 import {
   childDirectories,
   isGone,
@@ -58,12 +58,14 @@ function makeRoom(directory: string): void {
   for (const pid of readProcesses(join(directory, 'cgroup.procs'))) write(join(leaf, 'cgroup.procs'), pid);
 }
 
-class GroupV2 implements Group {
+export class GroupV2 implements Group {
   readonly #directory: string;
+  readonly location: GroupLocation;
   readonly joinFiles: readonly string[];
 
   constructor(directory: string) {
     this.#directory = directory;
+    this.location = { version: 'v2', directory };
     this.joinFiles = [join(directory, 'cgroup.procs')];
   }
 

@@ -20,7 +20,7 @@ import {
   type StopCause,
   unreadyPosture,
 } from '../sandbox.ts';
-import { type Breach, Watch } from '../watch.ts';
+import { Watch } from '../watch.ts';
 import { Workspace } from '../workspace.ts';
 import type { CellOptions } from './cell-options.ts';
 import { readEnding } from './ending-report.ts';
@@ -49,7 +49,6 @@ export class OciCell implements Sandbox {
   #program: Program | undefined;
   #captures: Captures | undefined;
   #watch: Watch | undefined;
-  #breach: Breach | null = null;
   #stopCause: StopCause | null = null;
   /** False where the interpreter alone needs more than the job's memory: the job ends as one that ran out of it. */
   #fits = true;
@@ -104,18 +103,21 @@ export class OciCell implements Sandbox {
     const { pipes, channel, program } = this.#handedOver();
     this.#captures = new Captures(pipes, sink);
     this.#group.resetPeak();
+    const { wall_seconds, cpu_seconds } = program.limits;
     this.#watch = new Watch({
-      group: this.#group,
-      limits: program.limits,
-      cores: availableParallelism(),
-      onBreach: (breach) => this.#end(() => (this.#breach = breach)),
+      watched: { kind: 'group', location: this.#group.location },
+      wallSeconds: wall_seconds,
+      cpu: { group: this.#group, seconds: cpu_seconds, cores: availableParallelism() },
     });
     if (this.#fits && this.#stopCause === null) channel.release(program);
     else this.#group.kill();
   }
 
+  /** The first reason to end a program is the one that counts. */
   stop(cause: StopCause): void {
-    this.#end(() => (this.#stopCause = cause));
+    if (this.#stopCause !== null || this.#watch?.close() === false) return;
+    this.#stopCause = cause;
+    this.#group.kill();
   }
 
   async collect(): Promise<Collection> {
@@ -137,7 +139,7 @@ export class OciCell implements Sandbox {
     const isCpuTimeUsedUp = counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000;
     const ending = endingOf({
       stopCause: this.#stopCause,
-      breach: this.#breach,
+      breach: this.#watch?.breach ?? null,
       oomKills,
       status,
       isCompiling,
@@ -213,13 +215,6 @@ export class OciCell implements Sandbox {
       throw new Error('a program must be handed over first');
     }
     return { pipes: this.#pipes, channel: this.#channel, program: this.#program };
-  }
-
-  /** The first reason to end a program is the one that counts. */
-  #end(note: () => void): void {
-    if (this.#breach !== null || this.#stopCause !== null) return;
-    note();
-    this.#group.kill();
   }
 
   #readCounters(): Counters {

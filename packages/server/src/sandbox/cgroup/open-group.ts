@@ -1,0 +1,8 @@
+/** Opens a group that exists by where it is: what a thread of its own is told of a cell. */
+import type { Group, GroupLocation } from './cgroup.ts';
+import { GroupV1 } from './group-v1.ts';
+import { GroupV2 } from './group-v2.ts';
+
+export function openGroup(location: GroupLocation): Group {
+  return location.version === 'v1' ? new GroupV1(location.paths) : new GroupV2(location.directory);
+}
