@@ -36,7 +36,7 @@ const settingsFor = (dataDir: string) => ({
   SERVICE_LEGACY_KEYS: 'alpha=key-of-alpha',
   SERVICE_CONCURRENCY: '1',
   SERVICE_DRAIN_SECONDS: '0.5',
-  SERVICE_LOG_LEVEL: 'fatal',
+  SERVICE_LOG_LEVEL: 'silent',
 });
 /** Facts that other work of the host may hold up. */
 const soon = { timeout: 20_000 };
@@ -357,6 +357,9 @@ describe('a start that cannot be is one clear line and exit code 1', () => {
     mkdirSync(dataDir);
     chmodSync(dataDir, 0o777);
     await expectLine(settingsFor(dataDir), /^svc: the data directory .* is open to other users .*; chmod go-w /);
+    expect(readdirSync(dataDir)).toEqual([]);
+    const elsewhere = { ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${dataDir}/svc.db` };
+    await expectLine(elsewhere, /^svc: the directory of the ledger .* is open to other users .*; chmod go-w /);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 

@@ -27,6 +27,15 @@ export async function openDataDirectory(path: string): Promise<void> {
 
 /** @throws StartError where there is no directory, or where others than this user may change it. */
 export async function checkDataDirectory(path: string): Promise<void> {
+  await checkOwnDirectory('data directory', path);
+}
+
+/** @throws StartError where the directory of a ledger that is kept elsewhere is there, and others may change it. */
+export async function checkLedgerDirectory(path: string): Promise<void> {
+  if (await exists(path)) await checkOwnDirectory('directory of the ledger', path);
+}
+
+async function checkOwnDirectory(what: string, path: string): Promise<void> {
   let facts: Stats;
   try {
     facts = await stat(path);
@@ -36,13 +45,13 @@ export async function checkDataDirectory(path: string): Promise<void> {
   if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
   const user = process.geteuid?.() ?? facts.uid;
   if (facts.uid !== user) {
-    throw new StartError(`the data directory ${path} belongs to user ${facts.uid}, who could put anything into it`, {
-      hint: `chown ${user} ${path}, or set SERVICE_DATA_DIR to a directory of user ${user}`,
+    throw new StartError(`the ${what} ${path} belongs to user ${facts.uid}, who could put anything into it`, {
+      hint: `chown ${user} ${path}, or name a directory of user ${user}`,
     });
   }
   if ((facts.mode & OTHERS_WRITE) !== 0) {
     const mode = (facts.mode & 0o7777).toString(8);
-    throw new StartError(`the data directory ${path} is open to other users (mode ${mode})`, {
+    throw new StartError(`the ${what} ${path} is open to other users (mode ${mode})`, {
       hint: `chmod go-w ${path}`,
     });
   }

@@ -3,6 +3,7 @@
  * picks implementations.
  */
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
 import { rememberedRows } from './access/credential-rows.ts';
@@ -11,7 +12,7 @@ import { createFreeSpaceReserve, type FreeSpaceReserve } from './capacity/free-s
 import { createPermits, type Permits } from './capacity/permits.ts';
 import { createRateBudget } from './capacity/rate.ts';
 import type { Config } from './config.ts';
-import { openDataDirectory } from './data-directory.ts';
+import { checkLedgerDirectory, openDataDirectory } from './data-directory.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listener.ts';
 import { openInstance } from './instance.ts';
@@ -35,7 +36,7 @@ import { NoProviderError, openProvider } from './sandbox/preflight.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { createServiceFacts } from './service-facts.ts';
 import { StartError } from './start-error.ts';
-import { openStore } from './store/open-store.ts';
+import { databasePath, openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import { StoreError } from './store/store-error.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -172,6 +173,7 @@ async function closeDoor(app: Door): Promise<void> {
 async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
   const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
   await openDataDirectory(dataDir);
+  await checkLedgerDirectory(dirname(databasePath({ dataDir, databaseUrl })));
   return await openStore({ dataDir, databaseUrl, check, onTrouble });
 }
 
