@@ -38,8 +38,6 @@ const METHODS = {
   getStatus: ['status'],
   getTenantMetrics: ['metrics'],
   getMetrics: ['serviceMetrics'],
-  // A page for people.
-  getDashboard: [],
 } as const satisfies Record<OperationId, readonly (keyof ServiceClient)[]>;
 
 test('the client has a method for every operation of the contract, and no other', () => {

@@ -46,6 +46,7 @@ interface OperationNode {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: JsonSchema } } };
   readonly responses: Readonly<Record<string, ResponseNode | { readonly $ref: string }>>;
+  readonly 'x-error-codes': readonly string[];
 }
 
 interface Document {
@@ -64,6 +65,18 @@ export interface ContractOperation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | null;
+  /** Codes that it may be refused with. */
+  readonly errorCodes: readonly string[];
+}
+
+/** Headers of HTTP and of the WebSocket protocol themselves, which no document lists. OpenAPI 3.1 § Response Object. */
+const OF_HTTP: ReadonlySet<string> = new Set([
+  ...['connection', 'content-type', 'date', 'keep-alive', 'transfer-encoding'],
+  ...['sec-websocket-accept', 'sec-websocket-protocol', 'upgrade'],
+]);
+
+function lastOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
 export class Contract {
@@ -76,12 +89,13 @@ export class Contract {
     this.operations = Object.entries(this.#document.paths).flatMap(([path, item]) =>
       Object.entries(item)
         .filter(([method]) => method !== 'parameters')
-        .map(([method, { operationId, parameters, requestBody }]) => ({
+        .map(([method, { operationId, parameters, requestBody, 'x-error-codes': errorCodes }]) => ({
           id: operationId,
           method: method.toUpperCase(),
           path,
           parameters: parameters ?? [],
           body: requestBody?.content['application/json'].schema ?? null,
+          errorCodes,
         })),
     );
   }
@@ -105,36 +119,63 @@ export class Contract {
   }
 
   /** What an answer of an operation has that was not promised, or lacks that was; null where it is as promised. */
-  problemWith({ method, path }: ContractOperation, answer: Answer): string | null {
-    const { status, headers } = answer;
-    const node = this.#document.paths[path]?.[method.toLowerCase()]?.responses[status];
-    if (node === undefined) return `the status ${status} is not in the contract`;
-    if (status === 500) return 'it failed';
-    const response = '$ref' in node ? this.#response(node.$ref) : node;
-    return this.#headerProblem(response, headers) ?? this.#bodyProblem(response, answer);
+  problemWith(operation: ContractOperation, answer: Answer): string | null {
+    return answer.status === 500 ? 'it failed' : this.mismatchOf(operation, answer);
   }
 
-  #response(reference: string): ResponseNode {
-    return this.#document.components.responses[reference.replace('#/components/responses/', '')] as ResponseNode;
+  /** The same, also of a failure. */
+  mismatchOf(operation: ContractOperation, answer: Answer): string | null {
+    return this.headMismatchOf(operation, answer) ?? this.#bodyProblem(this.#responseTo(operation, answer), answer);
+  }
+
+  /** The same of the status, the headers and the media type alone. */
+  headMismatchOf(operation: ContractOperation, answer: Answer): string | null {
+    const response = this.#responseTo(operation, answer);
+    if (response === null) return `the status ${answer.status} is not in the contract`;
+    const mediaType = answer.headers.get('content-type');
+    const isListed = mediaType === null ? response.content === undefined : response.content?.[mediaType] !== undefined;
+    if (!isListed) return `the media type ${mediaType} is not in the contract`;
+    return this.#headerProblem(response, answer.headers);
+  }
+
+  /** Every answer that is promised of an operation, refusals among them. */
+  statusesOf({ method, path }: ContractOperation): number[] {
+    return Object.keys(this.#document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).map(Number);
+  }
+
+  /** The media types of an answer, with their schemas. */
+  contentOf(id: string, status: number): Readonly<Record<string, unknown>> {
+    const operation = this.operations.find((candidate) => candidate.id === id);
+    return (operation && this.#responseTo(operation, { status })?.content) ?? {};
+  }
+
+  #responseTo({ method, path }: ContractOperation, { status }: Pick<Answer, 'status'>): ResponseNode | null {
+    const node = this.#document.paths[path]?.[method.toLowerCase()]?.responses[status];
+    if (node === undefined) return null;
+    return '$ref' in node ? (this.#document.components.responses[lastOf(node.$ref)] as ResponseNode) : node;
   }
 
   #headerProblem(response: ResponseNode, headers: Headers): string | null {
-    for (const name of Object.keys(response.headers ?? {})) {
-      const { required, schema } = this.#document.components.headers[name] as HeaderNode;
+    for (const [name, { $ref }] of Object.entries(response.headers ?? {})) {
+      const { required, schema } = this.#document.components.headers[lastOf($ref)] as HeaderNode;
       const value = headers.get(name);
       if (value === null && required) return `the header ${name} is missing`;
       if (value !== null && !this.fits(schema, schema.type === 'integer' ? Number(value) : value)) {
         return `the header ${name} is ${JSON.stringify(value)}`;
       }
     }
-    return null;
+    const unlisted = [...headers.keys()].find((name) => !OF_HTTP.has(name) && !this.#lists(response, name));
+    return unlisted === undefined ? null : `the header ${unlisted} is not in the contract`;
   }
 
-  #bodyProblem({ content = {} }: ResponseNode, { headers, text }: Answer): string | null {
-    const mediaType = headers.get('content-type') ?? 'none';
-    const schema = content[mediaType]?.schema;
-    if (schema === undefined) return `the media type ${mediaType} is not in the contract`;
-    if (mediaType !== 'application/json') return null;
+  #lists({ headers = {} }: ResponseNode, name: string): boolean {
+    return Object.keys(headers).some((listed) => listed.toLowerCase() === name);
+  }
+
+  #bodyProblem(response: ResponseNode | null, { headers, text }: Answer): string | null {
+    const schema = response?.content?.[headers.get('content-type') ?? '']?.schema;
+    if (schema === undefined) return text === '' ? null : 'it has a body, and none was promised';
+    if (headers.get('content-type') !== 'application/json') return null;
     const body = JSON.parse(text) as { readonly error?: { readonly request_id: string } };
     if (!this.fits(schema, body)) return `the body does not fit: ${text.slice(0, 500)}`;
     const named = body.error?.request_id;

@@ -6,18 +6,13 @@ import type { Answer, AnswerHeader } from './operation.ts';
 const JSON_TYPE = 'application/json';
 const Bytes = Type.String({ format: 'binary' });
 
-/** Exact bytes with the headers that a client checks them by. */
+/** Exact bytes with the header that a client checks them by. */
 export function storedBytes(description: string, mediaType: string): Answer {
-  return { description, content: { [mediaType]: Bytes }, headers: ['Content-Length', 'X-Content-Sha256'] };
+  return { description, content: { [mediaType]: Bytes }, headers: ['X-Content-Sha256'] };
 }
 
 export function json<T extends TSchema>(description: string, schema: T) {
   return { description, content: { [JSON_TYPE]: schema }, headers: [] as readonly AnswerHeader[] };
-}
-
-/** JSON sent through the response pump with a declared length. Spec § Response transfer rules. */
-export function pumpedJson<T extends TSchema>(description: string, schema: T) {
-  return { ...json(description, schema), headers: ['Content-Length'] as readonly AnswerHeader[] };
 }
 
 export function metrics(description: string): Answer {

@@ -18,10 +18,18 @@ const DESCRIPTION = `Runs short, untrusted programs and reports what happened, w
 
 Every answer carries \`X-Request-Id\`; every refusal is the error envelope, whose \`code\` and the HTTP status are
 authoritative. \`Retry-After\` is whole seconds and is to be honoured wherever it is present. A request that no operation
-matches is answered \`route_not_found\`, a known path with another method \`method_not_allowed\`. An answer that is shorter
-than its \`Content-Length\` is incomplete and must not be parsed.`;
+matches is answered \`route_not_found\`, a known path with another method \`method_not_allowed\`; under \`/v1\` only with a
+credential. Every GET answers HEAD as well, and every path OPTIONS. An answer that is shorter than its \`Content-Length\` is
+incomplete and must not be parsed.`;
 
-const HEADERS: Record<AnswerHeader, { description: string; schema: TSchema; required: boolean }> = {
+/** What an answer may say in a header. One that is not required is left out where there is nothing to say. */
+interface HeaderNode {
+  readonly description: string;
+  readonly schema: TSchema;
+  readonly required: boolean;
+}
+
+const HEADERS: Record<AnswerHeader, HeaderNode> = {
   'X-Request-Id': {
     description: 'Names the request in the log; an error envelope repeats it as `request_id`.',
     schema: Type.String(),
@@ -68,19 +76,42 @@ const HEADERS: Record<AnswerHeader, { description: string; schema: TSchema; requ
     schema: Type.Integer({ minimum: 0 }),
     required: true,
   },
+  'Cache-Control': {
+    description: 'Nobody on the way may keep an answer.',
+    schema: Type.Enum(['no-store']),
+    required: true,
+  },
+  'X-Content-Type-Options': {
+    description: 'The media type is what it says.',
+    schema: Type.Enum(['nosniff']),
+    required: true,
+  },
   Allow: { description: 'The methods that the path takes.', schema: Type.String(), required: true },
 };
 
 /** What every answer says of the tenant's request budget once it is known whose request it is. */
 const BUDGET_HEADERS: readonly AnswerHeader[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+/** The same for refusals, which may come before that is known. */
+const KNOWN_BUDGET_HEADERS = Object.fromEntries(
+  BUDGET_HEADERS.map((name) => [`Known-${name}`, { ...HEADERS[name], required: false }]),
+);
 
-/** Headers of a refusal beyond `X-Request-Id`, by status. */
+/** Headers of every answer over HTTP. A WebSocket's 101 has only the first. */
+const PLAIN_HEADERS: readonly AnswerHeader[] = [
+  'X-Request-Id',
+  'Content-Length',
+  'Cache-Control',
+  'X-Content-Type-Options',
+];
+
+/** Headers of a refusal beyond those of every answer, by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
   404: ['Retry-After'],
   405: ['Allow'],
-  429: ['Retry-After', ...BUDGET_HEADERS],
+  409: ['Retry-After'],
+  429: ['Retry-After'],
   503: ['Retry-After'],
   507: ['Retry-After'],
 };
@@ -107,7 +138,7 @@ export function openApiDocument(): Node {
       components: {
         securitySchemes: SECURITY_SCHEMES,
         parameters: { JobId: JOB_ID_PARAMETER },
-        headers: Object.fromEntries(Object.entries(HEADERS)),
+        headers: { ...HEADERS, ...KNOWN_BUDGET_HEADERS },
         responses: Object.fromEntries(
           errorStatuses(ERROR_CODES).map((status) => [`Error${status}`, errorResponse(status)]),
         ),
@@ -197,8 +228,7 @@ function responses(operation: Operation): Node {
   const errors = errorStatuses(operation.errors);
   const nodes: Node = {};
   for (const [status, answer] of answers) {
-    const codes = errors.includes(status) ? codesOf(operation.errors, status) : [];
-    nodes[status] = answerResponse(isBudgeted(operation, status) ? withBudget(answer) : answer, codes);
+    nodes[status] = answerResponse(status, isBudgeted(operation) ? withBudget(answer) : answer);
   }
   for (const status of errors) {
     nodes[status] ??= {
@@ -209,36 +239,31 @@ function responses(operation: Operation): Node {
   return nodes;
 }
 
-/** An upgrade is answered by the WebSocket server, which knows of no budget. */
-function isBudgeted({ access }: Operation, status: number): boolean {
-  return access !== 'public' && access !== 'metrics_token' && status !== 101;
+function isBudgeted({ access }: Operation): boolean {
+  return access !== 'public' && access !== 'metrics_token';
 }
 
 function withBudget(answer: Answer): Answer {
   return { ...answer, headers: [...answer.headers, ...BUDGET_HEADERS] };
 }
 
-/** A success; where refusals share its status, its JSON body is either of the two. */
-function answerResponse(answer: Answer, sharedCodes: readonly ErrorCode[]): Node {
-  const content = Object.entries(answer.content).map(([mediaType, body]) => {
-    const schema = withReferences(body);
-    return [mediaType, { schema: sharedCodes.length > 0 ? { anyOf: [schema, errorSchema(sharedCodes)] } : schema }];
-  });
-  const shared = sharedCodes.length > 0 ? ` Or refused: ${meanings(sharedCodes)}` : '';
-  const headers: AnswerHeader[] = ['X-Request-Id', ...answer.headers];
-  if (sharedCodes.length > 0) headers.push('Retry-After');
+/** What an operation answers where it does not refuse. */
+function answerResponse(status: number, { description, content, headers }: Answer): Node {
+  const bodies = Object.entries(content).map(([mediaType, body]) => [mediaType, { schema: withReferences(body) }]);
+  const plain = status === 101 ? (['X-Request-Id'] as const) : PLAIN_HEADERS;
   return {
-    description: answer.description + shared,
-    headers: headerNodes(headers),
-    content: content.length > 0 ? Object.fromEntries(content) : undefined,
+    description,
+    headers: headerNodes([...new Set([...plain, ...headers])]),
+    content: bodies.length > 0 ? Object.fromEntries(bodies) : undefined,
   };
 }
 
 function errorResponse(status: number): Node {
   const codes = codesOf(ERROR_CODES, status);
+  const budget = BUDGET_HEADERS.map((name) => [name, { $ref: `#/components/headers/Known-${name}` }]);
   return {
     description: meanings(codes),
-    headers: headerNodes(['X-Request-Id', ...(ERROR_HEADERS[status] ?? [])]),
+    headers: { ...headerNodes([...PLAIN_HEADERS, ...(ERROR_HEADERS[status] ?? [])]), ...Object.fromEntries(budget) },
     content: { 'application/json': { schema: errorSchema(codes) } },
   };
 }

@@ -21,6 +21,8 @@ export type AnswerHeader =
   | 'WWW-Authenticate'
   | 'X-Content-Sha256'
   | 'Content-Length'
+  | 'Cache-Control'
+  | 'X-Content-Type-Options'
   | 'Allow';
 
 /** One success of an operation. `content` maps each media type to its schema; an empty one says that no body follows. */

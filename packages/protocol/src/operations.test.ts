@@ -3,12 +3,11 @@ import { ERRORS } from './errors.ts';
 import { OPERATION_IDS, operationOf } from './operations.ts';
 import { SCOPES } from './scopes.ts';
 
-/** The endpoint table of the specification, the stream and the dashboard, with the scope that each asks for. */
+/** The endpoint table of the specification and the stream, with the scope that each asks for. */
 const ENDPOINTS = [
   ['GET', '/healthz', 'public'],
   ['GET', '/readyz', 'public'],
   ['GET', '/openapi.json', 'public'],
-  ['GET', '/dashboard', 'public'],
   ['POST', '/v1/jobs', 'jobs:submit'],
   ['GET', '/v1/jobs', 'jobs:read'],
   ['GET', '/v1/jobs/{id}', 'jobs:read'],

@@ -4,7 +4,7 @@
  * Spec § Endpoints.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { json, metrics, pumpedJson, storedBytes } from './answers.ts';
+import { json, metrics, storedBytes } from './answers.ts';
 import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
 import { CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
@@ -15,22 +15,28 @@ import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } f
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { JobSubmission, SubmissionAnswer } from './submission.ts';
 
-/** What the door may answer before an operation is even looked at. */
+/** What any request may be answered with, whatever it asks for. */
 const DOOR_ERRORS = [
   'invalid_request',
   'expectation_failed',
   'head_too_large',
   'internal',
+] as const satisfies readonly ErrorCode[];
+
+/** Of every operation that looks at a credential. */
+const CREDENTIAL_ERRORS = [
+  ...DOOR_ERRORS,
+  'unauthorized',
   'capacity_exhausted',
-  'shutting_down',
+  'issuer_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
 /** Of every operation that asks for a credential. */
-const CALLER_ERRORS = [...DOOR_ERRORS, 'unauthorized', 'rate_limited'] as const satisfies readonly ErrorCode[];
+const CALLER_ERRORS = [...CREDENTIAL_ERRORS, 'rate_limited'] as const satisfies readonly ErrorCode[];
 const SCOPED_ERRORS = [...CALLER_ERRORS, 'insufficient_scope'] as const satisfies readonly ErrorCode[];
 const JOB_ERRORS = [...SCOPED_ERRORS, 'job_not_found'] as const satisfies readonly ErrorCode[];
 
-/** Of every operation whose method may carry a body. */
+/** Of every operation that reads a body. */
 const BODY_ERRORS = [
   'invalid_json',
   'body_timeout',
@@ -78,19 +84,6 @@ export const OPERATIONS = {
     errors: DOOR_ERRORS,
     capacity: ['connection'],
   },
-  getDashboard: {
-    method: 'GET',
-    path: '/dashboard',
-    tag: 'public',
-    summary: 'Open the dashboard.',
-    description: 'A public shell without any secret; it asks for a key and calls this contract with it.',
-    access: 'public',
-    answers: {
-      200: { description: 'The page.', content: { 'text/html; charset=utf-8': Type.String() }, headers: [] },
-    },
-    errors: [...DOOR_ERRORS, 'route_not_found'],
-    capacity: ['connection'],
-  },
   submitJob: {
     method: 'POST',
     path: '/v1/jobs',
@@ -120,6 +113,7 @@ export const OPERATIONS = {
       'queue_full',
       'worker_unavailable',
       'insufficient_storage',
+      'shutting_down',
     ],
     capacity: ['connection', 'body', 'queue'],
   },
@@ -141,7 +135,7 @@ export const OPERATIONS = {
     summary: 'Read a job in full, with its receipt once it ended.',
     description: 'To wait for the end use the result or the stream: polling spends the same budget as submitting.',
     access: 'jobs:read',
-    answers: { 200: pumpedJson('The job as it stands.', JobDetail) },
+    answers: { 200: json('The job as it stands.', JobDetail) },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
     capacity: ['connection', 'response'],
   },
@@ -155,7 +149,7 @@ export const OPERATIONS = {
       'so that a full service can still be relieved.',
     access: 'jobs:cancel',
     answers: { 200: json('The job as it stands now.', CancellationAnswer) },
-    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'insufficient_storage'],
+    errors: [...JOB_ERRORS, 'insufficient_storage'],
     capacity: ['connection'],
   },
   getResult: {
@@ -168,8 +162,8 @@ export const OPERATIONS = {
       'answered `shutting_down` and never with a partial result.',
     access: 'jobs:read',
     query: ResultQuery,
-    answers: { 200: pumpedJson('The result, or what there is of it.', FoldedResult) },
-    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
+    answers: { 200: json('The result, or what there is of it.', FoldedResult) },
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'shutting_down'],
     capacity: ['connection', 'wait', 'response'],
   },
   replayEvents: {
@@ -182,7 +176,7 @@ export const OPERATIONS = {
       'the terminal event was delivered. Advance only after a complete page was decoded.',
     access: 'jobs:read',
     query: ReplayQuery,
-    answers: { 200: pumpedJson('A page of events.', ReplayPage) },
+    answers: { 200: json('A page of events.', ReplayPage) },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
     capacity: ['connection', 'response'],
   },
@@ -194,7 +188,7 @@ export const OPERATIONS = {
     description: 'It keeps the credential out of WebSocket addresses. It is spent before the stream is admitted.',
     access: 'jobs:read',
     answers: { 201: json('A one-use ticket.', StreamTicket) },
-    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage'],
+    errors: [...JOB_ERRORS, ...BODY_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
     capacity: ['connection'],
   },
   streamEvents: {
@@ -205,12 +199,13 @@ export const OPERATIONS = {
     description:
       'One text frame is one event, the same object as in replay: stored history first, then live, closed with 1000 ' +
       'after `finished`. Other close codes: 1001 lifetime reached, 1012 restarting, 4401 credential ended, 4408 the ' +
-      'reader lags. A refused upgrade is answered as HTTP; its ticket is spent.',
+      'reader lags. A refused upgrade is answered as HTTP. A faulty handshake leaves its ticket as it was; any other ' +
+      'refusal spends it.',
     access: 'jobs:read',
     ticket: true,
     query: StreamQuery,
     answers: { 101: { description: 'The connection is a WebSocket now.', content: {}, headers: [] } },
-    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage'],
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
     capacity: ['connection', 'stream'],
   },
   getAttestation: {
@@ -293,7 +288,7 @@ export const OPERATIONS = {
     description: 'There only where the operator set a metrics token, and only with it. Not a billing ledger.',
     access: 'metrics_token',
     answers: { 200: metrics('Metrics with a fixed set of labels.') },
-    errors: [...DOOR_ERRORS, 'unauthorized', 'route_not_found'],
+    errors: [...CREDENTIAL_ERRORS, 'route_not_found'],
     capacity: ['connection'],
   },
 } as const satisfies Record<string, Operation>;

@@ -31,7 +31,7 @@ const submit = (body: string, headers: Record<string, string> = {}) =>
 test.each(OPERATION_IDS)('%s has a route, and refuses who shows no credential unless it is public', async (id) => {
   const { method, path, access } = operationOf(id);
   const response = await request(path.replace('{id}', JOB), { method });
-  const isAbsent = id === 'getDashboard' || id === 'getMetrics';
+  const isAbsent = id === 'getMetrics';
   const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
   expect(response.status).toBe(expected);
   expect(response.headers.get('www-authenticate')).toBe(expected === 401 ? 'Bearer realm="svc"' : null);

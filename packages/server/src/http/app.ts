@@ -40,8 +40,7 @@ export interface AppOptions {
   readonly jobs: Jobs;
   readonly access: Access;
   readonly tickets: Tickets;
-  /** Left out, no metrics are shown. */
-  readonly metrics?: Metrics;
+  readonly metrics: Metrics;
   /** Left out, nobody is told what happens. */
   readonly observer?: Observer;
   readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
@@ -74,7 +73,6 @@ const authorityCheckMilliseconds = 2000;
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
   const bounds = transportBounds(options);
-  const metrics = options.metrics ?? null;
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
   const upgrades = new EventEmitter();
@@ -128,7 +126,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(answerUnrouted);
-  addRoutes(app, { ...options, bounds, metrics, connections, authority, permits: capacity.permits, access }, upgrades);
+  addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access }, upgrades);
   return app;
 }
 

@@ -160,5 +160,9 @@ function refuseUnknownQuery(request: FastifyRequest, operation: Operation): void
 function refuseBody(raw: IncomingMessage, millisecondsMax: number): Soon<undefined> {
   if (!hasBody(raw)) return undefined;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();
-  return readNothing(raw, millisecondsMax);
+  return readNothing(raw, millisecondsMax).then(() => {
+    // From here on there is none: nobody minds its media type.
+    delete raw.headers['transfer-encoding'];
+    return undefined;
+  });
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../service-error.ts';
 import { readTarget } from './target.ts';
+import { hasBody } from './unread-body.ts';
 
 /** The path of the one operation that is a WebSocket. */
 const STREAM_PATH = /^\/v1\/jobs\/[^/?]+\/stream(?:\?|$)/;
@@ -11,10 +12,12 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
  * Whether a request wishes to become the stream of a job. Every other wish to upgrade is ignored, and so is one that is not
- * said of the connection, or in HTTP/1.0: RFC 9110 § 7.8.
+ * said of the connection, or in HTTP/1.0: RFC 9110 § 7.8. A request with a body is no handshake: it is refused for the body.
  */
-export function isStreamHandshake({ method, httpVersion, url = '', headers }: IncomingMessage): boolean {
+export function isStreamHandshake(request: IncomingMessage): boolean {
+  const { method, httpVersion, url = '', headers } = request;
   if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket' || httpVersion !== '1.1') return false;
+  if (hasBody(request)) return false;
   const isOfConnection = tokensOf(headers.connection ?? '').some((token) => token.toLowerCase() === 'upgrade');
   return isOfConnection && STREAM_PATH.test(readTarget(method, url)?.path ?? '');
 }

@@ -247,6 +247,8 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     ['of a key that is none', '', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
     ['it is not said of the connection', '', 'Connection: Upgrade\r\n'],
     ['it is HTTP/1.0', '', ' HTTP/1.1'],
+    ['it announces a body', 'Content-Length: 2\r\n', ''],
+    ['it announces a body in chunks', 'Transfer-Encoding: chunked\r\n', ''],
   ])('and its ticket is not spent, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(door);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');

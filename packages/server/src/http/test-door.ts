@@ -2,7 +2,13 @@
  * A door for tests of the door alone: a real listener on a free port over jobs that live in memory. What the service
  * promises as a whole is tested over the real jobs, elsewhere.
  */
-import type { FoldedResult, JobEvent, Scope, SubmissionAnswer } from '@svc/protocol';
+import {
+  type FoldedResult,
+  type JobEvent,
+  PROMETHEUS_MEDIA_TYPE,
+  type Scope,
+  type SubmissionAnswer,
+} from '@svc/protocol';
 import { pino } from 'pino';
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import { createLegacyKeys } from '../access/legacy.ts';
@@ -36,6 +42,7 @@ export interface DoorOptions {
   readonly metricsToken?: string;
   readonly allowedOrigins?: readonly string[];
   readonly metrics?: Metrics;
+  readonly service?: Partial<ServiceFacts>;
   readonly observer?: Observer;
   readonly address?: ListenOptions;
   /** Asked before the legacy keys. */
@@ -67,14 +74,14 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
     access,
     tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
     capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
-    service: FACTS,
+    service: { ...FACTS, ...options.service },
+    metrics: options.metrics ?? METRICS,
     openapi: '{"openapi":"3.1.0"}',
     log: pino({ level: 'debug' }, { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }),
     metricsToken: options.metricsToken ?? null,
     allowedOrigins: options.allowedOrigins ?? [],
     stopping: stopping.signal,
     ...(options.bounds === undefined ? {} : { bounds: options.bounds }),
-    ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ...(options.observer === undefined ? {} : { observer: options.observer }),
   });
   const { url, port } = await listen(app, options.address ?? { host: '127.0.0.1', port: 0 });
@@ -150,6 +157,11 @@ const FACTS: ServiceFacts = {
   }),
   publicKey: () => null,
   readiness: () => ({ status: 'ready', checks: { store: true, provider: true, free_space: true, accepting: true } }),
+};
+
+const METRICS: Metrics = {
+  ofTenant: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
+  ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
 };
 
 /** What the ledger does with tickets, without one. */

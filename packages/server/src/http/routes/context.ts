@@ -31,6 +31,5 @@ export interface RouteContext extends Holds {
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
   readonly bounds: TransportBounds;
-  /** Null where nobody counts. */
-  readonly metrics: Metrics | null;
+  readonly metrics: Metrics;
 }

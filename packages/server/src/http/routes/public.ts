@@ -1,5 +1,5 @@
 /** Operations that anyone may call. None of them may ever show a secret. Spec § Endpoints. */
-import { ServiceError } from '../../service-error.ts';
+import { answered } from '../../job/answered.ts';
 import type { OperationHandlers } from '../operation.ts';
 import { sendBytes, sendJson } from '../respond.ts';
 import type { RouteContext } from './context.ts';
@@ -8,10 +8,7 @@ export function publicHandlers({
   service,
   openapi,
   metrics,
-}: RouteContext): Pick<
-  OperationHandlers,
-  'getHealth' | 'getReadiness' | 'getContract' | 'getDashboard' | 'getMetrics'
-> {
+}: RouteContext): Pick<OperationHandlers, 'getHealth' | 'getReadiness' | 'getContract' | 'getMetrics'> {
   const contract = Buffer.from(openapi);
   return {
     getHealth: async (_request, reply) => sendJson(reply, 200, { status: 'ok' }),
@@ -20,13 +17,9 @@ export function publicHandlers({
       return sendJson(reply, readiness.status === 'ready' ? 200 : 503, readiness);
     },
     getContract: async (_request, reply) => sendBytes(reply, contract, { status: 200, mediaType: 'application/json' }),
-    getDashboard: async () => {
-      throw new ServiceError('route_not_found', 'This build has no dashboard.');
-    },
     // That the token was shown, and that there is one, was seen to at the entry.
     getMetrics: async (request, reply) => {
-      if (metrics === null) throw new ServiceError('route_not_found', 'This service counts nothing.');
-      const { mediaType, text } = await metrics.ofService(request.headers.accept);
+      const { mediaType, text } = await answered(metrics.ofService(request.headers.accept));
       return sendBytes(reply, Buffer.from(text), { status: 200, mediaType });
     },
   };

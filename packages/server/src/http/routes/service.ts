@@ -1,5 +1,5 @@
 /** Operations about the service and the credential. Spec § Other bodies. */
-import { ServiceError } from '../../service-error.ts';
+import { answered } from '../../job/answered.ts';
 import { callerOf, type OperationHandlers } from '../operation.ts';
 import { sendBytes, sendJson } from '../respond.ts';
 import type { RouteContext } from './context.ts';
@@ -11,10 +11,9 @@ export function serviceHandlers({
   return {
     getCapabilities: async (_request, reply) => sendJson(reply, 200, service.capabilities()),
     getWhoami: async (request, reply) => sendJson(reply, 200, callerOf(request)),
-    getStatus: async (_request, reply) => sendJson(reply, 200, await service.status()),
+    getStatus: async (_request, reply) => sendJson(reply, 200, await answered(service.status())),
     getTenantMetrics: async (request, reply) => {
-      if (metrics === null) throw new ServiceError('route_not_found', 'This service counts nothing.');
-      const { mediaType, text } = await metrics.ofTenant(callerOf(request).tenant, request.headers.accept);
+      const { mediaType, text } = await answered(metrics.ofTenant(callerOf(request).tenant, request.headers.accept));
       return sendBytes(reply, Buffer.from(text), { status: 200, mediaType });
     },
   };

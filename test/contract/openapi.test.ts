@@ -1,0 +1,311 @@
+/**
+ * Spec § Versioning 1: the document is what is served. For every operation every code of the error table is provoked, and
+ * comes exactly where the document lists it; every success has the headers that are listed, and no others; every
+ * parameter takes what its schema says.
+ */
+import {
+  bodyBytesMax,
+  ERROR_CODES,
+  type ErrorCode,
+  OPENMETRICS_MEDIA_TYPE,
+  openApiDocument,
+  PROMETHEUS_MEDIA_TYPE,
+} from '@svc/protocol';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
+import {
+  credentialWith,
+  type Door,
+  type DoorOptions,
+  JOB,
+  KEY_OF_ACME,
+  openDoor,
+} from '../../packages/server/src/http/test-door.ts';
+import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import type { Jobs } from '../../packages/server/src/job/jobs.ts';
+import { ServiceError } from '../../packages/server/src/service-error.ts';
+import { StoreError } from '../../packages/server/src/store/store-error.ts';
+import { NO_OBSERVER } from '../../packages/server/src/telemetry/observer.ts';
+import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';
+import type { Answer } from '../rig/rig.ts';
+
+const contract = new Contract(JSON.stringify(openApiDocument()));
+const operations = contract.operations.map((operation) => [operation.id, operation] as const);
+
+const METRICS_TOKEN = 'token-of-metrics';
+const FOREIGN_JOB = JOB.replace(/1$/, '2');
+const SUBMISSION = '{"language":"bash","code":"true"}';
+const UPGRADE =
+  'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+
+/** How a request, or the door it is made to, differs from the plain one. */
+interface Change {
+  readonly door?: DoorOptions;
+  /** What happens to the door before the first request. */
+  readonly prepare?: (door: Door) => unknown;
+  /** Whether the operator set no token for the metrics. */
+  readonly hasNoMetrics?: true;
+  /** Null sends no credential. */
+  readonly key?: string | null;
+  readonly query?: string;
+  /** Whole lines. */
+  readonly headers?: string;
+  /** Sent behind the head, with its length and type where `headers` do not say them. */
+  readonly body?: string;
+  readonly job_id?: string;
+}
+
+const doors = new Map<Change, Promise<Door>>();
+afterAll(async () => {
+  for (const door of doors.values()) await (await door)[Symbol.asyncDispose]();
+});
+
+/** All requests with the same change are made to one door. */
+function doorOf(change: Change): Promise<Door> {
+  const open = async () => {
+    const door = await openDoor({ ...(!change.hasNoMetrics && { metricsToken: METRICS_TOKEN }), ...change.door });
+    await change.prepare?.(door);
+    return door;
+  };
+  const door = doors.get(change) ?? open();
+  doors.set(change, door);
+  return door;
+}
+
+const PLAIN: Change = {};
+
+/** To the plain door, whatever the request says. */
+function askPlain(
+  operation: ContractOperation,
+  request: Omit<Change, 'door' | 'prepare' | 'hasNoMetrics'>,
+): Promise<Answer> {
+  return ask(operation, request, PLAIN);
+}
+
+async function ask(operation: ContractOperation, change: Change, door = change): Promise<Answer> {
+  using socket = await RawSocket.open((await doorOf(door)).port);
+  const { status, headers, body } = await socket.send(requestOf(operation, change)).answer();
+  return { status, headers: new Headers({ ...headers }), text: body, json: undefined };
+}
+
+function requestOf({ id, method, path }: ContractOperation, change: Change): string {
+  const ownKey = path === '/metrics' ? METRICS_TOKEN : path.startsWith('/v1/') ? KEY_OF_ACME : null;
+  const { key = ownKey, query = '', headers = '', job_id = JOB, body = id === 'submitJob' ? SUBMISSION : '' } = change;
+  const lines = [`${method} ${path.replace('{id}', job_id)}${query && `?${query}`} HTTP/1.1`, 'Host: x'];
+  if (key !== null) lines.push(`Authorization: Bearer ${key}`);
+  if (body !== '' && !/^content-type:/im.test(headers)) lines.push('Content-Type: application/json');
+  if (body !== '' && !/^content-length:/im.test(headers)) lines.push(`Content-Length: ${body.length}`);
+  return `${lines.join('\r\n')}\r\n${id === 'streamEvents' ? UPGRADE : ''}${headers}\r\n${body}`;
+}
+
+/** A door whose jobs refuse: what a stage below the door answers, by the one method that answers it. */
+function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
+  const refuse = () => Promise.reject(new ServiceError(code, 'It cannot be done.'));
+  return { door: { jobs: Object.fromEntries(methods.map((name) => [name, refuse])) } };
+}
+
+/** A credential that cannot be looked up now. */
+function unresolved(error: Error): Change {
+  const kind: CredentialKind = { method: 'jwt', resolve: () => Promise.reject(error), stands: async () => true };
+  return { door: { credentials: [kind] } };
+}
+
+const none = { total: 10, perTenant: 0 };
+const FULL = new StoreError('full', 'there is no space left');
+const rejecting = () => Promise.reject(FULL);
+
+/** Provokes each code where it can come about. What is no answer of an operation's own path and method is left out. */
+const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
+  invalid_request: { headers: 'Host: y\r\n' },
+  invalid_json: { body: '{' },
+  unsupported_language: refusing('unsupported_language', 'submit'),
+  network_not_allowed: refusing('network_not_allowed', 'submit'),
+  unauthorized: { key: null },
+  insufficient_scope: { key: 'of-no-scope', door: { credentials: [credentialWith('of-no-scope', [])] } },
+  job_not_found: { job_id: FOREIGN_JOB },
+  route_not_found: { hasNoMetrics: true },
+  attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
+  attestation_disabled: refusing('attestation_disabled', 'attestation'),
+  body_timeout: { door: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
+  job_not_terminal: refusing('job_not_terminal', 'attestation'),
+  payload_too_large: { headers: `Content-Length: ${bodyBytesMax + 1}\r\n`, body: '{' },
+  unsupported_media_type: { headers: 'Content-Type: text/plain\r\n', body: '{}' },
+  expectation_failed: { headers: 'Expect: miracles\r\n' },
+  runtime_unavailable: refusing('runtime_unavailable', 'submit'),
+  minimum_isolation_unsatisfied: refusing('minimum_isolation_unsatisfied', 'submit'),
+  idempotency_key_reused: refusing('idempotency_key_reused', 'submit'),
+  rate_limited: {
+    door: { rate: { perSecond: 0.001, burst: 1 } },
+    prepare: ({ url }) => fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${KEY_OF_ACME}` } }),
+  },
+  tenant_capacity_exhausted: {
+    body: '{}',
+    door: { permits: { body: none, wait: none, stream: none, response: none } },
+  },
+  head_too_large: { headers: `X: ${'x'.repeat(20_000)}\r\n` },
+  internal: {
+    door: {
+      observer: {
+        ...NO_OBSERVER,
+        requestBegan() {
+          throw new Error('a bug');
+        },
+      },
+    },
+  },
+  queue_full: refusing('queue_full', 'submit'),
+  capacity_exhausted: unresolved(new StoreError('busy', 'more is waiting than the ledger takes')),
+  worker_unavailable: refusing('worker_unavailable', 'submit'),
+  issuer_unavailable: unresolved(
+    new ServiceError('issuer_unavailable', 'The keys of the token issuer cannot be read.'),
+  ),
+  shutting_down: { query: 'wait_seconds=1', prepare: (door) => door.stop() },
+  insufficient_storage: {
+    door: {
+      jobs: { submit: refuseForSpace, cancel: refuseForSpace },
+      ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
+    },
+  },
+};
+
+function refuseForSpace(): Promise<never> {
+  return Promise.reject(new ServiceError('insufficient_storage', 'There is no space left to store this.'));
+}
+
+/** The provocation as this operation can meet it: a parameter that it does not know would be refused instead. */
+function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: ContractOperation): Change {
+  const change = PROVOCATIONS[code];
+  if (code === 'shutting_down' && id !== 'getResult') return WITHOUT_QUERY;
+  if (code === 'insufficient_storage' && id === 'streamEvents') return BY_TICKET;
+  if (code === 'tenant_capacity_exhausted' && method !== 'POST') return WITHOUT_BODY;
+  if (code === 'attestation_disabled' && id === 'getPublicKey') return PLAIN;
+  return change;
+}
+const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
+const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
+const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };
+
+describe('a refusal comes where the document lists it, and nowhere else:', { tags: ['Versioning-1'] }, () => {
+  const codes = ERROR_CODES.filter((code) => code !== 'method_not_allowed');
+
+  test.each(operations)('%s', async (_id, operation) => {
+    for (const code of codes) {
+      const answer = await ask(operation, provocationOf(code, operation));
+      // What the jobs of this door succeed with is theirs; that of the service is held against the contract elsewhere.
+      const isRefusal = answer.text.startsWith('{"error":');
+      const mismatch = isRefusal ? contract.mismatchOf(operation, answer) : contract.headMismatchOf(operation, answer);
+      expect([code, mismatch]).toEqual([code, null]);
+      const came = /"code":"([a-z_]+)"/.exec(answer.text)?.[1];
+      expect([code, came === code]).toEqual([code, operation.errorCodes.includes(code)]);
+      if (came !== undefined) statusesOf(operation).add(answer.status);
+    }
+  });
+});
+
+/** Statuses that were seen of each operation. */
+const seen = new Map<string, Set<number>>();
+function statusesOf({ id }: ContractOperation): Set<number> {
+  const statuses = seen.get(id) ?? new Set();
+  seen.set(id, statuses);
+  return statuses;
+}
+
+const BYTES = new TextEncoder().encode('{}');
+const SIGNED: Change = {
+  door: {
+    jobs: { attestation: async () => ({ bytes: BYTES, sha256: 'a'.repeat(64) }) },
+    service: {
+      publicKey: () => ({ key_id: 'sha256:0', algorithm: 'Ed25519', public_key_pem: '', trust_notice: '' }),
+    },
+  },
+};
+const UNREADY: Change = {
+  door: {
+    service: {
+      readiness: () => ({
+        status: 'unready',
+        checks: { store: false, provider: true, free_space: true, accepting: true },
+      }),
+    },
+  },
+};
+const OPENMETRICS: Change = {
+  door: {
+    metrics: {
+      ofTenant: async () => ({ mediaType: OPENMETRICS_MEDIA_TYPE, text: '# EOF' }),
+      ofService: async () => ({ mediaType: OPENMETRICS_MEDIA_TYPE, text: '# EOF' }),
+    },
+  },
+};
+
+describe('a success has the status, the headers and the media type that the document lists, and no others:', {
+  tags: ['Versioning-1'],
+}, () => {
+  test.each(operations)('%s', async (_id, operation) => {
+    for (const change of [SIGNED, UNREADY, OPENMETRICS]) {
+      const answer = await ask(operation, change);
+      expect(contract.headMismatchOf(operation, answer)).toBeNull();
+      if (!answer.text.includes('"error"')) statusesOf(operation).add(answer.status);
+    }
+    expect(statusesOf(operation)).toEqual(new Set(contract.statusesOf(operation)));
+  });
+});
+
+test('metrics come in both media types that the document lists', () => {
+  for (const { id } of contract.operations.filter(({ path }) => path.endsWith('/metrics'))) {
+    const types = Object.keys(contract.contentOf(id, 200));
+    expect(types.toSorted()).toEqual([OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE].toSorted());
+  }
+});
+
+/** Texts that a parameter takes, and texts that it does not, by its schema alone. */
+function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refused: string[] } {
+  const { type, minimum = 0, maximum = 0, maxLength = 0, enum: words, items } = contract.resolved(schema);
+  const listed = words ?? contract.resolved(items ?? {}).enum;
+  if (listed !== undefined) {
+    const [one = '', other = ''] = listed.map(String);
+    const isList = type === 'array';
+    return { taken: [one, ...(isList ? [`${one},${other}`] : [])], refused: ['', 'x', `${one},`, `${one} `] };
+  }
+  if (type === 'integer' || type === 'number') {
+    const over = type === 'integer' ? String(BigInt(maximum) + 1n) : String(maximum + 1e-9);
+    const refused = ['', 'x', '-1', over, String(minimum - 1), ...(type === 'integer' ? ['1.5', '1e0'] : ['1e9'])];
+    return { taken: [String(minimum), String(maximum)], refused };
+  }
+  return { taken: ['x', 'x'.repeat(maxLength)], refused: ['', 'a b', 'x'.repeat(maxLength + 1)] };
+}
+
+describe('a parameter takes what its schema says:', { tags: ['Versioning-1'] }, () => {
+  const all = contract.operations.flatMap((operation) =>
+    operation.parameters.map((parameter) => [operation.id, parameter.name, operation, parameter] as const),
+  );
+
+  test.each(all)('%s, %s', async (_id, _name, operation, parameter) => {
+    const { taken, refused } = textsFor(parameter.schema);
+    for (const text of taken)
+      expect([text, (await answerTo(operation, parameter, text)).status]).toEqual([text, STATUS[operation.id] ?? 200]);
+    for (const text of refused) {
+      const answer = await answerTo(operation, parameter, text);
+      expect([text, answer.status]).toEqual([text, 400]);
+      expect(answer.text.toLowerCase()).toContain(`\\"${parameter.name.toLowerCase()}\\"`);
+    }
+  });
+  const STATUS: Readonly<Record<string, number>> = { submitJob: 201, streamEvents: 101 };
+
+  /** Each with a door of its own kind, which is the plain one. */
+  async function answerTo(operation: ContractOperation, { name, in: place }: Parameter, text: string): Promise<Answer> {
+    const change =
+      place === 'query' ? { query: `${name}=${encodeURIComponent(text)}` } : { headers: `${name}: ${text}\r\n` };
+    return await askPlain(operation, change);
+  }
+
+  test.each(operations.filter(([, { path }]) => path.startsWith('/v1/') || path === '/metrics'))(
+    '%s refuses any other, and one that is given twice',
+    async (_id, operation) => {
+      const names = operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
+      for (const query of ['surplus=1', '__proto__=1', ...names.map((name) => `${name}=1&${name}=1`)]) {
+        expect([query, (await askPlain(operation, { query })).status]).toEqual([query, 400]);
+      }
+    },
+  );
+});
