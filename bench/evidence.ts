@@ -110,7 +110,13 @@ async function servingDelay(
   store: Store,
   { jobs, dataDir }: { readonly jobs: readonly JobKey[]; readonly dataDir: string },
 ): Promise<number> {
-  const served = { store, keys: openSigningKeys(dataDir), nudges: createNudges(), log: createLog('error') };
+  const served = {
+    store,
+    keys: openSigningKeys(dataDir),
+    isSigning: true,
+    nudges: createNudges(),
+    log: createLog('error'),
+  };
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
   for (const key of jobs) await attestationBytes(key, 'result_artifact', served);

@@ -264,8 +264,8 @@ test('without its key a service ends jobs unsigned, says why in its status, and 
   expect(await own.stop()).toEqual([]);
 });
 
-test('with signing off no key is made and nothing is served; turned on, it signs what ended meanwhile', {
-  tags: ['Authentication-10f'],
+test('with signing off no key is made and nothing is signed; what was signed before is served all the same', {
+  tags: ['Authentication-10f', 'Evidence-8', 'PublicKey-2'],
 }, async () => {
   const off = await Rig.start({ 'attestation-mode': 'off' });
   const { job_id, detail } = await off.run(hello);
@@ -283,11 +283,18 @@ test('with signing off no key is made and nothing is served; turned on, it signs
 
   const on = await Rig.start(signing, off.dataDir);
   await attested(on, job_id);
+  const signed = await on.alpha.client.detail(job_id);
+  const envelope = await on.alpha.client.attestation(job_id);
+  const publicKey = await on.alpha.client.publicKey();
   expect(await on.stop('kept')).toEqual([]);
   const again = await Rig.start({ 'attestation-mode': 'off' }, off.dataDir);
-  expect((await again.alpha.client.detail(job_id)).attestation.available).toBe(false);
-  expect((await again.alpha.client.list()).items[0]).toMatchObject({ attestation_available: false });
-  expect((await again.request(urlOf('attestation', job_id))).status).toBe(404);
+  // Signed no more, and still served and checked.
+  expect((await again.alpha.client.detail(job_id)).attestation).toEqual(signed.attestation);
+  expect((await again.alpha.client.list()).items[0]).toMatchObject({ attestation_available: true });
+  expect(await again.alpha.client.attestation(job_id)).toEqual(envelope);
+  expect((await again.request(urlOf('result-artifact', job_id))).status).toBe(200);
+  expect(await again.alpha.client.publicKey()).toEqual(publicKey);
+  expect((await again.request('/v1/capabilities')).json.signer).toBeNull();
   expect(await again.stop()).toEqual([]);
 });
 

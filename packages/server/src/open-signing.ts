@@ -2,8 +2,9 @@
 import type { Config } from './config.ts';
 import type { Nudges } from './job/nudges.ts';
 import { Attestor } from './job/sign/attestor.ts';
+import type { SigningKey } from './job/sign/key-files.ts';
 import { SigningKeyError } from './job/sign/signing-key-error.ts';
-import { openSigningKeys, type SigningKeys } from './job/sign/signing-keys.ts';
+import { type KnownKey, knownKeys, openSigningKeys, type SigningKeys } from './job/sign/signing-keys.ts';
 import { StartError } from './start-error.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
@@ -22,8 +23,8 @@ export interface OpenSigning {
 }
 
 /**
- * Opens the keys, making the first one where there never was any. With signing off no key is made or read; jobs still
- * leave their outbox rows, and are signed once signing is turned on.
+ * Opens the keys, making the first one where there never was any. With signing off no key is made; jobs still leave
+ * their outbox rows, and are signed once signing is turned on.
  *
  * @throws StartError where there is a key that must not be used as it is stored.
  */
@@ -35,5 +36,31 @@ export function openSigning({ config, ...options }: OpenSigningOptions): OpenSig
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;
     throw new StartError(error.message, { cause: error, ...(error.hint !== null && { hint: error.hint }) });
+  }
+}
+
+/** The public keys of evidence that was signed at some time. */
+export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
+  /** The key that signs now, or that signed last; null where there never was one. */
+  published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
+}
+
+/** What a service that signs nothing knows of the keys that it signed with before. Keys that cannot be used are none. */
+export function openFormerKeys({ config, log }: Pick<OpenSigningOptions, 'config' | 'log'>): PublicKeys {
+  const known = formerKeys(config.dataDir, log);
+  const last = known.find(({ isCurrent }) => isCurrent) ?? known.at(-1) ?? null;
+  return {
+    published: () => last,
+    publicKey: (key_id) => known.find((key) => key.key_id === key_id)?.pinned ?? null,
+  };
+}
+
+function formerKeys(dataDir: string, log: Log): readonly KnownKey[] {
+  try {
+    return knownKeys(dataDir);
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) throw error;
+    log.warn({ err: error }, 'results that were signed before cannot be checked, and are not served');
+    return [];
   }
 }

@@ -15,6 +15,7 @@ import type { FreeSpaceReserve } from './capacity/free-space.ts';
 import type { Config } from './config.ts';
 import type { ServiceFacts } from './http/app.ts';
 import { clampLimits } from './job/admit/policy.ts';
+import type { PublicKeys } from './open-signing.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
@@ -51,18 +52,22 @@ export interface FactsOptions {
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null where the operator has turned signing off. */
   readonly signing: Signing | null;
+  readonly keys: Pick<PublicKeys, 'published'>;
   readonly stopping: AbortSignal;
 }
 
 /** The facts of one running service. */
 export function createServiceFacts(options: FactsOptions): ServiceFacts {
-  const { config, store, provider, health, reserve, signing, stopping } = options;
+  const { config, store, provider, health, reserve, signing, keys, stopping } = options;
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
   return {
     capabilities: () => (signing === null ? capabilities : { ...capabilities, signer: signerCapability(signing) }),
-    publicKey: () => (signing === null ? null : publicKeyBody(signing)),
+    publicKey() {
+      const key = keys.published();
+      return key === null ? null : publicKeyBody(key);
+    },
     async readiness(): Promise<Readiness> {
       const checks = {
         store: await storeIsReady(),

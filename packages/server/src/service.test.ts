@@ -82,7 +82,7 @@ describe('a service', () => {
     });
     expect(await (await call(service, '/readyz')).json()).toEqual({
       status: 'ready',
-      checks: { store: true, provider: true, accepting: true },
+      checks: { store: true, provider: true, free_space: true, accepting: true },
     });
   });
 

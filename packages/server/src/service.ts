@@ -24,7 +24,7 @@ import type { Jobs } from './job/jobs.ts';
 import { createNudges, type Nudges } from './job/nudges.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
 import { openAccess } from './open-access.ts';
-import { type OpenSigning, openSigning } from './open-signing.ts';
+import { type OpenSigning, openFormerKeys, openSigning, type PublicKeys } from './open-signing.ts';
 import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './open-telemetry.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/operator-socket.ts';
@@ -101,6 +101,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   );
   const signing = openSigning({ config, store, nudges, log });
   if (signing !== null) parts.use(signing.attestor);
+  const keys = signing?.keys ?? openFormerKeys({ config, log });
   const retention = openRetention(config, store, log);
   if (retention !== null) parts.use(retention);
   // Taken down in the opposite order: the door outlives the dispatcher, so that results can be read while jobs drain.
@@ -114,6 +115,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
     reserve,
     nudges,
     signing,
+    keys,
     telemetry,
     log,
     stopping: stopping.signal,
@@ -232,13 +234,25 @@ interface JobParts {
   readonly nudges: Nudges;
   /** Null where the operator has turned signing off. */
   readonly signing: OpenSigning | null;
+  readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;
   readonly log: Log;
   readonly stopping: AbortSignal;
 }
 
 /** Recovers what an earlier process left. The dispatcher is not started yet. */
-async function openJobs({ config, store, provider, health, reserve, nudges, signing, telemetry, ...parts }: JobParts) {
+async function openJobs({
+  config,
+  store,
+  provider,
+  health,
+  reserve,
+  nudges,
+  signing,
+  keys,
+  telemetry,
+  ...parts
+}: JobParts) {
   const { log, stopping } = parts;
   const { observer } = telemetry;
   const isObserved = observer !== NO_OBSERVER;
@@ -261,7 +275,8 @@ async function openJobs({ config, store, provider, health, reserve, nudges, sign
     dispatcher,
     jobs: createJobs({
       ...shared,
-      keys: signing?.keys ?? null,
+      keys,
+      isSigning: signing !== null,
       dispatcher,
       provider,
       ceilings,
@@ -286,6 +301,7 @@ function openDoor({
   health,
   reserve,
   signing,
+  keys,
   telemetry,
   jobs,
   access,
@@ -299,7 +315,7 @@ function openDoor({
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts({ config, store, provider, health, reserve, signing, stopping }),
+    service: createServiceFacts({ config, store, provider, health, reserve, signing, keys, stopping }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

@@ -42,9 +42,9 @@ test('a service that does not sign tells of no error, and how much would be sign
 });
 
 test('a rotation shows at once in the key and in the capabilities', { tags: ['Bodies-8'] }, () => {
-  const before = publicKeyBody(signing(null));
+  const before = publicKeyBody(signing(null).keys.published());
   const { current } = rotateSigningKey(dataDir);
-  const after = publicKeyBody(signing(null));
+  const after = publicKeyBody(signing(null).keys.published());
   expect(after.key_id).toBe(current);
   expect(after.public_key_pem).not.toBe(before.public_key_pem);
   expect(signerCapability(signing(null))).toEqual({ key_id: current, algorithm: 'Ed25519' });

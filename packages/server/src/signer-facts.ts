@@ -21,9 +21,8 @@ export function signerCapability({ keys }: Signing): Capabilities['signer'] {
   return { key_id: keys.published().key_id, algorithm: ALGORITHM };
 }
 
-/** The body of GET /v1/attestation/public-key. */
-export function publicKeyBody({ keys }: Signing): PublicKey {
-  const { key_id, public_key_pem } = keys.published();
+/** The body of GET /v1/attestation/public-key, for the key that signs now or signed last. */
+export function publicKeyBody({ key_id, public_key_pem }: Pick<PublicKey, 'key_id' | 'public_key_pem'>): PublicKey {
   return { key_id, algorithm: ALGORITHM, public_key_pem, trust_notice: TRUST_NOTICE };
 }
 

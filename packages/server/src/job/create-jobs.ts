@@ -20,16 +20,16 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
   readonly store: Store;
   readonly history: History;
   readonly dispatcher: Pick<Dispatcher, 'stop'>;
-  /** Null where the operator has turned signing off: nothing is then said to be attested. */
   readonly keys: AttestationOptions['keys'];
+  readonly isSigning: boolean;
   readonly nudges: AttestationOptions['nudges'];
   readonly log: Log;
 }
 
 /** The jobs of this process's store, run by its dispatcher. What the store refuses is a refusal here. */
 export function createJobs(options: JobsOptions): Jobs {
-  const { store, keys, history, shutdown } = options;
-  const signing = keys === null ? 'off' : 'on';
+  const { store, isSigning, history, shutdown } = options;
+  const signing = isSigning ? 'on' : 'off';
   const detail = (key: JobKey): Soon<string> =>
     whenKnown(store.jobDetail({ key, signing }), (text) => {
       if (text === null) throw jobNotFound();
@@ -41,7 +41,7 @@ export function createJobs(options: JobsOptions): Jobs {
   };
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
-    list: (caller, query) => answered(list(caller.tenant, query, { store, signing })),
+    list: (caller, query) => answered(list(caller.tenant, query, { store })),
     detail: (caller, job_id) => answeredSoon(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),

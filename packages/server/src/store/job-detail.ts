@@ -51,7 +51,7 @@ export async function jobDetail(db: LedgerDatabase, { key, signing }: JobDetailI
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
   const { requested_spec, execution, receipt_json, receipt_sha256 } = columns;
-  const attestation = attestationMember(columns, signing);
+  const attestation = attestationMember(columns);
   const members = [
     membersOf(lifecycle(columns)),
     `"requested_spec":${requested_spec ?? '{}'}`,
@@ -104,11 +104,10 @@ function executionMembers(execution: ExecutionRecord | null) {
 }
 
 /** One that is of another tenant or receipt is not the job's, and is not spoken of. */
-function attestationMember(columns: DetailColumns, signing: JobDetailInput['signing']): AttestationMember {
+function attestationMember(columns: DetailColumns): AttestationMember {
   const { job_id, tenant, receipt_sha256 } = columns;
   const isOfJob = columns.attested_tenant === tenant && columns.attested_receipt_sha256 === receipt_sha256;
-  const stored: { [Name in keyof AttestationRow]: DetailColumns[Name] } | null =
-    signing === 'on' && isOfJob ? columns : null;
+  const stored: { [Name in keyof AttestationRow]: DetailColumns[Name] } | null = isOfJob ? columns : null;
   return {
     available: stored !== null,
     tenant: stored?.tenant ?? null,

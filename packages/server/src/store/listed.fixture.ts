@@ -8,7 +8,7 @@ export async function listed(
   store: Pick<Store, 'list'>,
   input: Partial<ListInput> & Pick<ListInput, 'tenant'>,
 ): Promise<JobListItem[]> {
-  const everything = { limit: 200, before: null, statuses: null, language: null, signing: 'on' } as const;
+  const everything = { limit: 200, before: null, statuses: null, language: null } as const;
   const { items } = await store.list({ ...everything, ...input });
   return JSON.parse(items) as JobListItem[];
 }

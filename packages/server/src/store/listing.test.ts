@@ -74,7 +74,7 @@ test('an item is the summary of its job', async () => {
 });
 
 test('the place of the last job is told where more follow, and nowhere else', async () => {
-  const page = { tenant: 'acme', before: null, statuses: null, language: null, signing: 'on' } as const;
+  const page = { tenant: 'acme', before: null, statuses: null, language: null } as const;
   const [first] = await list();
   const { next } = await ledger.store.list({ ...page, limit: 1 });
   expect(next).toEqual({ created_at: first?.created_at, job_id: first?.job_id });

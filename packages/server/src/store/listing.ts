@@ -8,7 +8,7 @@ import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
 import { summaries, summaryOf } from './job-columns.ts';
 import { jobSummary } from './jobs.ts';
 import { prepared } from './prepared.ts';
-import type { JobSummary, ListInput, ListPage, ListPlace, Signing } from './records.ts';
+import type { JobSummary, ListInput, ListPage, ListPlace } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 
 /** Before the newest job: above every time and every identifier, which are ASCII. */
@@ -44,16 +44,16 @@ const newestPlaces = prepared(
 
 /** See `Store.list`. The page leaves as text: what is only handed on is not taken apart on its way. */
 export async function list(db: LedgerDatabase, input: ListInput): Promise<ListPage> {
-  const { limit, signing } = input;
+  const { limit } = input;
   // One more than asked for tells whether there is a next page.
   const jobs = await newestJobs(db, { ...input, limit: limit + 1 });
   const page = jobs.slice(0, limit);
   const last = page.at(-1);
   const next = jobs.length > limit && last !== undefined ? { created_at: last.created_at, job_id: last.job_id } : null;
-  return { items: JSON.stringify(page.map((job) => listItem(job, signing))), next };
+  return { items: JSON.stringify(page.map(listItem)), next };
 }
 
-function listItem(job: JobSummary, signing: Signing): JobListItem {
+function listItem(job: JobSummary): JobListItem {
   return {
     job_id: job.job_id,
     status: job.status,
@@ -66,7 +66,7 @@ function listItem(job: JobSummary, signing: Signing): JobListItem {
     exit_code: job.exit_code,
     terminal_reason: job.terminal_reason,
     truncated: job.truncated,
-    attestation_available: signing === 'on' && job.attestation_available,
+    attestation_available: job.attestation_available,
   };
 }
 

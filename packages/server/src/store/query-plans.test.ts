@@ -50,7 +50,7 @@ function everyCommand(): [string, unknown][] {
     expires_at: null,
   };
   const credential = { ...caller, secret_sha256: 's', created_at: at(0), revoked_at: null };
-  const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null, signing: 'on' };
+  const list = { tenant: 'acme', limit: 9, before: null, statuses: null, language: null };
   const attestation = attestationOf(key, 'r');
   return [
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],

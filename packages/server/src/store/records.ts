@@ -69,7 +69,7 @@ export interface JobRow extends JobKey {
   readonly attestation: AttestationRow | null;
 }
 
-/** With signing off nothing is said to be attested. */
+/** With signing off, a job that ended is not attested any more; what was attested before stays so. */
 export type Signing = 'on' | 'off';
 
 /** Whose detail is asked for. */
@@ -200,7 +200,6 @@ export interface ListInput {
   readonly before: ListPlace | null;
   readonly statuses: readonly JobStatus[] | null;
   readonly language: Language | null;
-  readonly signing: Signing;
 }
 
 export interface ListPage {

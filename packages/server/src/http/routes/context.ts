@@ -13,7 +13,7 @@ import type { TransportBounds } from '../transport.ts';
 export interface ServiceFacts {
   capabilities(): Capabilities;
   status(): Promise<ServiceStatus>;
-  /** The key that signs now; null where the operator has turned signing off. */
+  /** The key that signs now, or signed last where signing is off; null where there never was one. */
   publicKey(): PublicKey | null;
   /** Cached by whoever answers: asking often must cost nothing. */
   readiness(): Readiness | Promise<Readiness>;

@@ -40,8 +40,10 @@ const sign = (currentKey = () => keys.current()) =>
 
 /** Reads a part as the door does. */
 function read(key: JobKey, part: 'envelope' | 'result_artifact' = 'envelope') {
-  return attestationBytes(key, part, { store, keys, nudges: createNudges(), log });
+  return attestationBytes(key, part, optionsOf());
 }
+
+const optionsOf = () => ({ store, keys, isSigning: true, nudges: createNudges(), log });
 
 async function attestedJob(): Promise<JobKey> {
   const key = await endedJob(store);
@@ -87,10 +89,24 @@ describe('what there is nothing to answer of', { tags: ['Attestation-3'] }, () =
     await expect(read(key, 'result_artifact')).rejects.toMatchObject({ code });
   });
 
-  test('with signing off, whatever was signed before', async () => {
-    const key = await attestedJob();
-    const off = attestationBytes(key, 'envelope', { store, keys: null, nudges: createNudges(), log });
+  test('with signing off, a job that was not signed before', async () => {
+    const off = attestationBytes(await endedJob(store), 'envelope', { ...optionsOf(), isSigning: false });
     await expect(off).rejects.toMatchObject({ code: 'attestation_disabled', retryable: false });
+  });
+});
+
+describe('with signing off', { tags: ['Evidence-8'] }, () => {
+  test('what was signed before is answered as it was signed', async () => {
+    const key = await attestedJob();
+    const before = await read(key);
+    expect(await attestationBytes(key, 'envelope', { ...optionsOf(), isSigning: false })).toEqual(before);
+  });
+
+  test('what cannot be checked is not answered, and is kept', async () => {
+    const key = await attestedJob();
+    const off = { ...optionsOf(), isSigning: false, keys: { publicKey: () => null } };
+    await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'attestation_disabled' });
+    expect(await store.attestation(key, 'envelope')).not.toBeNull();
   });
 });
 
@@ -100,7 +116,7 @@ describe('what was tampered with is never answered, but withdrawn and signed aga
   /** Expects a refusal for both parts, then that a fresh attestation verifies and is what it was before. */
   async function expectWithdrawn(key: JobKey, before: Uint8Array): Promise<void> {
     const nudges: string[] = [];
-    const options = { store, keys, nudges: { send: (topic: string) => nudges.push(topic) }, log };
+    const options = { ...optionsOf(), nudges: { send: (topic: string) => nudges.push(topic) }, log };
     await expect(attestationBytes(key, 'result_artifact', options)).rejects.toMatchObject({
       code: 'attestation_unavailable',
       retryable: true,

@@ -1,6 +1,7 @@
 /**
- * The exact bytes of the signed evidence of a job, for its owner. Bytes that are not what was signed are withdrawn and
- * signed again, never served. Spec § GET attestation and result-artifact.
+ * The exact bytes of the signed evidence of a job, for its owner, whether or not results are signed any more. Bytes that
+ * are not what was signed are never served: they are withdrawn and signed again, or, with signing off, left as they are.
+ * Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@svc/protocol';
 import { ServiceError } from '../../service-error.ts';
@@ -15,8 +16,9 @@ import type { SigningKeys } from '../sign/signing-keys.ts';
 
 export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;
-  /** Null where the operator has turned signing off. */
-  readonly keys: Pick<SigningKeys, 'publicKey'> | null;
+  readonly keys: Pick<SigningKeys, 'publicKey'>;
+  /** False where the operator has turned signing off. */
+  readonly isSigning: boolean;
   readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;
 }
@@ -32,16 +34,18 @@ const retryAfterSeconds = 1;
 export async function attestationBytes(
   key: JobKey,
   part: AttestationPart,
-  { store, keys, nudges, log }: AttestationOptions,
+  options: AttestationOptions,
 ): Promise<ExactBytes> {
-  if (keys === null) throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');
+  const { store, keys, log, isSigning } = options;
   const stored = await store.attestation(key, part);
-  if (stored === null) throw unattested(await store.jobSummary(key));
+  if (stored === null) throw unattested(await store.jobSummary(key), isSigning);
   const problem = await attestationProblem(stored, key, keys);
+  if (problem !== null && !isSigning) {
+    log.error({ job_id: key.job_id }, `an attestation is not served: ${problem}`);
+    throw disabled();
+  }
   if (problem !== null) {
-    log.error({ job_id: key.job_id }, `an attestation is withdrawn: ${problem}`);
-    await store.withdrawAttestation({ ...key, error: problem, at: new Date().toISOString() });
-    nudges.send('outbox');
+    await withdraw(key, problem, options);
     throw unavailable();
   }
   const { envelope, result_artifact, row } = stored;
@@ -50,10 +54,21 @@ export async function attestationBytes(
     : { bytes: result_artifact ?? envelope.subarray(0, 0), sha256: row.result_sha256 };
 }
 
-function unattested(job: Awaited<ReturnType<Store['jobSummary']>>): ServiceError {
+async function withdraw(key: JobKey, problem: string, { store, nudges, log }: AttestationOptions): Promise<void> {
+  log.error({ job_id: key.job_id }, `an attestation is withdrawn: ${problem}`);
+  await store.withdrawAttestation({ ...key, error: problem, at: new Date().toISOString() });
+  nudges.send('outbox');
+}
+
+function unattested(job: Awaited<ReturnType<Store['jobSummary']>>, isSigning: boolean): ServiceError {
   if (job === null) return jobNotFound();
+  if (!isSigning) return disabled();
   if (isTerminal(job.status)) return unavailable();
   return new ServiceError('job_not_terminal', 'The job has not ended yet.', { retryAfterSeconds });
+}
+
+function disabled(): ServiceError {
+  return new ServiceError('attestation_disabled', 'The operator has turned signing off.');
 }
 
 function unavailable(): ServiceError {
