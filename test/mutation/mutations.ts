@@ -114,6 +114,27 @@ export const MUTATIONS: readonly Mutation[] = [
     to: String.raw`const NUMBER = /^(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;`,
   },
   {
+    name: 'the client makes nothing of what an older server has',
+    falsifies: ['Versioning-5'],
+    file: 'packages/client/src/service-client.ts',
+    from: 'if (isRouteMissing(error)) return await standIn(error);',
+    to: '',
+  },
+  {
+    name: 'the client tells nobody how its stream stands',
+    falsifies: ['Stream-5b'],
+    file: 'packages/client/src/follow.ts',
+    from: '    told = state;\n    onState(state);',
+    to: '    told = state;',
+  },
+  {
+    name: 'the client opens a refused stream again before it was asked to',
+    falsifies: ['Errors-24'],
+    file: 'packages/client/src/follow.ts',
+    from: 'Math.random(), refusal);',
+    to: 'Math.random(), null);',
+  },
+  {
     name: 'a result of any size is signed',
     falsifies: ['Limits-19'],
     file: 'packages/evidence/src/attest.ts',

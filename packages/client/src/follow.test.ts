@@ -164,7 +164,7 @@ describe('following by the stream', () => {
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
   });
 
-  test('tells where it stands: connecting, live, reconnecting and closed', async () => {
+  test('tells where it stands: connecting, live, reconnecting and closed', { tags: ['Stream-5b'] }, async () => {
     await using service = await scriptedService([ticket]);
     streams(service, [
       (socket) => {
@@ -180,7 +180,9 @@ describe('following by the stream', () => {
     expect(told).toEqual(both);
   });
 
-  test('tells that it is closed where it fails, and where the caller stops reading', async () => {
+  test('tells that it is closed where it fails, and where the caller stops reading', {
+    tags: ['Stream-5b'],
+  }, async () => {
     await using service = await scriptedService([refusal(401, 'unauthorized', {}, false)]);
     const told: string[] = [];
     const onState = (state: string) => void told.push(state);

@@ -43,7 +43,9 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 describe('with the key allowed in the address of a stream', () => {
   const legacy = 'key-in-stream-url';
 
-  test('a result is made from the detail and the events, and waited for by asking again', async () => {
+  test('a result is made from the detail and the events, and waited for by asking again', {
+    tags: ['Versioning-5'],
+  }, async () => {
     await using service = await olderServer({ endsAfter: 3 });
     expect(await clientOf(service, { legacy }).waitForResult('job_1')).toEqual({
       job_id: 'job_1',
@@ -64,14 +66,16 @@ describe('with the key allowed in the address of a stream', () => {
     expect([status, stdout, service.opened]).toEqual(['running', '', []]);
   });
 
-  test('stored events are read page by page from the stream of a job that has ended', async () => {
+  test('stored events are read page by page from the stream of a job that has ended', {
+    tags: ['Versioning-5'],
+  }, async () => {
     await using service = await olderServer();
     const seqs = await Array.fromAsync(clientOf(service, { legacy }).events('job_1', { limit: 4 }), ({ seq }) => seq);
     expect(seqs).toEqual([1, 2, 3, 4, 5, 6]);
     expect(service.opened.map((url) => url.replace(/.*after=/, ''))).toEqual(['0', '4']);
   });
 
-  test('a job is followed to its end', async () => {
+  test('a job is followed to its end', { tags: ['Versioning-5'] }, async () => {
     await using service = await olderServer();
     const seqs = await Array.fromAsync(clientOf(service, { legacy }).follow('job_1', { after: 4 }), ({ seq }) => seq);
     expect(seqs).toEqual([5, 6]);
@@ -96,7 +100,7 @@ describe('without the key in an address', () => {
     },
   );
 
-  test('what is signed says that nothing is', async () => {
+  test('what is signed says that nothing is', { tags: ['Versioning-5'] }, async () => {
     await using service = await olderServer();
     const client = clientOf(service);
     const says = { reason: 'unstructured', message: expect.stringContaining('nothing is signed') as string };
