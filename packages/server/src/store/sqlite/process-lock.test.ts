@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +16,7 @@ test('a file is held once, for its owner alone, and is gone when it is let go', 
   const path = join(directory, 'once');
   const first = ProcessLock.take(path);
   expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(readdirSync(directory)).toEqual(['once']);
   expect(ProcessLock.take(path)).toBeNull();
   first?.[Symbol.dispose]();
   expect(existsSync(path)).toBe(false);

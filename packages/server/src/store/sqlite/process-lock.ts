@@ -48,7 +48,8 @@ function inodeOf(path: string): number | null {
 function locked(path: string): DatabaseSync | null {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec('pragma journal_mode = off; begin exclusive');
+    // Nothing is ever written, and no journal is to be left beside it. Off is refused to a defensive connection.
+    database.exec('pragma journal_mode = memory; begin exclusive');
     return database;
   } catch (thrown) {
     database.close();
