@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { BACKPORTS_FILES, planBackport } from './backports.mjs';
+import { buildLauncher } from './build-launcher.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
@@ -17,6 +18,7 @@ const oldestNode = [26, 4];
 /** Where packages of the system put their commands; a version manager's shims in PATH are of no use in a sandbox. */
 const COMMAND_DIRECTORIES = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const LIBRARY_DIRECTORIES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
+const HEADER_DIRECTORIES = ['/usr/include', '/usr/include/x86_64-linux-gnu', '/usr/include/aarch64-linux-gnu'];
 const MODULE_DIRECTORIES = ['/usr/lib/python3/dist-packages'];
 
 /** Debian and Ubuntu packages, each with a file that shows it is there; the last three are for tests alone. */
@@ -26,6 +28,9 @@ const SYSTEM_PACKAGES = [
   { name: 'runsc', file: 'runsc', directories: COMMAND_DIRECTORIES },
   { name: 'python3', file: 'python3', directories: COMMAND_DIRECTORIES },
   { name: 'perl-base', file: 'perl', directories: COMMAND_DIRECTORIES },
+  { name: 'gcc', file: 'cc', directories: COMMAND_DIRECTORIES },
+  { name: 'libc6-dev', file: 'stdio.h', directories: HEADER_DIRECTORIES },
+  { name: 'libseccomp-dev', file: 'seccomp.h', directories: HEADER_DIRECTORIES },
   { name: 'mmdebstrap', file: 'mmdebstrap', directories: COMMAND_DIRECTORIES },
   { name: 'strace', file: 'strace', directories: COMMAND_DIRECTORIES },
   { name: 'openssl', file: 'openssl', directories: COMMAND_DIRECTORIES },
@@ -187,11 +192,22 @@ function attempt(deed, work) {
   }
 }
 
+/** Without the launcher the service starts a runtime for each cell, which is right and slower. */
+function compileLauncher() {
+  if (process.platform !== 'linux') return;
+  try {
+    if (buildLauncher(root)) say('built the launcher of namespace cells');
+  } catch (error) {
+    say(`could not build the launcher of namespace cells, crun builds them: ${error.stderr ?? error.message}`);
+  }
+}
+
 try {
   // Scripts of packages may run the pinned Node, which needs its library first.
   installSystemPackages();
   installPackages();
   checkNode();
+  compileLauncher();
 } catch (error) {
   say(error.message);
   process.exitCode = 1;

@@ -13,7 +13,7 @@ import { programOf } from './target.ts';
 interface Fault {
   readonly title: string;
   /** What fails between the start of a process and its end is told as either, by whichever is noticed first. */
-  readonly step: 'directory' | 'cgroup' | 'bootstrap';
+  readonly step: 'cgroup' | 'bootstrap';
   /** What an operator reads of it. */
   readonly says?: RegExp;
   readonly change: (options: CellOptions, bench: FaultBench) => CellOptions;
@@ -33,7 +33,7 @@ const edited =
 const FAULTS: readonly Fault[] = [
   {
     title: 'its directory cannot be made',
-    step: 'directory',
+    step: 'bootstrap',
     change(options) {
       mkdirSync(dirname(options.directory), { recursive: true });
       writeFileSync(options.directory, '');
@@ -42,7 +42,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     title: 'its bundle cannot be written',
-    step: 'directory',
+    step: 'bootstrap',
     change(options) {
       mkdirSync(join(options.directory, 'config.json'), { recursive: true });
       return options;
@@ -137,7 +137,7 @@ const FAULTS: readonly Fault[] = [
   {
     title: 'its interpreter is not there',
     step: 'bootstrap',
-    change: edited({ set: ['process', 'args', 2], to: '/no/such/bash' }),
+    change: edited({ set: ['process', 'args', 3], to: '/no/such/bash' }),
   },
   {
     title: 'the runtime is not there',

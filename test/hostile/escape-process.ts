@@ -154,7 +154,9 @@ export const processCases: readonly HostileCase[] = [
 /** What the runtime of a running cell has as its standard descriptors, by name. */
 async function openInRuntime(target: Target): Promise<string[]> {
   const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 0.5 } });
-  const runtime = groupMembers(target.dataDirectory, running.group).find((pid) => / run -/.test(commandOf(pid)));
+  const members = groupMembers(target.dataDirectory, running.group);
+  // A forked cell has no runtime beside it: process 1, whose host user is not the program's, stands for it.
+  const runtime = members.find((pid) => / run -/.test(commandOf(pid))) ?? Math.min(...members);
   const open = [0, 1, 2].map((number) => readlinkSync(`/proc/${runtime}/fd/${number}`));
   await running.seen;
   return open;

@@ -3,18 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
 import { appliesTo, expectHeld, type HostileCase, type HostileClass } from './hostile-case.ts';
+import { type NamespaceLauncher, useNamespaceLauncher } from './namespace-launcher.ts';
 import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
 /** A missing runtime fails every test of the class: nothing is skipped. */
-export function describeHostile(hostileClass: HostileClass): void {
+export function describeHostile(hostileClass: HostileClass, launcher: NamespaceLauncher = 'fork'): void {
   const cases = hostileCases.filter((hostileCase) => appliesTo(hostileCase, hostileClass));
   let target: Target;
+  let chosen: Disposable;
   beforeAll(async () => {
+    chosen = useNamespaceLauncher(launcher);
     target = await Target.open(hostileClass);
   });
   afterAll(async () => {
     await target[Symbol.asyncDispose]();
+    chosen[Symbol.dispose]();
     expect(leftoversOf(target.dataDirectory)).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { describeHostile } from './hostile-suite.ts';
 
-describe('the namespace class', () => {
-  describeHostile('namespace');
+describe('the namespace class, forked', () => {
+  describeHostile('namespace', 'fork');
 });

@@ -41,7 +41,15 @@ async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load'
 /** Opens the provider as the service does, and says what it found or why it would not. */
 async function open({ hostileClass }: SeparateTask & { kind: 'open' }): Promise<unknown> {
   const before = performance.now();
-  const options = { choice: hostileClass, packsDirectory: null, workBytes: WORK_BYTES, hostPostureSha256: null };
+  // The stand-ins of a case are for crun.
+  const namespaceLauncher = 'crun' as const;
+  const options = {
+    choice: hostileClass,
+    namespaceLauncher,
+    packsDirectory: null,
+    workBytes: WORK_BYTES,
+    hostPostureSha256: null,
+  };
   try {
     const { provider } = await openProvider({ ...options, instance: directory });
     const { languages, isolation_class } = provider;

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
+import { launcherEnvironment } from './namespace-launcher.ts';
 
 /** What the process does. It answers with one JSON document. */
 export type SeparateTask =
@@ -68,7 +69,11 @@ async function run(command: readonly string[], host: SeparateHost): Promise<stri
   try {
     const child = spawn(file, rest, {
       stdio: ['ignore', 'pipe', 'pipe', ...unused, ...descriptors],
-      env: { PATH: process.env['PATH'] ?? '', SECRET_HOST_ENV: `canary-${randomBytes(16).toString('hex')}` },
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        SECRET_HOST_ENV: `canary-${randomBytes(16).toString('hex')}`,
+        ...launcherEnvironment(),
+      },
       timeout: millisecondsMax,
       killSignal: 'SIGKILL',
     });

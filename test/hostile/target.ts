@@ -11,6 +11,7 @@ import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
 import type { Program, Provider, Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
+import { namespaceLauncher } from './namespace-launcher.ts';
 import { Preparing } from './preparing.ts';
 
 /** The most that a job can write below `/work` here, in bytes. */
@@ -56,6 +57,7 @@ export class Target implements AsyncDisposable {
     process.env['SECRET_HOST_ENV'] = canary;
     const { provider } = await openProvider({
       choice: hostileClass,
+      namespaceLauncher: namespaceLauncher(),
       instance: directory,
       packsDirectory: null,
       workBytes: WORK_BYTES,

@@ -44,6 +44,7 @@ export interface Config {
   readonly databaseUrl: string | null;
   readonly storeCheck: SettingValues['SERVICE_STORE_CHECK'];
   readonly provider: SettingValues['SERVICE_PROVIDER'];
+  readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
   /** Absolute; null stands for the one in the data directory. */
   readonly runtimePacksDir: string | null;
   readonly legacyKeys: readonly LegacyKey[];
@@ -166,6 +167,7 @@ function configOf(values: SettingValues): Config {
     databaseUrl: values.SERVICE_DATABASE_URL ?? null,
     storeCheck: values.SERVICE_STORE_CHECK,
     provider: values.SERVICE_PROVIDER,
+    namespaceLauncher: values.SERVICE_NAMESPACE_LAUNCHER,
     runtimePacksDir: values.SERVICE_RUNTIME_PACKS_DIR === undefined ? null : resolve(values.SERVICE_RUNTIME_PACKS_DIR),
     legacyKeys,
     allowedOrigins: parseOrigins(values.SERVICE_ALLOWED_ORIGINS ?? ''),

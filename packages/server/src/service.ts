@@ -200,6 +200,7 @@ async function openSandbox({ config, instance, log }: SandboxParts): Promise<Pro
   try {
     const { provider, rejections, packsLeftOut, runtimeDefects } = await openProvider({
       choice: config.provider,
+      namespaceLauncher: config.namespaceLauncher,
       instance,
       packsDirectory: packsDirectoryOf(config),
       workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,

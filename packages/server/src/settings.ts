@@ -59,6 +59,13 @@ const SHAPES = {
     default: 'auto',
     description: 'What isolates jobs. `auto` takes the strongest that passes its preflight and never the subprocess.',
   },
+  SERVICE_NAMESPACE_LAUNCHER: {
+    type: 'string',
+    enum: ['auto', 'fork', 'crun'],
+    default: 'auto',
+    description:
+      'What builds cells of the namespace class: `fork` a launcher of our own, `crun` a runtime that starts for each. `auto` forks where the set-up has built the launcher.',
+  },
   SERVICE_RUNTIME_PACKS_DIR: { type: 'string', description: 'Directory of runtime packs.' },
   SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
   SERVICE_JWT_ISSUER: {

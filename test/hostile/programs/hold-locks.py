@@ -5,7 +5,8 @@ import os
 import sys
 import time
 
-PLACES = ["/", "/etc/passwd", "/svc/guest/launch.py", "/opt/svc/bin/node", "/usr/bin", "/usr/bin/perl", "/dev/null", "/dev/zero"]
+PLACES = ["/", "/etc/passwd", "/svc/guest/launch.py", "/opt/svc/bin/node", "/usr/bin", "/usr/bin/perl", "/proc/self/exe",
+    "/dev/null", "/dev/zero"]
 held = []
 taken = {}
 for place in PLACES:

@@ -85,9 +85,24 @@ type Ends = Readonly<Record<keyof typeof OURS, number>>;
 /** Null where the child has ended meanwhile. Its id is still its own: it is reaped by the event loop, which waits for us. */
 function openEnds(child: ChildProcess): Ends | null {
   if (child.exitCode !== null || child.signalCode !== null) return null;
+  try {
+    return openEndsOf(child.pid as number);
+  } catch (error) {
+    child.kill('SIGKILL');
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** The pipes that a process offers at their known numbers. Throws where it has ended, or has none. */
+export function openPipesOf(pid: number): Pipes {
+  return streamsOf(openEndsOf(pid));
+}
+
+function openEndsOf(pid: number): Ends {
   const opened: number[] = [];
   const open = (end: number, flags: number): number => {
-    opened.push(openSync(`/proc/${child.pid}/fd/${end}`, flags | O_NONBLOCK));
+    opened.push(openSync(`/proc/${pid}/fd/${end}`, flags | O_NONBLOCK));
     return opened.at(-1) as number;
   };
   try {
@@ -98,8 +113,6 @@ function openEnds(child: ChildProcess): Ends | null {
     };
   } catch (error) {
     for (const descriptor of opened) closeSync(descriptor);
-    child.kill('SIGKILL');
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
 }

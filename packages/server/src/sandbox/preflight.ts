@@ -19,6 +19,8 @@ export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
 
 export interface PreflightOptions {
   readonly choice: ProviderChoice;
+  /** What builds namespace cells; `auto` by default: the launcher where it was built, else crun. */
+  readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
   /** Names the groups and the directory on the host. Whoever opens a provider holds it: what is left of it is killed. */
   readonly instance: string;
   readonly packsDirectory: string | null;

@@ -48,7 +48,7 @@ export interface MountPoint {
 }
 
 export interface BundleOptions {
-  readonly runtime: 'crun' | 'runsc';
+  readonly runtime: 'crun' | 'runsc' | 'svc-launcher';
   readonly language: Language;
   /** The cell's own tmpfs on the host: `rootfs`, `work` and `report` inside it. */
   readonly cell: string;
@@ -61,9 +61,31 @@ export interface BundleOptions {
   readonly temporaryBytes: number;
 }
 
+export interface OciMount {
+  readonly destination: string;
+  readonly type: string;
+  readonly source: string;
+  readonly options: readonly string[];
+}
+
+/** The members of a configuration that a launcher reads too; the others are for an OCI runtime alone. */
+export interface OciConfiguration {
+  readonly process: {
+    readonly args: readonly string[];
+    readonly env: readonly string[];
+    readonly rlimits: readonly { readonly type: string; readonly soft: number; readonly hard: number }[];
+  };
+  readonly mounts: readonly OciMount[];
+  readonly linux: {
+    readonly maskedPaths: readonly string[];
+    readonly readonlyPaths: readonly string[];
+    readonly seccomp: SeccompProfile;
+  };
+}
+
 /** An OCI runtime configuration, as JSON value (OCI runtime specification 1.0.2). */
-export function bundleConfig(options: BundleOptions): object {
-  return {
+export function bundleConfig(options: BundleOptions): OciConfiguration {
+  const configuration = {
     ociVersion: '1.0.2',
     process: processOf(options),
     root: { path: `${options.cell}/rootfs`, readonly: true },
@@ -71,12 +93,13 @@ export function bundleConfig(options: BundleOptions): object {
     mounts: mountsOf(options),
     linux: linuxOf(options),
   };
+  return configuration;
 }
 
-function processOf(options: BundleOptions): object {
+function processOf(options: BundleOptions): OciConfiguration['process'] {
   const capabilities = INIT_CAPABILITIES;
   const { program, compiler } = waitingCommands(options.language);
-  return {
+  const process = {
     terminal: false,
     user: { uid: 0, gid: 0, umask: 0o22, additionalGids: [] },
     args: ['/usr/bin/perl', `${GUEST.guest}/init.pl`, String(compiler.length), ...compiler, ...program],
@@ -94,6 +117,7 @@ function processOf(options: BundleOptions): object {
     // What `stage.pl` has set already: nothing below it is allowed.
     oomScoreAdj: 1000,
   };
+  return process;
 }
 
 /** A second line behind the cgroup. File size, CPU and process limits are set when a job is handed over. */
@@ -108,7 +132,7 @@ const RLIMITS = {
   RTPRIO: 0,
 } as const;
 
-function mountsOf(options: BundleOptions): object[] {
+function mountsOf(options: BundleOptions): OciMount[] {
   const flags = ['nosuid', 'nodev'];
   return [
     // Read-only: nothing there need be written, and a program could lower its own score for a kernel in need of memory.
@@ -125,21 +149,21 @@ function mountsOf(options: BundleOptions): object[] {
   ];
 }
 
-function tmpfs(destination: string, options: readonly string[]): object {
+function tmpfs(destination: string, options: readonly string[]): OciMount {
   return { destination, type: 'tmpfs', source: 'tmpfs', options };
 }
 
-function bind(source: string, destination: string, options: readonly string[]): object {
+function bind(source: string, destination: string, options: readonly string[]): OciMount {
   return { destination, type: 'bind', source, options: ['rbind', 'private', ...options] };
 }
 
-function linuxOf(options: BundleOptions): object {
+function linuxOf(options: BundleOptions): OciConfiguration['linux'] {
   const profile: SeccompProfile = options.runtime === 'runsc' ? runscSeccompProfile() : seccompProfile();
   const mapping = [
     { containerID: 0, hostID: options.rootUid, size: 1 },
     { containerID: JOB_UID, hostID: options.rootUid + 1, size: 1 },
   ];
-  return {
+  const linux = {
     namespaces: ['pid', 'network', 'ipc', 'uts', 'mount', 'cgroup', 'user'].map((type) => ({ type })),
     uidMappings: mapping,
     gidMappings: mapping,
@@ -149,6 +173,7 @@ function linuxOf(options: BundleOptions): object {
     resources: { devices: [{ allow: false, access: 'rwm' }] },
     seccomp: profile,
   };
+  return linux;
 }
 
 /** Kernel files that tell about the host. */

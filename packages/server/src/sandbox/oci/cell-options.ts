@@ -55,6 +55,11 @@ export function stageCommand(options: CellOptions): readonly string[] {
   ];
 }
 
+/** The options of the tmpfs that holds all that a job can write below `/work`: tmpfs(5). */
+export function workFileSystem({ workBytes }: CellOptions): string {
+  return `size=${workBytes},nr_inodes=${WORK_INODES},mode=755`;
+}
+
 /** What the bundle of this cell is to say. */
 export function bundleOptions(options: CellOptions): BundleOptions {
   const { directory, language, pack, rootUid, runtime } = options;
@@ -74,6 +79,6 @@ export function bundleOptions(options: CellOptions): BundleOptions {
 }
 
 /** What a cell is shown of the host, and where in the cell. */
-function treesOf({ pack, programs }: CellOptions): readonly MountPoint[] {
+export function treesOf({ pack, programs }: CellOptions): readonly MountPoint[] {
   return [...pack.binds, { source: join(programs, 'guest'), destination: GUEST.guest }];
 }

@@ -46,6 +46,7 @@ export class OciCell implements Sandbox {
   #report: Workspace | undefined;
   #exited: Promise<void> = Promise.resolve();
   #startSaid: () => string = () => '';
+  #forget: () => void = () => {};
   #program: Program | undefined;
   #captures: Captures | undefined;
   #watch: Watch | undefined;
@@ -175,6 +176,7 @@ export class OciCell implements Sandbox {
     const start = this.#options.runtime.start(this.#options);
     this.#startSaid = start.said;
     this.#exited = start.exited;
+    this.#forget = start.forget;
     const tooLate = setTimeout(start.abort, this.#options.readyMilliseconds);
     const started = await start.started.finally(() => clearTimeout(tooLate));
     const channel = new GuestChannel(started.pipes);
@@ -245,6 +247,7 @@ export class OciCell implements Sandbox {
     this.#pipes?.destroy();
     this.#workspace?.[Symbol.dispose]();
     this.#report?.[Symbol.dispose]();
+    this.#forget();
     await rm(this.#options.directory, { recursive: true, force: true });
     this.#releaseResources();
   }

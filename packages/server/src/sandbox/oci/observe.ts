@@ -37,9 +37,14 @@ export interface CellProcesses {
   readonly compiler: number | null;
 }
 
-/** Finds them from the runtime's own process: its only child is process 1, which starts the compiler first. */
+/** Finds them from the runtime's own process: its only child is process 1. */
 export function findCellProcesses(runtimePid: number): CellProcesses {
   const [init] = childrenOf(runtimePid, 1);
+  return findInterpreters(init);
+}
+
+/** Finds what waits from process 1, which starts the compiler first. */
+export function findInterpreters(init: number): CellProcesses {
   const [first, second] = childrenOf(init, 2);
   return second === undefined
     ? { init, interpreter: first, compiler: null }

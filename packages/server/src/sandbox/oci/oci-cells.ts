@@ -70,6 +70,7 @@ export class OciCells implements AsyncDisposable {
     this.#isClosed = true;
     await Promise.all(this.#preparing);
     await Promise.all([...this.#cells].map((cell) => cell[Symbol.asyncDispose]()));
+    await this.#options.runtime[Symbol.asyncDispose]();
   }
 
   async #prepare(request: CellRequest): Promise<Sandbox> {

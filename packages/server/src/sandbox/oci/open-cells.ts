@@ -1,6 +1,7 @@
 /** Opens the two sandboxed providers on this host: finds the runtime, the groups and the packs, and clears the ground. */
 import { existsSync, rmSync } from 'node:fs';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { isLauncherBuilt, launcherRuntime } from '../launcher/runtime.ts';
 import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
 import type { Cells, PreflightOptions } from '../preflight.ts';
@@ -14,9 +15,11 @@ const MIB = 1024 * 1024;
 /** How long a platform has to start a cell: one that does not work may hang. */
 const TRY_MILLISECONDS_MAX = 5000;
 
-/** Cells of the namespace class, under crun. */
+/** Cells of the namespace class: forked by a launcher, or under crun. */
 export async function openNamespaceCells(options: PreflightOptions): Promise<Cells> {
-  return openOciCells(options, await crunRuntime());
+  const { namespaceLauncher = 'auto' } = options;
+  const forks = namespaceLauncher === 'fork' || (namespaceLauncher === 'auto' && isLauncherBuilt());
+  return openOciCells(options, forks ? await launcherRuntime() : await crunRuntime());
 }
 
 /** Cells of the gVisor class, under runsc with the best platform that works on this host. */

@@ -29,8 +29,8 @@ export interface Overhead {
   readonly guestProcesses: number;
 }
 
-export interface Runtime {
-  readonly name: 'crun' | 'runsc';
+export interface Runtime extends AsyncDisposable {
+  readonly name: 'crun' | 'runsc' | 'svc-launcher';
   readonly backend: Backend;
   readonly isolation_class: IsolationClass;
   readonly path: string;
@@ -93,6 +93,7 @@ export async function crunRuntime(): Promise<Runtime> {
     observe: (runtimePid) => observeNamespaceCell(findCellProcesses(runtimePid)),
     ownMemoryBytes: () => 0,
     heldProcesses: ({ group }) => group - own,
+    [Symbol.asyncDispose]: async () => {},
   };
 }
 
@@ -151,6 +152,7 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     observe: (_runtimePid, report) => observeGvisorCell(report),
     ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
     heldProcesses: ({ guest }) => guest + 1,
+    [Symbol.asyncDispose]: async () => {},
   };
 }
 
@@ -165,7 +167,8 @@ function find(name: string): string {
   throw new Error(`${name} is not installed (Debian, Ubuntu: apt-get install ${name})`);
 }
 
-async function versionOf(path: string, pattern: RegExp): Promise<string | null> {
+/** What a program says of its version; null where it says none. */
+export async function versionOf(path: string, pattern: RegExp): Promise<string | null> {
   const { stdout } = await run(path, ['--version'], { timeout: VERSION_MILLISECONDS_MAX });
   return pattern.exec(stdout)?.[1] ?? null;
 }

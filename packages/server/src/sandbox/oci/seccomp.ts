@@ -20,7 +20,8 @@ interface Argument {
   readonly op: 'SCMP_CMP_EQ' | 'SCMP_CMP_NE' | 'SCMP_CMP_MASKED_EQ';
 }
 
-interface Rule {
+/** One or more calls, and what becomes of them. */
+export interface SeccompRule {
   readonly names: readonly string[];
   readonly action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO';
   readonly errnoRet?: number;
@@ -32,7 +33,7 @@ export interface SeccompProfile {
   readonly defaultAction: 'SCMP_ACT_ERRNO' | 'SCMP_ACT_TRACE';
   readonly defaultErrnoRet?: number;
   readonly architectures: readonly string[];
-  readonly syscalls: readonly Rule[];
+  readonly syscalls: readonly SeccompRule[];
 }
 
 /** Both calls that make sockets: a pair of another family loads that family's code into the kernel all the same. */
@@ -47,7 +48,7 @@ const SYNC_CALLS = ['sync', 'syncfs'];
 /** Calls that are allowed for some arguments only. */
 const ARGUED_CALLS = ['clone', 'personality', ...SOCKET_CALLS];
 
-const allowedWithArguments: readonly Rule[] = [
+const allowedWithArguments: readonly SeccompRule[] = [
   ...PERSONALITIES.map((value) => allow(['personality'], { index: 0, value, op: 'SCMP_CMP_EQ' })),
   allow(['clone'], { index: 0, value: sum(CLONE_NEW_NAMESPACES), valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }),
   allow(SOCKET_CALLS, { index: 0, value: AF_UNIX, op: 'SCMP_CMP_EQ' }),
@@ -104,11 +105,11 @@ export function runscSeccompProfile(architecture: string = process.arch): Seccom
   };
 }
 
-function allow(names: readonly string[], ...args: readonly Argument[]): Rule {
+function allow(names: readonly string[], ...args: readonly Argument[]): SeccompRule {
   return { names, action: 'SCMP_ACT_ALLOW', ...(args.length > 0 && { args }) };
 }
 
-function refuse(names: readonly string[], ...args: readonly Argument[]): Rule {
+function refuse(names: readonly string[], ...args: readonly Argument[]): SeccompRule {
   return { names, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, ...(args.length > 0 && { args }) };
 }
 

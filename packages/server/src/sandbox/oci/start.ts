@@ -15,10 +15,12 @@ export interface Start {
   readonly abort: () => void;
   /** What it printed about its own failure, for an operator. */
   readonly said: () => string;
+  /** Says that nobody looks at the process any more: its id may be given away again. */
+  readonly forget: () => void;
 }
 
 export interface StartedProcess {
-  /** On the host: of the runtime, or of process 1 itself. Its own for as long as the cell has not exited. */
+  /** On the host: of the runtime, or of process 1 itself. */
   readonly pid: number;
   readonly pipes: Pipes;
   /** Directories of the cell as the host reaches them, before anything of a job is in it. */
@@ -44,5 +46,6 @@ export function startUnderRuntime(options: CellOptions): Start {
     exited: new Promise((resolve) => child.once('close', () => resolve()).once('error', () => resolve())),
     abort: () => child.kill('SIGKILL'),
     said,
+    forget: () => {},
   };
 }

@@ -1,0 +1,143 @@
+/*
+ * What one cell is made of, from the inside: a process that was cloned into namespaces of its own joins its control
+ * group, changes to a root of its own, and gives up its user and its privileges.
+ *
+ * The mounts are made while the process is still root of the host, and the user namespace comes after them: no process of
+ * the cell has any say over its mounts, its network or its process ids then, whatever it becomes.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+static void must(int result, const char *what, const char *of)
+{
+    if (result < 0) fail("cannot %s %s: %m", what, of);
+}
+
+/* Kept open from before the host's paths are out of sight; a zygote finds them at the same numbers. */
+void open_groups(const struct configuration *configuration)
+{
+    for (int at = 0; at < configuration->groups.count; at++) {
+        int directory = open(configuration->groups.first[at], O_PATH | O_DIRECTORY);
+        must(directory, "open the groups in", configuration->groups.first[at]);
+        if (directory == GROUPS_FIRST + at) continue;
+        must(dup2(directory, GROUPS_FIRST + at), "keep", configuration->groups.first[at]);
+        close(directory);
+    }
+}
+
+int open_group_v2(const char *id)
+{
+    return openat(GROUPS_FIRST, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* In cgroup v1 a thread that moves itself by `tasks` need not wait until no thread of the host forks or ends. */
+static void join_groups(const struct configuration *configuration, const char *id)
+{
+    for (int at = 0; at < configuration->groups.count && !configuration->is_group_v2; at++) {
+        char path[ID_BYTES_MAX + 8];
+        snprintf(path, sizeof path, "%s/tasks", id);
+        int tasks = openat(GROUPS_FIRST + at, path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+        must(tasks, "open the group", path);
+        must(write(tasks, "0", 1), "join the group", path);
+        close(tasks);
+    }
+    /* Now, so that the cell's own group is the root of what it sees of groups. */
+    must(unshare(CLONE_NEWCGROUP), "unshare", "control groups");
+}
+
+static void set_limits(const struct configuration *configuration)
+{
+    for (int at = 0; at < configuration->limits.count; at++) {
+        unsigned resource;
+        unsigned long value;
+        if (sscanf(configuration->limits.first[at], "%u %lu", &resource, &value) != 2) fail("malformed limit");
+        struct rlimit limit = { value, value };
+        must(setrlimit(resource, &limit), "limit", configuration->limits.first[at]);
+    }
+}
+
+/* Written by root of the host: no process of the cell can then set itself lower. */
+static void prefer_for_killing(void)
+{
+    int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, "1000", 4) != 4) fail("cannot write oom_score_adj: %m");
+    close(file);
+}
+
+/* What process 1 needs to become the job's user, to limit the interpreter and to end it. */
+static int is_kept(int capability)
+{
+    return capability == CAP_KILL || capability == CAP_SETGID || capability == CAP_SETPCAP || capability == CAP_SETUID ||
+        capability == CAP_SYS_RESOURCE;
+}
+
+static void keep_few_capabilities(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2] = { 0 };
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+        if (is_kept(capability)) data[capability / 32].permitted |= 1u << capability % 32;
+        else must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop", "a capability");
+    }
+    for (int half = 0; half < 2; half++) data[half].effective = data[half].permitted;
+    must(syscall(SYS_capset, &header, data), "drop", "capabilities");
+}
+
+/* Root of a user namespace whose mapping the launcher writes; on the host a user that owns nothing. */
+static void change_user(int up, int down)
+{
+    char answer;
+    must(unshare(CLONE_NEWUSER), "unshare", "users");
+    must(write(up, "m", 1), "ask for", "a mapping");
+    if (read(down, &answer, 1) != 1) syscall(SYS_exit_group, 125);
+    must(setgroups(0, NULL), "leave", "all groups");
+    must(setresgid(0, 0, 0), "become", "group 0");
+    must(setresuid(0, 0, 0), "become", "user 0");
+}
+
+/* The cell's ends become 0, 1 and 2; the service opens its own at 20, 21 and 22 through /proc. */
+static void place_pipes(const struct pipes *pipes)
+{
+    for (int stream = 0; stream < 3; stream++)
+        must(dup2(pipes->services[stream], SERVICES_ENDS + stream), "keep", "the service's end");
+    for (int stream = 0; stream < 3; stream++) must(dup2(pipes->cells[stream], stream), "take", "a pipe");
+}
+
+int become_cell(const struct configuration *configuration, const struct request *request, const struct pipes *pipes, int up,
+    int down)
+{
+    must(dup2(up, UP), "keep", "the way up");
+    must(dup2(down, DOWN), "keep", "the way down");
+    failures = UP;
+    place_pipes(pipes);
+    setsid();
+    join_groups(configuration, request->id);
+    close_range(SERVICES_ENDS + 3, UP - 1, 0); /* FILES comes later. */
+    close_range(DOWN + 1, ~0u, 0);
+    close_range(3, SERVICES_ENDS - 1, 0);
+    prefer_for_killing();
+    make_mounts(configuration, request->root);
+    if (configuration->zygote != NULL) change_executable();
+    must(sethostname("sandbox", 7), "set", "the host name");
+    set_limits(configuration);
+    change_user(UP, DOWN);
+    keep_few_capabilities();
+    must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "set", "no-new-privileges");
+    must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &configuration->filter, 0, 0), "set", "the filter");
+    return run_init(configuration);
+}

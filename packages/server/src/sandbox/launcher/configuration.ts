@@ -1,0 +1,98 @@
+/**
+ * What a launcher is told once, before it makes any cell: the one hardened OCI configuration that crun runs too, in lines
+ * that `configuration.c` reads. Both ways to build a namespace cell follow one description.
+ */
+import { dirname } from 'node:path';
+import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
+import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
+import type { SeccompRule } from '../oci/seccomp.ts';
+
+/** mount(2) flags by the words that mount(8) has for them. */
+const MOUNT_FLAGS: Readonly<Record<string, number>> = {
+  rw: 0,
+  ro: 1,
+  nosuid: 2,
+  nodev: 4,
+  noexec: 8,
+  rbind: 0,
+  private: 0,
+  relatime: 2 ** 21,
+  strictatime: 2 ** 24,
+};
+
+/** getrlimit(2): asm-generic/resource.h. */
+const RESOURCES: Readonly<Record<string, number>> = {
+  RLIMIT_STACK: 3,
+  RLIMIT_CORE: 4,
+  RLIMIT_NOFILE: 7,
+  RLIMIT_MEMLOCK: 8,
+  RLIMIT_SIGPENDING: 11,
+  RLIMIT_MSGQUEUE: 12,
+  RLIMIT_NICE: 13,
+  RLIMIT_RTPRIO: 14,
+};
+
+/** The interpreter that every cell's own is a fork of, and the library that it loads. */
+export interface Zygote {
+  readonly arguments: readonly string[];
+  readonly library: string;
+}
+
+/** The lines for a launcher of cells like `options`, in no particular order. A value never has a line break in it. */
+export function launcherConfiguration(options: CellOptions, zygote: Zygote | null): readonly string[] {
+  const { process, mounts, linux } = bundleConfig(bundleOptions(options));
+  const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
+  const { compiler, program } = commandsOf(process.args);
+  const lines = [
+    ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
+    `rootfs ${options.rootfs}`,
+    ...treesOf(options).map(({ source, destination }) => `tree ${flagsAt(destination)} ${source}\t${destination}`),
+    ...mounts.filter(({ type }) => type !== 'bind').map(mountLine),
+    `work ${workFileSystem(options)}`,
+    `workflags ${flagsAt(GUEST.work)}`,
+    ...linux.maskedPaths.map((path) => `mask ${path}`),
+    ...linux.readonlyPaths.map((path) => `readonly ${path}`),
+    ...process.rlimits.map(({ type, hard }) => `limit ${RESOURCES[type]} ${hard}`),
+    `otherwise ${linux.seccomp.defaultErrnoRet}`,
+    ...linux.seccomp.syscalls.map(ruleLine),
+    ...process.env.map((entry) => `environment ${entry}`),
+    ...compiler.map((word) => `compiler ${word}`),
+    ...(zygote?.arguments ?? program).map((word) => `argument ${word}`),
+    ...(zygote === null ? [] : [`zygote ${zygote.library}`]),
+  ];
+  const broken = lines.find((line) => line.includes('\n'));
+  if (broken !== undefined) throw new Error(`a line break cannot be told to the launcher: ${JSON.stringify(broken)}`);
+  return lines;
+}
+
+/** What stands behind `perl init.pl`: process 1 of a forked cell is the launcher's own, and takes the same words. */
+function commandsOf([_perl, _init, count, ...words]: OciConfiguration['process']['args']) {
+  return { compiler: words.slice(0, Number(count)), program: words.slice(Number(count)) };
+}
+
+function groupKeyword(joinFile: string): string {
+  return joinFile.endsWith('/tasks') ? 'group' : 'group2';
+}
+
+function mountLine(mount: OciMount): string {
+  const { flags, data } = flagsOf(mount);
+  return `mount ${mount.destination}\t${mount.type} ${flags} ${data}`.trimEnd();
+}
+
+function flagsOf({ options }: OciMount): { flags: number; data: string } {
+  const words = options.filter((option) => Object.hasOwn(MOUNT_FLAGS, option));
+  return {
+    flags: words.reduce((sum, word) => sum + (MOUNT_FLAGS[word] ?? 0), 0),
+    data: options.filter((option) => !words.includes(option)).join(','),
+  };
+}
+
+/** `rule NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE [SECOND]]`. */
+function ruleLine({ names, action, errnoRet, args = [] }: SeccompRule): string {
+  const verdict = action === 'SCMP_ACT_ALLOW' ? 'allow' : errnoRet;
+  const comparisons = args.map(
+    ({ index, op, value, valueTwo = 0 }) => ` ${index} ${op.slice('SCMP_CMP_'.length)} ${value} ${valueTwo}`,
+  );
+  if (comparisons.length > 1) throw new Error('a launcher compares one argument of a call');
+  return `rule ${names.join(' ')}\t${verdict}${comparisons[0] ?? ''}`;
+}

@@ -1,0 +1,258 @@
+/*
+ * Process 1 of a cell: starts the one interpreter as the job's user, sets the file, CPU and process limits when a job is
+ * handed over, and says how the program ended. It speaks as `oci/guest/init.pl` does, which says the protocol, and like it
+ * runs as another user than the job: the job can neither signal it, nor read or change it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+/* Descriptors of a waiting interpreter: its word to go on, and where it says that it waits. */
+enum { GO = 3, READY = 4, SPARE = 10 };
+
+static void must(int result, const char *what)
+{
+    if (result < 0) fail("init: %s: %m", what);
+}
+
+static void say(const char *text)
+{
+    size_t length = strlen(text);
+    while (length > 0) {
+        ssize_t count = write(STDOUT_FILENO, text, length);
+        if (count < 0 && errno != EINTR) fail("init: write: %m");
+        if (count > 0) text += count, length -= count;
+    }
+}
+
+static void drop_everything(void)
+{
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        must(prctl(PR_CAPBSET_DROP, capability, 0, 0, 0), "drop a capability");
+    must(setgroups(0, NULL), "setgroups");
+    must(setresgid(JOB_UID, JOB_UID, JOB_UID), "setresgid");
+    must(setresuid(JOB_UID, JOB_UID, JOB_UID), "setresuid");
+    uid_t real, effective, saved;
+    if (getresuid(&real, &effective, &saved) != 0 || real != JOB_UID || effective != JOB_UID || saved != JOB_UID)
+        fail("init: the job would keep privileges");
+}
+
+/* An interpreter that is up and waits: it reads on `go` what it is told, and then runs. */
+struct waiting {
+    pid_t pid;
+    int ready, go;
+};
+
+/* The interpreter of a zygote is here already; any other is executed. */
+static int become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    drop_everything();
+    must(dup2(go, SPARE), "dup2"), must(dup2(ready, SPARE + 1), "dup2");
+    must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
+    close_range(READY + 1, ~0u, 0);
+    umask(022);
+    must(chdir("/work"), "chdir");
+    if (configuration->zygote != NULL) {
+        /* What exec(2) would do: /proc/self is the job's own. */
+        must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl");
+        return 1;
+    }
+    execve(command->first[0], command->first, configuration->environment.first);
+    fail("init: cannot start %s: %m", command->first[0]);
+}
+
+/* Starts an interpreter. Its stdin is the program's, or `input` where it is given. Returns 1 in a zygote's interpreter. */
+static int start_waiting(const struct configuration *configuration, const struct words *command, const char *input,
+    struct waiting *into)
+{
+    int ready[2], go[2];
+    must(pipe2(ready, O_CLOEXEC), "pipe"), must(pipe2(go, O_CLOEXEC), "pipe");
+    into->pid = fork();
+    must(into->pid, "fork");
+    if (into->pid == 0) {
+        if (input != NULL) must(dup2(open(input, O_RDONLY | O_CLOEXEC), STDIN_FILENO), "open the input");
+        return become_interpreter(configuration, command, go[0], ready[1]);
+    }
+    close(ready[1]), close(go[0]);
+    into->ready = ready[0], into->go = go[1];
+    return 0;
+}
+
+static struct waiting program, compiler;
+
+/* Ends what waits: the service closed the cell before any job was released. */
+static void leave(void)
+{
+    kill(program.pid, SIGKILL);
+    if (compiler.pid > 0) kill(compiler.pid, SIGKILL);
+    syscall(SYS_exit_group, 0);
+}
+
+/* Reads as many bytes and not one more: what follows belongs to the program. */
+static void read_bytes(char *into, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = read(STDIN_FILENO, into, length);
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) leave();
+        into += count, length -= count;
+    }
+}
+
+static void write_bytes(int file, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        ssize_t count = write(file, bytes, length);
+        if (count < 0 && errno != EINTR) return; /* The interpreter has ended: its end says how. */
+        if (count > 0) bytes += count, length -= count;
+    }
+}
+
+static unsigned long limit(pid_t pid, int resource, unsigned long soft, unsigned long hard)
+{
+    struct rlimit wanted = { soft, hard }, held;
+    must(prlimit(pid, resource, &wanted, NULL), "prlimit");
+    must(prlimit(pid, resource, NULL, &held), "prlimit");
+    return held.rlim_cur;
+}
+
+/* Sets a job's limits on what waits, and says what the kernel then holds. Returns the heap that a runtime may want to know. */
+static unsigned set_limits(void)
+{
+    char line[LINE_BYTES + 1] = "", answer[128];
+    unsigned long size, cpu, processes;
+    unsigned heap;
+    read_bytes(line, LINE_BYTES);
+    /* The service has opened its ends, and is the only one that writes to this process. */
+    close_range(SERVICES_ENDS, FILES, 0);
+    if (sscanf(line, "limits %lu %lu %lu %u", &size, &cpu, &processes, &heap) != 4) fail("init: malformed line");
+    const struct waiting *each[] = { &compiler, &program };
+    unsigned long held_size = 0, held_cpu = 0, held_processes = 0;
+    for (int at = 0; at < 2; at++) {
+        if (each[at]->pid <= 0) continue;
+        held_size = limit(each[at]->pid, RLIMIT_FSIZE, size, size);
+        held_cpu = limit(each[at]->pid, RLIMIT_CPU, cpu, cpu + 1);
+        held_processes = limit(each[at]->pid, RLIMIT_NPROC, processes, processes);
+    }
+    snprintf(answer, sizeof answer, "limits %lu %lu %lu\n", held_size, held_cpu, held_processes);
+    say(answer);
+    return heap;
+}
+
+/* Lets an interpreter go on with a line and the words of the program, and nothing more after it. */
+static void release(const struct waiting *waiting, unsigned heap, unsigned arguments, const char *words, size_t length)
+{
+    char line[64];
+    write_bytes(waiting->go, line, snprintf(line, sizeof line, "%u %u\n", heap, arguments));
+    write_bytes(waiting->go, words, length);
+    close(waiting->go);
+}
+
+/* Its wait status; every other child of this process 1 is reaped on the way. */
+static int wait_for(const struct waiting *waiting)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, 0);
+        if (pid == waiting->pid) return status;
+        if (pid < 0 && errno != EINTR) fail("init: waitpid: %m");
+    }
+}
+
+static void report(int file, const char *text)
+{
+    ssize_t length = strlen(text);
+    if (pwrite(file, text, length, 0) != length || ftruncate(file, length) != 0) fail("init: cannot report: %m");
+}
+
+/* Ends everything that is left before the end is told. */
+static void report_ending(int file, const char *of, int status)
+{
+    char text[64];
+    kill(-1, SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
+    if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d\n", of, WTERMSIG(status));
+    else snprintf(text, sizeof text, "%sexited %d\n", of, WEXITSTATUS(status));
+    report(file, text);
+}
+
+/*
+ * Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
+ * begins: whoever ends the cell meanwhile must know that the program never ran.
+ */
+static void compile(int file, unsigned heap)
+{
+    report(file, "compiling\n");
+    release(&compiler, heap, 0, "", 0);
+    int status = wait_for(&compiler);
+    if (status != 0) {
+        report_ending(file, "compiler ", status);
+        syscall(SYS_exit_group, 0);
+    }
+    report(file, "running\n");
+}
+
+static void wait_until_ready(const struct waiting *waiting)
+{
+    char byte;
+    if (waiting->pid > 0 && read(waiting->ready, &byte, 1) != 1) fail("init: the interpreter ended before it was ready");
+}
+
+/* Takes one job: its limits, the word to run, and what the program is told. */
+static void run_job(int file)
+{
+    char line[LINE_BYTES + 1] = "";
+    size_t length;
+    unsigned arguments, heap = set_limits();
+    read_bytes(line, LINE_BYTES);
+    if (sscanf(line, "run %zu %u", &length, &arguments) != 2) fail("init: malformed line");
+    char *words = malloc(length + 1);
+    if (words == NULL) fail("init: no memory for the program's words");
+    read_bytes(words, length);
+    must(dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDIN_FILENO), "leave the program's input");
+    if (compiler.pid > 0) compile(file, heap);
+    release(&program, heap, arguments, words, length);
+    report_ending(file, "", wait_for(&program));
+}
+
+int run_init(const struct configuration *configuration)
+{
+    int file;
+    char room[LINE_BYTES];
+    /* Changing the user took this away. A launcher that ended meanwhile is noticed where `ready` is said to it. */
+    must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
+    /* Its room is taken now: a program may fill the file system that the report is on, and its end must still be told. */
+    must(file = open("/svc/report/ending", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "open the report");
+    memset(room, ' ', sizeof room);
+    must(write(file, room, sizeof room), "write the report");
+    if (configuration->compiler.count > 0) start_waiting(configuration, &configuration->compiler, "/dev/null", &compiler);
+    if (start_waiting(configuration, &configuration->arguments, NULL, &program)) return 1;
+    reset_signals();
+    signal(SIGPIPE, SIG_IGN);
+    wait_until_ready(&compiler);
+    wait_until_ready(&program);
+    must(write(UP, "r", 1), "say ready");
+    close(UP), close(DOWN);
+    failures = STDERR_FILENO;
+    say("ready 0\n");
+    run_job(file);
+    syscall(SYS_exit_group, 0);
+    __builtin_unreachable();
+}

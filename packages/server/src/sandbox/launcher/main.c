@@ -1,0 +1,69 @@
+/*
+ * Started by the service as root of the host, with the configuration on descriptor 3 and a conversation, which serve.c
+ * describes, on 0 and 1. Where the configuration names a zygote, this becomes that interpreter, inside the launcher's
+ * root, with what it needs at known descriptors.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+static void keep(int descriptor, int as)
+{
+    if (dup2(descriptor, as) < 0) fail("cannot keep a descriptor: %m");
+    close(descriptor);
+}
+
+static int memory_of(const void *bytes, size_t length)
+{
+    int file = memfd_create("launcher", 0);
+    if (file < 0 || write(file, bytes, length) != (ssize_t)length || lseek(file, 0, SEEK_SET) != 0)
+        fail("cannot keep the configuration: %m");
+    return file;
+}
+
+/* The library lies on the host, which is about to be out of sight, and is loaded from memory. */
+static int library_of(const char *path)
+{
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC), copy = memfd_create("launcher.so", 0);
+    if (file < 0 || copy < 0 || fstat(file, &status) != 0) fail("cannot open %s: %m", path);
+    for (off_t done = 0; done < status.st_size;)
+        if (sendfile(copy, file, &done, status.st_size - done) <= 0) fail("cannot read %s: %m", path);
+    close(file);
+    return copy;
+}
+
+/* Changes with what a cell of it is: receipts name it. */
+#define VERSION "1"
+
+int main(int count, char **words)
+{
+    if (count == 2 && !strcmp(words[1], "--version")) return puts("svc-launcher version " VERSION) < 0;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) fail("cannot end with the service: %m");
+    reset_signals();
+    char *text = read_configuration(3), *copy = strdup(text);
+    size_t length = strlen(text);
+    struct configuration *configuration = parse_configuration(text);
+    configuration->filter = make_filter(&configuration->rules, configuration->otherwise);
+    open_groups(configuration);
+    if (configuration->zygote != NULL) {
+        keep(memory_of(copy, length), CONFIGURATION);
+        keep(memory_of(configuration->filter.filter, configuration->filter.len * sizeof(struct sock_filter)), FILTER);
+        keep(library_of(configuration->zygote), LIBRARY);
+    }
+    enter_root(configuration);
+    if (configuration->zygote == NULL) return serve_cells(configuration);
+    execve(configuration->arguments.first[0], configuration->arguments.first, configuration->environment.first);
+    fail("cannot start %s: %m", configuration->arguments.first[0]);
+}

@@ -1,0 +1,159 @@
+/*
+ * What one cell sees. Everything of the host comes through an overlay of the cell's own, read-only: its inodes are nobody
+ * else's, so that no watch (inotify(7)) and no lock on one of them tells of another cell or of the host.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+#define ROOT CELL "/root"
+
+static void must(int result, const char *what, const char *of)
+{
+    if (result < 0) fail("cannot %s %s: %m", what, of);
+}
+
+static void make_directory(const char *path, mode_t mode, uid_t owner)
+{
+    must(mkdir(path, mode), "make", path);
+    must(chmod(path, mode), "set the mode of", path);
+    must(chown(path, owner, owner), "give away", path);
+}
+
+static void bind(const char *source, const char *destination, unsigned long flags)
+{
+    must(mount(source, destination, NULL, MS_BIND, NULL), "bind", destination);
+    must(mount(NULL, destination, NULL, MS_BIND | MS_REMOUNT | flags, NULL), "set the flags of", destination);
+}
+
+/*
+ * The layer is named as the working directory, so that no name needs quoting. What statfs(2) tells is of the first layer,
+ * an empty directory of the cell's: an overlay that nothing can be written to must have two.
+ */
+static void overlay(const char *layer, const char *destination, unsigned long flags)
+{
+    must(chdir(layer), "enter", layer);
+    must(mount("overlay", destination, "overlay", MS_RDONLY | flags, "lowerdir=" CELL "/nothing:."), "lay over", destination);
+}
+
+static void show_tree(const struct tree *tree, int number)
+{
+    char layer[64], destination[PATH_BYTES_MAX], file[PATH_BYTES_MAX];
+    snprintf(layer, sizeof layer, TREES "/%d", number);
+    snprintf(destination, sizeof destination, ROOT "%s", tree->destination);
+    if (tree->name == NULL) return overlay(layer, destination, tree->flags);
+    snprintf(file, sizeof file, CELL "/layers/%d", number);
+    make_directory(file, 0755, 0);
+    overlay(layer, file, tree->flags);
+    snprintf(file, sizeof file, CELL "/layers/%d/%s", number, tree->name);
+    bind(file, destination, MS_RDONLY | tree->flags);
+}
+
+/* One tmpfs holds what a job can fill below /work: it is bounded here, and gone with the last process of the cell. */
+static void make_cell_directory(const struct configuration *configuration, uid_t root)
+{
+    must(mount("tmpfs", CELL, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, configuration->work_size), "mount", CELL);
+    make_directory(CELL "/nothing", 0755, 0);
+    make_directory(CELL "/layers", 0755, 0);
+    make_directory(CELL "/root", 0755, 0);
+    make_directory(CELL "/report", 0700, root);
+    make_directory(CELL "/work", 0755, root + 1);
+    make_directory(CELL "/work/input", 0755, 0);
+    make_directory(CELL "/work/output", 0755, root + 1);
+    /* The service writes inputs by way of this, where they are not read-only. */
+    int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    must(files, "open", CELL);
+    must(dup2(files, FILES), "keep", CELL);
+    close(files);
+}
+
+static void bind_work(const struct configuration *configuration)
+{
+    const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
+    bind(CELL "/report", ROOT "/svc/report", MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    bind(CELL "/work", ROOT "/work", flags);
+    bind(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY);
+}
+
+/* Nothing of the launcher's root is seen after this, and the host's /proc goes with it. */
+static void change_root(void)
+{
+    must(chdir(ROOT), "enter", ROOT);
+    must(syscall(SYS_pivot_root, ".", "."), "change to", ROOT);
+    must(umount2(".", MNT_DETACH), "leave", "the launcher's root");
+    must(chdir("/"), "enter", "/");
+}
+
+static const struct { const char *path; unsigned major, minor; } DEVICES[] = {
+    { "/dev/null", 1, 3 },   { "/dev/zero", 1, 5 },    { "/dev/full", 1, 7 },
+    { "/dev/random", 1, 8 }, { "/dev/urandom", 1, 9 }, { "/dev/tty", 5, 0 },
+};
+
+static const char *const LINKS[][2] = {
+    { "/proc/self/fd", "/dev/fd" },
+    { "/proc/self/fd/0", "/dev/stdin" },
+    { "/proc/self/fd/1", "/dev/stdout" },
+    { "/proc/self/fd/2", "/dev/stderr" },
+    { "pts/ptmx", "/dev/ptmx" },
+};
+
+static void fill_devices(void)
+{
+    for (size_t at = 0; at < sizeof DEVICES / sizeof *DEVICES; at++) {
+        const char *path = DEVICES[at].path;
+        must(mknod(path, S_IFCHR, makedev(DEVICES[at].major, DEVICES[at].minor)), "make", path);
+        must(chmod(path, 0666), "set the mode of", path);
+    }
+    for (size_t at = 0; at < sizeof LINKS / sizeof *LINKS; at++) must(symlink(LINKS[at][0], LINKS[at][1]), "make", LINKS[at][1]);
+}
+
+/* `TYPE FLAGS OPTIONS`, at a mount point that may have to be made in a file system of the cell's own. */
+static void mount_file_system(const char *path, const char *words)
+{
+    char type[16], options[128] = "";
+    unsigned long flags;
+    if (sscanf(words, "%15s %lu %127s", type, &flags, options) < 2) fail("malformed mount of %s", path);
+    if (mkdir(path, 0755) != 0 && errno != EEXIST && errno != EROFS) fail("cannot make %s: %m", path);
+    must(mount(type, path, type, flags, options), "mount", path);
+    if (!strcmp(path, "/dev")) fill_devices();
+}
+
+/* A file is covered by /dev/null, a directory by an empty one. */
+static void mask(const char *path, const char **empty)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0) return;
+    if (!S_ISDIR(status.st_mode)) must(mount("/dev/null", path, NULL, MS_BIND, NULL), "mask", path);
+    else if (*empty != NULL) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask", path);
+    else {
+        must(mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,nr_inodes=2"), "mask", path);
+        *empty = path;
+    }
+}
+
+void make_mounts(const struct configuration *configuration, uid_t root)
+{
+    const char *empty = NULL;
+    make_cell_directory(configuration, root);
+    overlay("/", ROOT, MS_NOSUID | MS_NODEV);
+    for (int at = 0; at < configuration->tree_count; at++) show_tree(&configuration->trees[at], at);
+    bind_work(configuration);
+    change_root();
+    for (int at = 0; at < configuration->mounts.count; at++)
+        mount_file_system(configuration->mounts.first[at], configuration->mounts.second[at]);
+    for (int at = 0; at < configuration->masked.count; at++) mask(configuration->masked.first[at], &empty);
+    for (int at = 0; at < configuration->read_only.count; at++) {
+        const char *path = configuration->read_only.first[at];
+        if (access(path, F_OK) == 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
+    }
+}

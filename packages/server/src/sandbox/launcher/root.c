@@ -1,0 +1,82 @@
+/*
+ * Where the launcher itself stands: the empty root of all cells with the pack's trees bound into it, read-only, in a mount
+ * namespace of its own. Of the host it keeps /proc, for the mappings of cells, and in TREES the directories that the trees
+ * of cells are layers over. Nothing of this is left in a cell.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+static void must(int result, const char *what, const char *path)
+{
+    if (result != 0) fail("cannot %s %s: %m", what, path);
+}
+
+/* The bits of mount_setattr(2) for read-only, nosuid, nodev and noexec are those of mount(2). */
+static void show(const char *source, const char *destination, unsigned long flags)
+{
+    int tree = syscall(SYS_open_tree, AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+    struct mount_attr attributes = { .attr_set = flags };
+    if (tree < 0) fail("cannot open the tree %s: %m", source);
+    must(syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes), "set the flags of",
+        source);
+    must(syscall(SYS_move_mount, tree, "", AT_FDCWD, destination, MOVE_MOUNT_F_EMPTY_PATH), "show", destination);
+    close(tree);
+}
+
+static void make_directory(const char *path)
+{
+    must(mkdir(path, 0755), "make", path);
+}
+
+/* A layer is a directory: a tree that is a file is shown by way of its own. */
+static void keep_layer(struct tree *tree, int number)
+{
+    char directory[PATH_BYTES_MAX], at[64];
+    struct stat status;
+    must(lstat(tree->source, &status), "find", tree->source);
+    /* A link would show whatever it leads to instead of the tree that was meant. */
+    if (S_ISLNK(status.st_mode)) fail("%s is a symbolic link", tree->source);
+    snprintf(directory, sizeof directory, "%s", tree->source);
+    if (!S_ISDIR(status.st_mode)) {
+        char *name = strrchr(directory, '/');
+        if (name == NULL) fail("%s is not an absolute path", tree->source);
+        *name = '\0';
+        tree->name = strdup(name + 1);
+    }
+    snprintf(at, sizeof at, "%s/%d", TREES + 1, number);
+    make_directory(at);
+    show(directory[0] == '\0' ? "/" : directory, at, MS_RDONLY | MS_NOSUID | MS_NODEV);
+}
+
+void enter_root(const struct configuration *configuration)
+{
+    const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV;
+    must(unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS), "unshare", "namespaces");
+    must(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), "make private", "/");
+    must(mount(configuration->rootfs, configuration->rootfs, NULL, MS_BIND, NULL), "bind", configuration->rootfs);
+    must(chdir(configuration->rootfs), "enter", configuration->rootfs);
+    must(mount("tmpfs", "tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=64k,mode=755"), "mount", "/tmp");
+    make_directory(CELL + 1);
+    make_directory(TREES + 1);
+    for (int at = 0; at < configuration->tree_count; at++) {
+        struct tree *tree = &configuration->trees[at];
+        keep_layer(tree, at);
+        show(tree->source, tree->destination + 1, tree->flags);
+    }
+    must(mount("/proc", "proc", NULL, MS_BIND, NULL), "bind", "/proc");
+    must(mount(NULL, ".", NULL, MS_BIND | MS_REMOUNT | flags, NULL), "make read-only", "/");
+    must(syscall(SYS_pivot_root, ".", "."), "change to", configuration->rootfs);
+    must(umount2(".", MNT_DETACH), "leave", "the host's root");
+    must(chdir("/"), "enter", "/");
+}

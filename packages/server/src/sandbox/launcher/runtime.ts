@@ -1,0 +1,86 @@
+/**
+ * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack, which
+ * forks them. The cell is the same as crun's, and is observed in the same way.
+ */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { GUEST } from '../oci/bundle.ts';
+import type { CellOptions } from '../oci/cell-options.ts';
+import { findInterpreters, observeNamespaceCell } from '../oci/observe.ts';
+import { type Runtime, versionOf } from '../oci/runtime.ts';
+import type { Start, StartedProcess } from '../oci/start.ts';
+import { openPipesOf } from '../pipes.ts';
+import { launcherConfiguration, type Zygote } from './configuration.ts';
+import { Launcher } from './launcher.ts';
+
+/** Where the set-up puts what it builds of this folder. */
+const BUILT = fileURLToPath(new URL('../../../native/', import.meta.url));
+const LAUNCHER_PROGRAM = `${BUILT}svc-launcher`;
+const LAUNCHER_LIBRARY = `${BUILT}svc-launcher.so`;
+
+/** The descriptor of process 1 that is the cell's own file system: `FILES` of `launcher.h`. */
+const FILES = 23;
+
+/** Process 1 of the cell is in its group and is not the job's. */
+const OWN_PROCESSES = 1;
+
+/** Whether the set-up has built the launcher, which takes gcc and the headers of libseccomp. */
+export function isLauncherBuilt(): boolean {
+  return existsSync(LAUNCHER_PROGRAM);
+}
+
+/** A runtime whose cells are forked. Disposing it ends its launchers. Rejects where the launcher is not built. */
+export async function launcherRuntime(): Promise<Runtime> {
+  if (!isLauncherBuilt()) {
+    throw new Error('the launcher is not built (npm run setup builds it where gcc and libseccomp-dev are installed)');
+  }
+  const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
+  const launchers = new Map<string, Launcher>();
+  const launcherOf = (options: CellOptions): Launcher => {
+    const kind = `${options.language} ${options.pack.name}`;
+    const known = launchers.get(kind);
+    if (known !== undefined) return known;
+    const configuration = launcherConfiguration(options, zygoteOf(options));
+    const launcher = new Launcher({ program: LAUNCHER_PROGRAM, configuration });
+    launchers.set(kind, launcher);
+    return launcher;
+  };
+  return {
+    name: 'svc-launcher',
+    backend: 'namespace',
+    isolation_class: 'linux-shared-kernel',
+    path: LAUNCHER_PROGRAM,
+    identity: { name: 'svc-launcher', version, platform: null },
+    sharesHostKernel: true,
+    rootFlags: 0,
+    overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + OWN_PROCESSES, guestProcesses: 16 },
+    outputPipeBytes: 0,
+    hidesAttributes: false,
+    command: () => [],
+    start: (options) => startForked(launcherOf(options), options),
+    observe: (init) => observeNamespaceCell(findInterpreters(init)),
+    ownMemoryBytes: () => 0,
+    heldProcesses: ({ group }) => group - OWN_PROCESSES,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...launchers.values()].map((launcher) => launcher[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function zygoteOf({ language }: CellOptions): Zygote | null {
+  if (language !== 'python') return null;
+  return { arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/zygote.py`], library: LAUNCHER_LIBRARY };
+}
+
+function startForked(launcher: Launcher, { group, id, rootUid }: CellOptions): Start {
+  const exited = Promise.withResolvers<void>();
+  let forget = () => {};
+  const started = launcher.make(id, rootUid).then(({ pid, ended, ...made }): StartedProcess => {
+    forget = made.forget;
+    void ended.then(exited.resolve);
+    const files = `/proc/${pid}/fd/${FILES}`;
+    return { pid, pipes: openPipesOf(pid), work: `${files}/work`, report: `${files}/report` };
+  });
+  started.catch(() => exited.resolve());
+  return { started, exited: exited.promise, abort: () => group.kill(), said: () => '', forget: () => forget() };
+}
