@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { groupMembers, statusOf } from './host-groups.ts';
 import type { Attack, HostileCase, HostileClass } from './hostile-case.ts';
 import { answersOf, assertExited, assertRefused, isRefusal, violationTypes } from './seen.ts';
+import { WORK_BYTES } from './target.ts';
 
 type Answers = Readonly<Record<string, string>>;
 
@@ -20,6 +21,11 @@ function reached(answers: Answers): string[] {
 function answersTo(answers: Answers, prefix: RegExp): Answers {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
 }
+
+/** Files of /proc that programs need, such as `free`, `os.cpus()` of Node and the sizes of pools. */
+const TELLING: ReadonlySet<string> = new Set(
+  'cpuinfo loadavg meminfo mounts stat uptime version'.split(' ').map((name) => `/proc/${name}`),
+);
 
 /** Several cases look at the answers of one run. */
 const REACH: Attack = {
@@ -63,6 +69,29 @@ export const kernelCases: readonly HostileCase[] = [
     expect(seen) {
       assertExited(seen);
       assert.deepEqual(answersOf(seen), { opened: [] });
+    },
+  },
+  {
+    id: 'ESC-29',
+    title: 'of what the kernel tells of its host in /proc, a program reads what docs/THREATS.md lists and nothing else',
+    holds: 'masked paths',
+    classes: ['namespace'],
+    attack: { program: 'proc-files.py' },
+    expect(seen) {
+      assertExited(seen);
+      const { readable, works } = answersOf<{ readable: string[]; works: Record<string, number> }>(seen);
+      const beside = readable.filter((path) => !path.startsWith('/proc/sys/'));
+      assert.deepEqual(
+        beside.filter((path) => !TELLING.has(path)),
+        [],
+      );
+      assert.deepEqual(
+        readable.filter((path) => /^\/proc\/sys\/.*((?<!max)-nr|-state|last_pid|entropy_avail|\/nr)$/.test(path)),
+        [],
+        'a count of what the whole host has',
+      );
+      assert.ok(Object.values(works).every((number) => number > 0));
+      assert.equal(works['disk'], WORK_BYTES, 'the size of a disk of the host');
     },
   },
   {

@@ -178,10 +178,12 @@ function linuxOf(options: BundleOptions): OciConfiguration['linux'] {
 
 /** Kernel files that tell about the host. */
 const MASKED_PATHS = [
-  ...`acpi asound buddyinfo bus cmdline config.gz consoles diskstats driver fs interrupts iomem ioports irq kallsyms kcore
-    key-users keys kmsg kpagecgroup kpagecount kpageflags latency_stats locks modules mtrr pagetypeinfo partitions
-    pressure sched_debug schedstat scsi slabinfo softirqs swaps sysvipc timer_list timer_stats tty vmallocinfo vmstat
-    zoneinfo`
+  ...`acpi allocinfo asound bootconfig buddyinfo bus cgroups cmdline config.gz consoles crypto devices diskstats dma driver
+    execdomains fb filesystems fs interrupts iomem ioports irq kallsyms kcore key-users keys kmsg kpagecgroup kpagecount
+    kpageflags latency_stats locks mdstat misc modules mtrr pagetypeinfo partitions pressure sched_debug schedstat scsi
+    slabinfo softirqs swaps sysvipc timer_list timer_stats tty vmallocinfo vmstat zoneinfo
+    sys/fs/aio-nr sys/fs/dentry-state sys/fs/file-nr sys/fs/inode-nr sys/fs/inode-state sys/fs/quota
+    sys/kernel/keys sys/kernel/ns_last_pid sys/kernel/pty sys/kernel/random/entropy_avail`
     .split(/\s+/)
     .map((name) => `/proc/${name}`),
   '/sys/devices/virtual/dmi',
