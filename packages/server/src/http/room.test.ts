@@ -38,14 +38,18 @@ describe('strangers of one peer', () => {
     expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
   });
 
-  test('give way in this order: without a request, with a stalled reader, between many requests; else not at all', () => {
+  test('give way in this order: long without a request, stalled, refused, asking most, just come; else not at all', () => {
     const busy = many(bounds.connectionsOfPeer, () => connection({ answers: underWay, requests: 1 }));
+    const fresh = connection({ restsFor: 999 });
+    expect(leaver([...busy, fresh, connection()])).toBe(fresh);
     const asksMost = connection({ answers: underWay, requests: 500 });
-    expect(leaver([...busy, asksMost, connection({ answers: underWay, requests: 9 })])).toBe(asksMost);
+    expect(leaver([...busy, fresh, asksMost, connection({ answers: underWay, requests: 9 })])).toBe(asksMost);
+    const refused = connection({ answers: [{ headersSent: true, req: { complete: false } }] as Connection['answers'] });
+    expect(leaver([...busy, fresh, asksMost, refused])).toBe(refused);
     const stalled = connection({ answers: underWay, socket: waiting, progressAt: now - 2000 });
-    expect(leaver([...busy, asksMost, stalled])).toBe(stalled);
-    const slowHead = connection();
-    expect(leaver([...busy, asksMost, stalled, slowHead])).toBe(slowHead);
+    expect(leaver([...busy, fresh, asksMost, refused, stalled])).toBe(stalled);
+    const slowHead = connection({ restsFor: 1000 });
+    expect(leaver([...busy, fresh, asksMost, refused, stalled, slowHead])).toBe(slowHead);
     const slowReader = connection({ answers: underWay, socket: waiting, progressAt: now - 1999 });
     expect(leaver([...busy, slowReader])).toBeNull();
   });

@@ -15,6 +15,9 @@ const shareReserved = 1 / 4;
 /** A stranger whose reader has taken nothing for this long may have to give way. */
 const stalledMilliseconds = 2000;
 
+/** A stranger without a request is let be for this long, as far as others can give way. */
+const freshMilliseconds = 1000;
+
 /** A stranger that made more requests than this on one connection may have to give way between two of them. */
 const requestsMany = 8;
 
@@ -57,16 +60,20 @@ interface Surroundings {
 }
 
 /**
- * Of the largest crowd first; in it those without a request, then stalled readers, then those who ask most. Nothing for a
- * stranger whose answer is under way, or that is being closed.
+ * Of the largest crowd first; in it those that have long been without a request, then stalled readers, then those whose
+ * refused body is thrown away, then those who ask most, and last those who have just come and may be about to ask. Nothing
+ * for any other stranger whose answer is under way, or that is being closed.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
-  const crowd = -(crowds.get(connection.peer) ?? 0);
+  const { answers, quietSince, progressAt, requests, socket } = connection;
+  const at = (rank: number, since: number) => [
+    { connection, place: [-(crowds.get(connection.peer) ?? 0), rank, since] },
+  ];
   if (isLeaving(connection)) return [];
-  if (connection.answers.length === 0) return [{ connection, place: [crowd, 0, connection.quietSince] }];
-  const isStalled = connection.socket.writableLength > 0 && now - connection.progressAt >= stalledMilliseconds;
-  if (isStalled) return [{ connection, place: [crowd, 1, connection.progressAt] }];
-  return connection.requests > requestsMany ? [{ connection, place: [crowd, 2, -connection.requests] }] : [];
+  if (answers.length === 0) return at(now - quietSince >= freshMilliseconds ? 0 : 4, quietSince);
+  if (socket.writableLength > 0 && now - progressAt >= stalledMilliseconds) return at(1, progressAt);
+  if (answers.some(({ headersSent, req }) => headersSent && !req.complete)) return at(2, connection.openedAt);
+  return requests > requestsMany ? at(3, -requests) : [];
 }
 
 /** Of the tenant that has most connections first, the one that has rested longest. */
