@@ -114,6 +114,20 @@ export const MUTATIONS: readonly Mutation[] = [
     to: String.raw`const NUMBER = /^(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;`,
   },
   {
+    name: 'the answer that opens a stream does not say whose request it was',
+    falsifies: ['Versioning-1'],
+    file: `${SERVER}/http/websocket.ts`,
+    from: "const UPGRADE_HEADERS = ['x-request-id', ",
+    to: 'const UPGRADE_HEADERS = [',
+  },
+  {
+    name: 'a parameter is taken beyond the maximum that the document lists',
+    falsifies: ['Versioning-1', 'GetResult-2'],
+    file: `${SERVER}/http/query.ts`,
+    from: 'if (value >= minimum && value <= maximum)',
+    to: 'if (value >= minimum)',
+  },
+  {
     name: 'the client makes nothing of what an older server has',
     falsifies: ['Versioning-5'],
     file: 'packages/client/src/service-client.ts',
