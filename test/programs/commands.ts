@@ -73,7 +73,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   'gcc: a program and its result':
     'printf "#include <stdio.h>\\n#include <math.h>\\nint main(int c, char **v) { printf(\\"%%d %%s %%.3f\\\\n\\", c, v[1], sqrt(2)); return 3; }\\n" > m.c; gcc -O2 -Wall -o m m.c -lm && ./m hi; echo $?',
   'gcc: a shared library that is loaded':
-    'echo "int f(void) { return 42; }" > l.c; gcc -shared -fPIC -o libfour.so l.c; printf "#include <stdio.h>\\nint f(void);\\nint main(void) { printf(\\"%%d\\\\n\\", f()); }\\n" > m.c; gcc -o m m.c -L. -lfour && LD_LIBRARY_PATH=. ./m',
+    'echo "int f(void) { return 42; }" > l.c; gcc -shared -fPIC -o libfour.so l.c; printf "#include <stdio.h>\\nint f(void);\\nint main(void) { printf(\\"%%d\\", f()); }\\n" > m.c; gcc -o m m.c -L. -lfour && LD_LIBRARY_PATH=. ./m',
   'g++: threads and exceptions':
     'printf "#include <thread>\\n#include <iostream>\\n#include <stdexcept>\\nint main() { int x = 0; std::thread t([&] { x = 42; }); t.join(); try { throw std::runtime_error(\\"e\\"); } catch (std::exception &e) { std::cout << x << e.what() << std::endl; } }\\n" > m.cpp; g++ -pthread -o m m.cpp && ./m',
   'bash: a script that is executed': 'printf "#!/bin/bash\\necho ran \\$# \\$0\\n" > s.sh; chmod +x s.sh; ./s.sh a b',

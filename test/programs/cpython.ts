@@ -33,7 +33,7 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
 
 /** A file whose every test was skipped did not pass: there is nothing that it showed. */
 function programOf(name: string): TriedProgram {
-  const code = `${PYTHON} -m test ${name} >log 2>&1; code=$?; tail -c 60000 log
+  const code = `${PYTHON} -m test -W ${name} >log 2>&1; code=$?; tail -c 60000 log
     if [ $code = 0 ] && grep -qE '^${name} skipped|^Result: NO TESTS RAN|NO TEST RUN' log; then exit 77; fi; exit $code`;
   return {
     name: `cpython/${name}`,
