@@ -183,7 +183,7 @@ const MASKED_PATHS = [
     kpageflags latency_stats locks mdstat misc modules mtrr pagetypeinfo partitions pressure sched_debug schedstat scsi
     slabinfo softirqs swaps sysvipc timer_list timer_stats tty vmallocinfo vmstat zoneinfo
     sys/fs/aio-nr sys/fs/dentry-state sys/fs/file-nr sys/fs/inode-nr sys/fs/inode-state sys/fs/quota
-    sys/kernel/keys sys/kernel/ns_last_pid sys/kernel/pty sys/kernel/random/entropy_avail`
+    sys/kernel/keys sys/kernel/pty sys/kernel/random/entropy_avail`
     .split(/\s+/)
     .map((name) => `/proc/${name}`),
   '/sys/devices/virtual/dmi',
