@@ -151,9 +151,10 @@ void make_mounts(const struct configuration *configuration, uid_t root)
     change_root();
     for (int at = 0; at < configuration->mounts.count; at++)
         mount_file_system(configuration->mounts.first[at], configuration->mounts.second[at]);
-    for (int at = 0; at < configuration->masked.count; at++) mask(configuration->masked.first[at], &empty);
     for (int at = 0; at < configuration->read_only.count; at++) {
         const char *path = configuration->read_only.first[at];
         if (access(path, F_OK) == 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
     }
+    // Afterwards: the mount that makes /proc/sys read-only would lie over what is masked below it.
+    for (int at = 0; at < configuration->masked.count; at++) mask(configuration->masked.first[at], &empty);
 }
