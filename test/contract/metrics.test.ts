@@ -16,7 +16,7 @@ const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
 describe('the metrics of the service', () => {
-  const rig = useRig({ 'metrics-token': TOKEN, concurrency: '2' });
+  const rig = useRig({ 'metrics-token': TOKEN, concurrency: '2', 'tenant-concurrency': '2' });
   const scrape = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
   const current = async (name: string) => (await scrape()).get(name);
 
