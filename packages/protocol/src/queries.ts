@@ -82,7 +82,9 @@ export const SubmissionHeaders = Type.Object({
       minLength: 1,
       maxLength: idempotencyKeyBytesMax,
       pattern: '^[\\x21-\\x7e]+$',
-      description: 'Visible ASCII, scoped to the tenant; at most one such header.',
+      description:
+        'Visible ASCII, scoped to the tenant; at most one such header. Two submissions are the same where they are with ' +
+        'their defaults filled in and their limits as asked for, before ceilings.',
     }),
   ),
 });
