@@ -72,7 +72,7 @@ describe('the environment', () => {
       names
         .trim()
         .split(' ')
-        .filter((name) => !/^(HOME|LANG|PATH|PYTHONUNBUFFERED|MPLCONFIGDIR|LC_CTYPE)$/.test(name)),
+        .filter((name) => !/^(HOME|LANG|LOGNAME|PATH|PYTHONUNBUFFERED|MPLCONFIGDIR|LC_CTYPE|TMPDIR|USER)$/.test(name)),
     ).toEqual([]);
     expect(await stdoutOf({ language: 'bash', code: 'echo "$HOME $LANG"' })).toBe('/tmp C.UTF-8\n');
   });

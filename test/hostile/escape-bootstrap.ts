@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { CellOptions } from '../../packages/server/src/sandbox/oci/cell-options.ts';
 import { unreadyPosture } from '../../packages/server/src/sandbox/sandbox.ts';
 import { type BundleEdit, FaultBench, withEdits } from './fault-bench.ts';
-import { HOSTILE_CLASSES, type HostileCase, type HostileClass } from './hostile-case.ts';
+import type { HostileCase, HostileClass } from './hostile-case.ts';
 import { doSeparately, type SeparateHost } from './separate-service.ts';
 import { programOf } from './target.ts';
 
@@ -173,6 +173,7 @@ function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
     limit: (limits) => group.limit(limits),
     kill: () => group.kill(),
     remove: () => group.remove(),
+    anonymousBytes: () => group.anonymousBytes(),
     oomKills: () => group.oomKills(),
     members: () => group.members(),
   };
@@ -212,13 +213,11 @@ const WEAKNESSES: readonly Weakness[] = [
     missing: /ro on \/usr/,
     classes: ['gvisor'],
   },
-  ...['/work', '/tmp', '/dev/shm'].map((mount) => ({
-    title: `noexec on ${mount}`,
-    edits: [{ mount, without: ['noexec'] }],
-    missing: new RegExp(`noexec on ${mount}`),
-    // The file system of /work has the flag on the host already, and crun cannot take it away.
-    classes: mount === '/work' ? (['gvisor'] as const) : HOSTILE_CLASSES,
-  })),
+  {
+    title: 'noexec on /dev/shm',
+    edits: [{ mount: '/dev/shm', without: ['noexec'] }],
+    missing: /noexec on \/dev\/shm/,
+  },
   {
     title: 'read-only /proc',
     edits: [{ mount: '/proc', without: ['ro'] }],

@@ -49,6 +49,7 @@ const optionsFor = (hostileClass: HostileClass): fc.Arbitrary<BundleOptions> =>
     environment: fc.subarray(['OPENBLAS_NUM_THREADS=1', 'MPLBACKEND=Agg']),
     rootUid: fc.integer({ min: 0x70000000, max: 0x7ffffffc }),
     temporaryBytes: fc.integer({ min: 1, max: 1 << 30 }),
+    loopback: fc.boolean(),
   });
 
 function lint(config: Bundle, given: BundleOptions): void {
@@ -57,7 +58,10 @@ function lint(config: Bundle, given: BundleOptions): void {
     { terminal: job.terminal, noNewPrivileges: job.noNewPrivileges, root: root.readonly },
     { terminal: false, noNewPrivileges: true, root: true },
   );
-  assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), NAMESPACES);
+  // With a loopback crun is started in a network namespace that has one, and nobody in the cell may change.
+  const isMadeBefore = given.runtime === 'crun' && given.loopback;
+  const namespaces = NAMESPACES.filter((type) => type !== 'network' || !isMadeBefore);
+  assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), namespaces);
   assert.ok(
     linux.namespaces.every(({ path }) => path === undefined),
     'a namespace is joined, not made',
@@ -77,7 +81,10 @@ function lint(config: Bundle, given: BundleOptions): void {
     writable.map(({ source }) => source).toSorted(),
     ['report', 'work'].map((name) => `${given.cell}/${name}`),
   );
-  assert.ok(writable.every((mount) => ['nosuid', 'nodev', 'noexec'].every((flag) => mount.options.includes(flag))));
+  assert.ok(
+    writable.every(({ destination, options }) => options.includes('noexec') === (destination !== '/work')),
+    'something can be executed where it need not',
+  );
   assert.ok(binds.every((mount) => ['nosuid', 'nodev'].every((flag) => mount.options.includes(flag))));
   assert.deepEqual(
     mounts.filter(({ source, type }) => /\.sock$|cgroup|sysfs/.test(`${source} ${type}`)),

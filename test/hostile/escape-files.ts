@@ -29,11 +29,12 @@ const MOUNTS: Readonly<Record<string, readonly string[]>> = {
   '/': ['ro', 'nosuid', 'nodev'],
   '/usr': ['ro', 'nosuid', 'nodev'],
   '/opt/svc/bin/node': ['ro', 'nosuid', 'nodev'],
-  '/work': ['nosuid', 'nodev', 'noexec'],
+  '/work': ['nosuid', 'nodev'],
   '/work/input': ['ro', 'nosuid', 'nodev', 'noexec'],
-  '/tmp': ['nosuid', 'nodev', 'noexec'],
+  '/tmp': ['nosuid', 'nodev'],
   '/dev': ['nosuid', 'noexec'],
   '/dev/shm': ['nosuid', 'nodev', 'noexec'],
+  '/dev/pts': ['nosuid', 'noexec'],
   '/proc': ['nosuid', 'nodev', 'noexec'],
   '/proc/sys': ['ro'],
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
@@ -43,9 +44,7 @@ const MOUNTS_IN_GVISOR: Readonly<Record<string, readonly string[]>> = {
   '/': ['ro'],
   '/usr': ['ro'],
   '/opt/svc/bin/node': ['ro'],
-  '/work': ['noexec'],
   '/work/input': ['ro', 'noexec'],
-  '/tmp': ['noexec'],
   '/dev/shm': ['noexec'],
   '/svc/guest': ['ro', 'noexec'],
   '/svc/report': ['noexec'],
@@ -67,7 +66,7 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-16',
-    title: 'every mount carries the flags that it must, and nothing executes where a program can write',
+    title: 'every mount carries the flags that it must, and what a program wrote executes in /work and /tmp alone',
     holds: 'the flags are on the mounts of the host already; the cell is observed before it is used',
     accepted: {
       gvisor: 'gVisor shows neither nosuid nor nodev: it knows no devices of the host, and no-new-privileges holds',
@@ -86,16 +85,17 @@ export const fileCases: readonly HostileCase[] = [
         Object.values(mounts).filter(({ type }) => type.startsWith('cgroup')),
         [],
       );
-      assert.deepEqual(Object.values(executed), Array(4).fill('EACCES'));
+      const [runs, refused] = ['exit 0', 'EACCES'];
+      assert.deepEqual(executed, { '/work': runs, '/work/output': runs, '/tmp': runs, '/dev/shm': refused });
     },
   },
   {
     id: 'ESC-17',
-    title: 'no device is there but the plain ones, and none is made',
+    title: 'no device is there but the plain ones and terminals of the cell’s own, and none is made',
     holds: 'an own /dev, nodev mounts, no CAP_MKNOD',
     accepted: {
       gvisor:
-        'gVisor adds /dev/fuse, /dev/net/tun and a /dev/pts of its own, and makes nodes that then open nothing: all in its own kernel',
+        'gVisor adds /dev/fuse and /dev/net/tun of its own, and makes nodes that then open nothing: all in its own kernel',
     },
     attack: { program: 'devices.py' },
     expect(seen, { hostileClass }) {
@@ -104,8 +104,9 @@ export const fileCases: readonly HostileCase[] = [
       const devices = Object.entries(found)
         .filter(([, kind]) => /^[cb] /.test(kind))
         .map(([path]) => path);
-      const plain = ['full', 'null', 'random', 'tty', 'urandom', 'zero'].map((name) => `/dev/${name}`);
-      const ofGvisor = ['/dev/fuse', '/dev/net/tun', '/dev/pts/ptmx', '/dev/ptmx'];
+      const names = ['full', 'null', 'random', 'tty', 'urandom', 'zero', 'ptmx', 'pts/ptmx'];
+      const plain = names.map((name) => `/dev/${name}`);
+      const ofGvisor = ['/dev/fuse', '/dev/net/tun'];
       const allowed = hostileClass === 'namespace' ? plain : [...plain, ...ofGvisor];
       assert.deepEqual(
         devices.filter((path) => !allowed.includes(path)),

@@ -41,6 +41,9 @@ export const networkCases: readonly HostileCase[] = [
     id: 'ESC-21',
     title: 'nothing that listens on this host, on any of its addresses, hears of a program',
     holds: 'a network namespace without interfaces, no socket family but AF_UNIX',
+    accepted: {
+      gvisor: 'TCP and UDP reach the loopback of gVisor’s own network stack, where nothing listens but the program',
+    },
     async scenario(target) {
       await using listener = await listen();
       const targets = JSON.stringify(addresses().map((address) => [address, listener.port]));
@@ -54,7 +57,8 @@ export const networkCases: readonly HostileCase[] = [
         interfaces: string[];
         abstract: string[];
       }>(seen);
-      assertRefused(answers);
+      const within = target.hostileClass === 'namespace' ? /^$/ : /^udp (127\.0\.0\.1|::1) /;
+      assertRefused(Object.fromEntries(Object.entries(answers).filter(([name]) => !within.test(name))));
       assert.ok(Object.keys(answers).length >= 2 * addresses().length);
       assert.deepEqual({ interfaces, abstract }, { interfaces: ['lo'], abstract: [] });
       assert.equal(listener.reached(), 0);

@@ -7,7 +7,7 @@ import { answersOf, assertExited, assertRefused } from './seen.ts';
 import { attackSeparately } from './separate-service.ts';
 import type { Target } from './target.ts';
 
-const ENVIRONMENT = ['HOME', 'LANG', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED'];
+const ENVIRONMENT = ['HOME', 'LANG', 'LOGNAME', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED', 'TMPDIR', 'USER'];
 /** What bash sets by itself. */
 const OF_BASH = ['PWD', 'SHLVL', '_'];
 
@@ -19,7 +19,7 @@ interface EnvironmentAnswers {
 export const processCases: readonly HostileCase[] = [
   {
     id: 'ESC-02',
-    title: "a program's environment is five fixed names, and no other process's environment holds more",
+    title: "a program's environment is eight fixed names, and no other process's environment holds more",
     holds: 'a fixed list; the runtime itself is started with an empty environment',
     async scenario(target) {
       const programs = ['environment.py', 'environment.cjs', 'environment.sh'];
@@ -105,7 +105,10 @@ export const processCases: readonly HostileCase[] = [
         ids.filter((id) => id !== '1000' && id !== 'EACCES'),
         [],
       );
-      assert.deepEqual(copies, { '/work': ['EACCES'], '/tmp': ['EACCES'], '/dev/shm': ['EACCES'] });
+      const { '/dev/shm': unstarted, ...started } = copies;
+      assert.deepEqual(unstarted, ['EACCES']);
+      assert.deepEqual(Object.keys(started), ['/work', '/tmp']);
+      assert.ok(Object.values(started).every((copy) => copy.every((id) => id === '1000')));
     },
   },
   {
@@ -127,6 +130,20 @@ export const processCases: readonly HostileCase[] = [
       const seen = await attackSeparately(hostileClass, { program: 'terminal.py' }, { inTerminal: true });
       assertExited(seen);
       assertRefused(answersOf(seen));
+    },
+  },
+  {
+    id: 'ESC-28',
+    title: 'a terminal that a program made takes no other line discipline, and no input but by its other end',
+    holds: 'system call filter: no TIOCSETD, which loads code into the kernel, and no TIOCSTI',
+    accepted: { gvisor: 'the terminals are those of gVisor’s own kernel' },
+    attack: { program: 'own-terminal.py' },
+    expect(seen, { hostileClass }) {
+      assertExited(seen);
+      const { size, ...answers } = answersOf<Record<string, string>>(seen);
+      assert.equal(size, 'ok');
+      if (hostileClass === 'namespace') assert.deepEqual(Object.values(answers), Array(4).fill('EPERM'));
+      else assertRefused(answers);
     },
   },
   {

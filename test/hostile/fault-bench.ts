@@ -83,6 +83,7 @@ export class FaultBench implements AsyncDisposable {
       hybridMount: this.#groups.hybridMount,
       workBytes: 1024 * 1024,
       hostPostureSha256: null,
+      loopback: false,
       readyMilliseconds: 10_000,
     });
     return OciCell.prepare(options, () => {});

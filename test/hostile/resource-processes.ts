@@ -173,7 +173,7 @@ export const processLimitCases: readonly HostileCase[] = [
       const numbers = Object.fromEntries(Object.entries(counted).map(([name, [number]]) => [name, number]));
       assert.ok((numbers['queued signals'] ?? 999) <= 256);
       assert.ok((numbers['locked pages'] ?? 999) <= 16);
-      assert.equal(numbers['message queues'], 0);
+      assert.ok((numbers['message queues'] ?? 999) <= 256);
       assert.ok((numbers['shared segments'] ?? 9999) <= 4096);
       assert.ok((numbers['inotify'] ?? 9999) <= 256);
       if (hostileClass === 'namespace') assert.ok((timers?.[0] ?? 999) <= 256);

@@ -27,7 +27,20 @@ export function violationTypes(seen: Seen): string[] {
 /** What a kernel says to an attempt that leads nowhere. */
 const REFUSALS: ReadonlySet<string> = new Set([
   ...['EPERM', 'EACCES', 'ENOENT', 'ENOSYS', 'EROFS', 'EXDEV', 'EBUSY', 'ENXIO', 'ENOTTY', 'ENOTSUP', 'EAFNOSUPPORT'],
-  ...['ESRCH', 'EIO', 'EBADFD', 'ENOMEM', 'SIGSYS', 'empty', 'no name', 'unopened', 'another'],
+  ...[
+    'ECONNREFUSED',
+    'ENETUNREACH',
+    'EHOSTUNREACH',
+    'ESRCH',
+    'EIO',
+    'EBADFD',
+    'ENOMEM',
+    'SIGSYS',
+    'empty',
+    'no name',
+    'unopened',
+    'another',
+  ],
 ]);
 
 /** Whether an answer means that nothing was reached. */

@@ -45,7 +45,7 @@ const probeMillisecondsMax = 2000;
 export interface FactsOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'probe'>;
-  readonly provider: Pick<Provider, 'backend' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+  readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
   /** Whether cells can be made now. */
   readonly health: Pick<ProviderHealth, 'isReady'>;
   /** Whether the disk has room for another job. */
@@ -103,6 +103,7 @@ function featuresOf({ jwt }: Config, { provider, signing }: Pick<FactsOptions, '
   return [
     ...FEATURES,
     ...(signing === null ? [] : SIGNING_FEATURES),
+    ...(provider.hasLoopback ? ['loopback'] : []),
     ...(provider.runtime_packs.length === 0 ? [] : ['runtime_packs']),
     ...(jwt === null ? [] : ['access_tokens']),
   ];

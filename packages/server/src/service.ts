@@ -201,6 +201,7 @@ async function openSandbox({ config, instance, log }: SandboxParts): Promise<Pro
     const { provider, rejections, packsLeftOut, runtimeDefects } = await openProvider({
       choice: config.provider,
       namespaceLauncher: config.namespaceLauncher,
+      loopback: config.loopback,
       instance,
       packsDirectory: packsDirectoryOf(config),
       workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,

@@ -66,6 +66,13 @@ const SHAPES = {
     description:
       'What builds cells of the namespace class: `fork` a launcher of our own, `crun` a runtime that starts for each. `auto` forks where the set-up has built the launcher.',
   },
+  SERVICE_LOOPBACK: {
+    type: 'string',
+    enum: ['auto', 'on', 'off'],
+    default: 'auto',
+    description:
+      'Whether programs may reach themselves over `127.0.0.1` and `::1`, TCP and UDP. `auto`: where the kernel is not shared with the host.',
+  },
   SERVICE_RUNTIME_PACKS_DIR: { type: 'string', description: 'Directory of runtime packs.' },
   SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
   SERVICE_JWT_ISSUER: {

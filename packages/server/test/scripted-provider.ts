@@ -123,6 +123,7 @@ export class ScriptedProvider implements Provider {
   readonly backend = 'namespace';
   readonly isolation_class = 'linux-shared-kernel';
   readonly languages: readonly Language[] = ['python', 'node', 'bash'];
+  readonly hasLoopback = false;
   readonly ownMemMb = 0;
   readonly runtime_packs = [];
   readonly cells: ScriptedCell[] = [];

@@ -27,6 +27,8 @@ export async function openHostCells(_options: PreflightOptions): Promise<Cells> 
   return {
     backend: 'subprocess',
     runtime_packs: [],
+    // The host's own, as is every other interface.
+    hasLoopback: true,
     ownMemMb: 0,
     packsLeftOut: [],
     runtimeDefects: null,

@@ -17,6 +17,8 @@ import { Turns } from './turns.ts';
 
 export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
 
+export type LoopbackChoice = 'auto' | 'on' | 'off';
+
 export interface PreflightOptions {
   readonly choice: ProviderChoice;
   /** What builds namespace cells; `auto` by default: the launcher where it was built, else crun. */
@@ -27,6 +29,8 @@ export interface PreflightOptions {
   /** The most that a job can write below `/work`, in bytes. */
   readonly workBytes: number;
   readonly hostPostureSha256: string | null;
+  /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
+  readonly loopback?: LoopbackChoice;
 }
 
 /** What can be tried: something that makes cells, not yet proven. */
@@ -117,6 +121,7 @@ async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
     isolation_class: isolation,
     languages: LANGUAGES.filter((language) => systemLanguages.includes(language) || usualPack(language) !== null),
     runtime_packs,
+    hasLoopback: cells.hasLoopback,
     ownMemMb: cells.ownMemMb,
     prepare(request): Promise<Sandbox> {
       const runtime = request.runtime ?? usualPack(request.language);

@@ -144,6 +144,8 @@ export interface Provider extends AsyncDisposable {
   /** Languages that ran correctly at start, in a pack that need not be named. */
   readonly languages: readonly Language[];
   readonly runtime_packs: readonly RuntimePack[];
+  /** Whether programs may reach one another over `127.0.0.1` and `::1`. */
+  readonly hasLoopback: boolean;
   /** MiB that a cell may take beside its job's `mem_mb`: those of a runtime that is a kernel of its own. */
   readonly ownMemMb: number;
   /**

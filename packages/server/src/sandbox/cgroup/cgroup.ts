@@ -29,6 +29,8 @@ export interface Group {
   readonly joinFiles: readonly string[];
   /** Sets both limits and returns what the kernel then says they are. */
   limit(limits: GroupLimits): GroupLimits;
+  /** Bounds the memory of network sockets, in bytes, where the kernel does not count it with the rest. */
+  limitSockets(bytes: number): void;
   /** CPU time of everything that was ever in the group, in microseconds. */
   cpuMicroseconds(): number;
   /** Starts peak memory anew from the present use, where the kernel can. */

@@ -72,6 +72,10 @@ export class GroupV1 implements Group {
     return { memoryBytes: readNumber(memory), processes: readNumber(pids) };
   }
 
+  limitSockets(bytes: number): void {
+    write(join(this.#at.memory, 'memory.kmem.tcp.limit_in_bytes'), bytes);
+  }
+
   cpuMicroseconds(): number {
     return Math.round(readNumber(join(this.#at.cpuacct, 'cpuacct.usage')) / 1000);
   }

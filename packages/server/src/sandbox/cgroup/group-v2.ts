@@ -77,6 +77,9 @@ export class GroupV2 implements Group {
     return { memoryBytes: readNumber(this.#file('memory.max')), processes: readNumber(this.#file('pids.max')) };
   }
 
+  /** v2 counts it as the group's memory. */
+  limitSockets(): void {}
+
   cpuMicroseconds(): number {
     return readMember(this.#file('cpu.stat'), 'usage_usec');
   }

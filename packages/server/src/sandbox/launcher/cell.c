@@ -11,13 +11,16 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -79,6 +82,16 @@ static void prefer_for_killing(void)
     close(file);
 }
 
+/* The network namespace is the host's root's, as every other: nobody in the cell has a say over it. netdevice(7). */
+static void bring_up_loopback(void)
+{
+    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+    int any = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    must(any, "make a socket for", "lo");
+    must(ioctl(any, SIOCSIFFLAGS, &request), "bring up", "lo");
+    close(any);
+}
+
 /* What process 1 needs to become the job's user, to limit the interpreter and to end it. */
 static int is_kept(int capability)
 {
@@ -133,6 +146,7 @@ int become_cell(const struct configuration *configuration, const struct request 
     prefer_for_killing();
     make_mounts(configuration, request->root);
     if (configuration->zygote != NULL) change_executable();
+    if (configuration->has_loopback) bring_up_loopback();
     must(sethostname("sandbox", 7), "set", "the host name");
     set_limits(configuration);
     change_user(UP, DOWN);

@@ -5,7 +5,7 @@
 import { dirname } from 'node:path';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
 import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
-import type { SeccompRule } from '../oci/seccomp.ts';
+import type { Rule } from '../oci/seccomp-rule.ts';
 
 /** mount(2) flags by the words that mount(8) has for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {
@@ -50,6 +50,7 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     ...mounts.filter(({ type }) => type !== 'bind').map(mountLine),
     `work ${workFileSystem(options)}`,
     `workflags ${flagsAt(GUEST.work)}`,
+    ...(options.loopback ? ['loopback up'] : []),
     ...linux.maskedPaths.map((path) => `mask ${path}`),
     ...linux.readonlyPaths.map((path) => `readonly ${path}`),
     ...process.rlimits.map(({ type, hard }) => `limit ${RESOURCES[type]} ${hard}`),
@@ -87,12 +88,11 @@ function flagsOf({ options }: OciMount): { flags: number; data: string } {
   };
 }
 
-/** `rule NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE [SECOND]]`. */
-function ruleLine({ names, action, errnoRet, args = [] }: SeccompRule): string {
+/** `rule NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. */
+function ruleLine({ names, action, errnoRet, args = [] }: Rule): string {
   const verdict = action === 'SCMP_ACT_ALLOW' ? 'allow' : errnoRet;
   const comparisons = args.map(
     ({ index, op, value, valueTwo = 0 }) => ` ${index} ${op.slice('SCMP_CMP_'.length)} ${value} ${valueTwo}`,
   );
-  if (comparisons.length > 1) throw new Error('a launcher compares one argument of a call');
-  return `rule ${names.join(' ')}\t${verdict}${comparisons[0] ?? ''}`;
+  return `rule ${names.join(' ')}\t${verdict}${comparisons.join('')}`;
 }

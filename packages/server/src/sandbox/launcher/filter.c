@@ -11,32 +11,51 @@
 
 #include "launcher.h"
 
+enum { ARGUMENTS_MAX = 6 };
+
+static int comparison_of(const char *operator)
+{
+    return !strcmp(operator, "EQ") ? SCMP_CMP_EQ
+        : !strcmp(operator, "NE")  ? SCMP_CMP_NE
+        : !strcmp(operator, "GT")  ? SCMP_CMP_GT
+        : !strcmp(operator, "MASKED_EQ") ? SCMP_CMP_MASKED_EQ : 0;
+}
+
+/* `[INDEX OPERATOR VALUE SECOND]...`: how many there are, -1 where they are malformed. */
+static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
+{
+    for (int count = 0;; count++) {
+        unsigned index;
+        char operator[16];
+        unsigned long long value, second;
+        int length = 0, parts = sscanf(words, " %u %15s %llu %llu%n", &index, operator, &value, &second, &length);
+        if (parts <= 0) return count;
+        int comparison = comparison_of(operator);
+        if (parts != 4 || comparison == 0 || count == ARGUMENTS_MAX) return -1;
+        into[count] = SCMP_CMP(index, comparison, value, second);
+        words += length;
+    }
+}
+
 /*
- * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE [SECOND]]`. Errno 0 is a success that does nothing. Operators are EQ, NE and MASKED_EQ, whose first
- * value is the mask. A name that this library or this machine does not know is left out, as it can then not be called; so is one
+ * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ, NE, GT and
+ * MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this library or this machine does not know is left out, as it can then not be called; so is one
  * that says what becomes of every other call anyway.
  */
 static void add_rule(scmp_filter_ctx filter, const char *name, const char *rule, unsigned otherwise)
 {
-    unsigned index = 0;
-    char verdict[8] = "", operator[16] = "";
-    unsigned long long value = 0, second = 0;
-    int parts = sscanf(rule, "%7s %u %15s %llu %llu", verdict, &index, operator, &value, &second);
+    char verdict[8] = "";
+    int length = 0;
+    if (sscanf(rule, "%7s%n", verdict, &length) != 1) fail("the filter has a malformed rule: %s %s", name, rule);
     int number = seccomp_syscall_resolve_name(name);
     int allows = !strcmp(verdict, "allow");
     unsigned error = atoi(verdict);
     if (number == __NR_SCMP_ERROR || number < 0 || (!allows && error == otherwise)) return;
     uint32_t action = allows ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(error);
-    int failed = 0;
-    if (parts == 1) failed = seccomp_rule_add(filter, action, number, 0);
-    else {
-        enum scmp_compare comparison = !strcmp(operator, "EQ") ? SCMP_CMP_EQ
-            : !strcmp(operator, "NE")                          ? SCMP_CMP_NE
-            : !strcmp(operator, "MASKED_EQ")                   ? SCMP_CMP_MASKED_EQ
-                                                               : 0;
-        if (comparison == 0 || parts < 4) fail("the filter has a malformed rule: %s %s", name, rule);
-        failed = seccomp_rule_add(filter, action, number, 1, SCMP_CMP(index, comparison, value, second));
-    }
+    struct scmp_arg_cmp comparisons[ARGUMENTS_MAX];
+    int count = read_comparisons(comparisons, rule + length);
+    if (count < 0) fail("the filter has a malformed rule: %s %s", name, rule);
+    int failed = seccomp_rule_add_array(filter, action, number, count, comparisons);
     if (failed != 0) fail("the filter refuses a rule: %s %s: %s", name, rule, strerror(-failed));
 }
 

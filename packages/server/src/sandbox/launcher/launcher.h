@@ -78,6 +78,7 @@ struct configuration {
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work beside nosuid and nodev */
+    int has_loopback;          /* whether `lo` is up in a cell */
     char *zygote;              /* library that the interpreter loads; null where the interpreter is executed in the cell */
     struct sock_fprog filter;
 };

@@ -41,6 +41,7 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
     hybridMount: groups.hybridMount,
     workBytes: 1024 * 1024,
     hostPostureSha256: null,
+    loopback: false,
     readyMilliseconds: 10_000,
     ...changes,
   };

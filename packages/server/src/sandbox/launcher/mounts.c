@@ -82,7 +82,7 @@ static void bind_work(const struct configuration *configuration)
     const unsigned long flags = MS_NOSUID | MS_NODEV | configuration->work_flags;
     bind(CELL "/report", ROOT "/svc/report", MS_NOSUID | MS_NODEV | MS_NOEXEC);
     bind(CELL "/work", ROOT "/work", flags);
-    bind(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY);
+    bind(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
 }
 
 /* Nothing of the launcher's root is seen after this, and the host's /proc goes with it. */

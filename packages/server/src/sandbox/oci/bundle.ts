@@ -17,6 +17,9 @@ export const GUEST = { work: '/work', report: '/svc/report', guest: '/svc/guest'
 export const ENVIRONMENT: readonly string[] = [
   'PATH=/opt/svc/bin:/usr/local/bin:/usr/bin:/bin',
   'HOME=/tmp',
+  'TMPDIR=/tmp',
+  'USER=runner',
+  'LOGNAME=runner',
   'LANG=C.UTF-8',
   'PYTHONUNBUFFERED=1',
   'MPLCONFIGDIR=/tmp/matplotlib',
@@ -59,6 +62,8 @@ export interface BundleOptions {
   /** The host user that is root inside; the job's user is the next one. */
   readonly rootUid: number;
   readonly temporaryBytes: number;
+  /** Whether programs may reach one another over `lo`. */
+  readonly loopback: boolean;
 }
 
 export interface OciMount {
@@ -126,11 +131,14 @@ const RLIMITS = {
   CORE: 0,
   STACK: 8 * 1024 * 1024,
   MEMLOCK: 64 * 1024,
-  MSGQUEUE: 0,
+  MSGQUEUE: 800 * 1024,
   SIGPENDING: 256,
   NICE: 0,
   RTPRIO: 0,
 } as const;
+
+/** Terminals of the cell's own, by way of `/dev/ptmx`: few, because the kernel has one number of them for all. */
+const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
 function mountsOf(options: BundleOptions): OciMount[] {
   const flags = ['nosuid', 'nodev'];
@@ -139,12 +147,13 @@ function mountsOf(options: BundleOptions): OciMount[] {
     { destination: '/proc', type: 'proc', source: 'proc', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
     tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
     tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),
-    tmpfs('/tmp', [...flags, 'noexec', 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),
+    { destination: '/dev/pts', type: 'devpts', source: 'devpts', options: TERMINALS },
+    tmpfs('/tmp', [...flags, 'mode=1777', `size=${options.temporaryBytes}`, 'nr_inodes=4096']),
     ...options.binds.map(({ source, destination }) =>
       bind(source, destination, ['ro', ...flags, ...(destination === GUEST.guest ? ['noexec'] : [])]),
     ),
     bind(`${options.cell}/report`, GUEST.report, ['rw', ...flags, 'noexec']),
-    bind(`${options.cell}/work`, GUEST.work, ['rw', ...flags, 'noexec']),
+    bind(`${options.cell}/work`, GUEST.work, ['rw', ...flags]),
     bind(`${options.cell}/work/input`, `${GUEST.work}/input`, ['ro', ...flags, 'noexec']),
   ];
 }
@@ -158,13 +167,13 @@ function bind(source: string, destination: string, options: readonly string[]): 
 }
 
 function linuxOf(options: BundleOptions): OciConfiguration['linux'] {
-  const profile: SeccompProfile = options.runtime === 'runsc' ? runscSeccompProfile() : seccompProfile();
+  const profile: SeccompProfile = options.runtime === 'runsc' ? runscSeccompProfile(options) : seccompProfile(options);
   const mapping = [
     { containerID: 0, hostID: options.rootUid, size: 1 },
     { containerID: JOB_UID, hostID: options.rootUid + 1, size: 1 },
   ];
   const linux = {
-    namespaces: ['pid', 'network', 'ipc', 'uts', 'mount', 'cgroup', 'user'].map((type) => ({ type })),
+    namespaces: namespacesOf(options).map((type) => ({ type })),
     uidMappings: mapping,
     gidMappings: mapping,
     rootfsPropagation: 'private',
@@ -174,6 +183,12 @@ function linuxOf(options: BundleOptions): OciConfiguration['linux'] {
     seccomp: profile,
   };
   return linux;
+}
+
+/** With a loopback crun finds the network namespace made, and `lo` up in it: no user of the cell may change it. */
+function namespacesOf({ runtime, loopback }: BundleOptions): readonly string[] {
+  const isMade = runtime !== 'runsc' && loopback;
+  return ['pid', ...(isMade ? [] : ['network']), 'ipc', 'uts', 'mount', 'cgroup', 'user'];
 }
 
 /** Kernel files that tell about the host. */

@@ -27,13 +27,15 @@ export interface CellOptions {
   /** The most that a job can write below `/work`. */
   readonly workBytes: number;
   readonly hostPostureSha256: string | null;
+  /** Whether programs may reach one another over `lo`. */
+  readonly loopback: boolean;
   /** How long the bootstrap may take. */
   readonly readyMilliseconds: number;
 }
 
 /** `stage.pl` joins the group, makes the cell's mounts and becomes the runtime. */
 export function stageCommand(options: CellOptions): readonly string[] {
-  const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, id } = options;
+  const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, id, loopback } = options;
   return [
     PERL,
     join(programs, 'stage.pl'),
@@ -46,6 +48,7 @@ export function stageCommand(options: CellOptions): readonly string[] {
     String(runtime.outputPipeBytes),
     runtime.hidesAttributes ? 'hidden' : '-',
     runtime.sharesHostKernel ? 'overlay' : 'bind',
+    runtime.sharesHostKernel && loopback ? 'up' : '-',
     hybridMount ?? '-',
     ...group.joinFiles,
     '--',
@@ -62,7 +65,7 @@ export function workFileSystem({ workBytes }: CellOptions): string {
 
 /** What the bundle of this cell is to say. */
 export function bundleOptions(options: CellOptions): BundleOptions {
-  const { directory, language, pack, rootUid, runtime } = options;
+  const { directory, language, loopback, pack, rootUid, runtime } = options;
   const binds = treesOf(options).map(({ destination }, at) => ({
     source: join(directory, 'cell/trees', String(at)),
     destination,
@@ -75,6 +78,7 @@ export function bundleOptions(options: CellOptions): BundleOptions {
     environment: pack.environment,
     rootUid,
     temporaryBytes: TEMPORARY_BYTES,
+    loopback,
   };
 }
 

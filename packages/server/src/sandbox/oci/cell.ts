@@ -32,6 +32,8 @@ import type { StartedProcess } from './start.ts';
 /** What an interpreter may use before it is handed a job. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
+/** What the buffers of a job's Internet sockets may hold, where they are no memory of its group. */
+const SOCKET_BYTES = 16 * 1024 * 1024;
 
 export class OciCell implements Sandbox {
   readonly language: Language;
@@ -159,9 +161,10 @@ export class OciCell implements Sandbox {
   }
 
   async #bootstrap(): Promise<void> {
-    const { runtime } = this.#options;
+    const { loopback, runtime } = this.#options;
     this.#step = 'cgroup';
     const processes = runtime.overhead.processes(BOOT_PROCESSES);
+    if (loopback && runtime.sharesHostKernel) this.#group.limitSockets(SOCKET_BYTES);
     this.#group.limit({ memoryBytes: BOOT_MEMORY_BYTES + runtime.overhead.memoryBytes, processes });
     this.#step = 'start';
     const started = await this.#start();

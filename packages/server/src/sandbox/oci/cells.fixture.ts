@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
-import { openProvider } from '../preflight.ts';
+import { type LoopbackChoice, openProvider } from '../preflight.ts';
 import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';
 
 export const CLASSES = ['namespace', 'gvisor'] as const;
@@ -27,11 +27,11 @@ export class CellsFixture implements AsyncDisposable {
     this.#directory = directory;
   }
 
-  static async open(): Promise<CellsFixture> {
+  static async open(loopback: LoopbackChoice = 'auto'): Promise<CellsFixture> {
     const directory = mkdtempSync(join(tmpdir(), 'svc-cells-test-'));
     const providers = new Map<IsolatedClass, Provider>();
     for (const choice of CLASSES) {
-      const options = { packsDirectory: null, workBytes: 64 * 1024 * 1024, hostPostureSha256: null };
+      const options = { packsDirectory: null, workBytes: 64 * 1024 * 1024, hostPostureSha256: null, loopback };
       const { provider } = await openProvider({ choice, instance: join(directory, choice), ...options });
       providers.set(choice, provider);
     }

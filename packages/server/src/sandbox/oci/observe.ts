@@ -117,10 +117,11 @@ export function observeGvisorCell(report: GuestReport): ObservedPosture {
 const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/usr': ['ro', 'nosuid', 'nodev'],
   '/proc': ['ro', 'nosuid', 'nodev', 'noexec'],
-  '/work': ['nosuid', 'nodev', 'noexec'],
+  '/work': ['nosuid', 'nodev'],
   '/work/input': ['ro', 'nosuid', 'nodev', 'noexec'],
-  '/tmp': ['nosuid', 'nodev', 'noexec'],
+  '/tmp': ['nosuid', 'nodev'],
   '/dev/shm': ['nosuid', 'nodev', 'noexec'],
+  '/dev/pts': ['nosuid', 'noexec'],
   '/svc/report': ['nosuid', 'nodev', 'noexec'],
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
@@ -140,7 +141,7 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
 }
 
 /** File systems that are made for each cell. */
-const OF_ONE_CELL: ReadonlySet<string> = new Set(['overlay', 'proc', 'tmpfs']);
+const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
 
 /** An inode that others have too tells of them: to a watch, by a lock. */
 function foreignInodes(mounts: readonly GuestMount[]): string[] {

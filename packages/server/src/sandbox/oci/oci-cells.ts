@@ -32,6 +32,7 @@ export interface OciFactoryOptions {
   readonly directory: string;
   readonly workBytes: number;
   readonly hostPostureSha256: string | null;
+  readonly loopback: boolean;
 }
 
 /** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
@@ -74,7 +75,7 @@ export class OciCells implements AsyncDisposable {
   }
 
   async #prepare(request: CellRequest): Promise<Sandbox> {
-    const { runtime, groups, directory, workBytes, hostPostureSha256 } = this.#options;
+    const { runtime, groups, directory, workBytes, hostPostureSha256, loopback } = this.#options;
     const id = randomUUID();
     const rootUid = this.#takeUid();
     const settle = () => {
@@ -96,6 +97,7 @@ export class OciCells implements AsyncDisposable {
           hybridMount: groups.hybridMount,
           workBytes,
           hostPostureSha256,
+          loopback,
           readyMilliseconds: request.readyMilliseconds ?? READY_MILLISECONDS_MAX,
         },
         settle,

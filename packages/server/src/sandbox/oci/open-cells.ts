@@ -47,13 +47,23 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
   const name = instanceName(options.instance);
   const groups = openGroupRoot(readCgroupLayout(), name);
   const directory = await openRunDirectory(name, groups);
-  const { workBytes, hostPostureSha256 } = options;
+  const { workBytes, hostPostureSha256, loopback: choice = 'auto' } = options;
+  const hasLoopback = choice === 'auto' ? !runtime.sharesHostKernel : choice === 'on';
   const loaded = loadPacks(options.packsDirectory);
   const packs = [await systemPack(), ...loaded.packs];
-  const cells = new OciCells({ runtime, packs, groups, directory, workBytes, hostPostureSha256 });
+  const cells = new OciCells({
+    runtime,
+    packs,
+    groups,
+    directory,
+    workBytes,
+    hostPostureSha256,
+    loopback: hasLoopback,
+  });
   return {
     backend: runtime.backend,
     runtime_packs: cells.packs,
+    hasLoopback,
     ownMemMb: runtime.overhead.memoryBytes / MIB,
     packsLeftOut: loaded.leftOut,
     runtimeDefects: knownDefects(runtime.identity),

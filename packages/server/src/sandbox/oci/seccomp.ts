@@ -1,43 +1,25 @@
 /**
  * The system call filter of a cell. What it does not allow is refused with an ordinary error and never with a kill, so that
  * a program that tries something unusual reads `EPERM` instead of dying. What it does not know at all is answered with
- * `ENOSYS`, as by an older kernel: a libc that is newer than this list then takes another way. Sockets exist only for AF_UNIX.
+ * `ENOSYS`, as by an older kernel: a libc that is newer than this list then takes another way.
  */
+import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
+import { allowedOptions, allowedSockets, OPTION_CALLS, refusedSockets, SOCKET_CALLS } from './socket-rules.ts';
 import { ALLOWED_CALLS, REFUSED_CALLS, UNKNOWN_CALLS } from './system-calls.ts';
 
-const EPERM = 1;
 const ENOSYS = 38;
-const AF_UNIX = 1;
 /** CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET: a thread or a child, but no new namespace. */
 const CLONE_NEW_NAMESPACES = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000];
 /** PER_LINUX, and the query that changes nothing. */
 const PERSONALITIES = [0, 0xffffffff];
-
-interface Argument {
-  readonly index: number;
-  readonly value: number;
-  readonly valueTwo?: number;
-  readonly op: 'SCMP_CMP_EQ' | 'SCMP_CMP_NE' | 'SCMP_CMP_MASKED_EQ';
-}
-
-/** One or more calls, and what becomes of them. */
-export interface SeccompRule {
-  readonly names: readonly string[];
-  readonly action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO';
-  readonly errnoRet?: number;
-  readonly args?: readonly Argument[];
-}
 
 /** `linux.seccomp` of an OCI configuration (OCI runtime specification, config-linux § Seccomp). */
 export interface SeccompProfile {
   readonly defaultAction: 'SCMP_ACT_ERRNO' | 'SCMP_ACT_TRACE';
   readonly defaultErrnoRet?: number;
   readonly architectures: readonly string[];
-  readonly syscalls: readonly SeccompRule[];
+  readonly syscalls: readonly Rule[];
 }
-
-/** Both calls that make sockets: a pair of another family loads that family's code into the kernel all the same. */
-const SOCKET_CALLS = ['socket', 'socketpair'];
 
 /**
  * They write out what every other job and the host have changed, too. Under the host's own kernel they succeed and do
@@ -48,11 +30,25 @@ const SYNC_CALLS = ['sync', 'syncfs'];
 /** Calls that are allowed for some arguments only. */
 const ARGUED_CALLS = ['clone', 'personality', ...SOCKET_CALLS];
 
-const allowedWithArguments: readonly SeccompRule[] = [
-  ...PERSONALITIES.map((value) => allow(['personality'], { index: 0, value, op: 'SCMP_CMP_EQ' })),
-  allow(['clone'], { index: 0, value: sum(CLONE_NEW_NAMESPACES), valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }),
-  allow(SOCKET_CALLS, { index: 0, value: AF_UNIX, op: 'SCMP_CMP_EQ' }),
+const allowedWithArguments: readonly Rule[] = [
+  ...PERSONALITIES.map((value) => allow(['personality'], equals(0, value))),
+  allow(['clone'], matches(0, sum(CLONE_NEW_NAMESPACES), 0)),
 ];
+
+/**
+ * What a terminal may be asked that reaches further than itself: input from the side (TIOCSTI), and another line discipline
+ * (TIOCSETD), for which the kernel loads a module.
+ */
+const TERMINAL_REFUSALS = [0x5412, 0x5423];
+const devices: readonly Rule[] = [
+  ...allBut(TERMINAL_REFUSALS).map(({ mask, value }) => allow(['ioctl'], matches(1, mask, value))),
+  ...TERMINAL_REFUSALS.map((value) => refuse(['ioctl'], matches(1, 0xffffffff, value))),
+];
+
+/** Whether the cells have a loopback: sockets of the Internet families then exist. */
+export interface FilterOptions {
+  readonly loopback: boolean;
+}
 
 /** The one architecture a program may call the kernel in: 32-bit and x32 entry points end with SIGSYS. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' };
@@ -62,20 +58,22 @@ const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64
  * does of calls that are newer. A call that is allowed with some arguments has a rule for each of its refusals, too.
  * `clone3` answers ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
  */
-export function seccompProfile(architecture: string = process.arch): SeccompProfile {
+export function seccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
+  const apart = ['ioctl', ...SYNC_CALLS, ...(loopback ? OPTION_CALLS : [])];
   return {
     defaultAction: 'SCMP_ACT_ERRNO',
     defaultErrnoRet: ENOSYS,
     architectures: architecturesOf(architecture),
     syscalls: [
-      allow(ALLOWED_CALLS.filter((name) => !SYNC_CALLS.includes(name))),
+      allow(ALLOWED_CALLS.filter((name) => !apart.includes(name))),
       { names: SYNC_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: 0 },
+      ...devices,
       ...allowedWithArguments,
+      ...allowedSockets(loopback),
+      ...(loopback ? allowedOptions : []),
       refuse(REFUSED_CALLS),
-      ...CLONE_NEW_NAMESPACES.map((value) =>
-        refuse(['clone'], { index: 0, value, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' }),
-      ),
-      refuse(SOCKET_CALLS, { index: 0, value: AF_UNIX, op: 'SCMP_CMP_NE' }),
+      ...CLONE_NEW_NAMESPACES.map((value) => refuse(['clone'], matches(0, value, value))),
+      ...refusedSockets(loopback),
       { names: UNKNOWN_CALLS, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     ],
   };
@@ -96,21 +94,18 @@ const OLD_NAMES = ['pselect'];
  * that it does not know without a word. It knows no errno but EPERM: ENOSYS is what seccomp(2) answers to a traced call that
  * nobody traces, and no program may trace another.
  */
-export function runscSeccompProfile(architecture: string = process.arch): SeccompProfile {
+export function runscSeccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
   const names = [...ALLOWED_CALLS.filter((name) => !MISSING_IN_GVISOR.has(name)), ...OLD_NAMES];
   return {
     defaultAction: 'SCMP_ACT_TRACE',
     architectures: architecturesOf(architecture),
-    syscalls: [allow(names), ...allowedWithArguments, refuse([...REFUSED_CALLS, ...ARGUED_CALLS])],
+    syscalls: [
+      allow(names),
+      ...allowedWithArguments,
+      ...allowedSockets(loopback),
+      refuse([...REFUSED_CALLS, ...ARGUED_CALLS]),
+    ],
   };
-}
-
-function allow(names: readonly string[], ...args: readonly Argument[]): SeccompRule {
-  return { names, action: 'SCMP_ACT_ALLOW', ...(args.length > 0 && { args }) };
-}
-
-function refuse(names: readonly string[], ...args: readonly Argument[]): SeccompRule {
-  return { names, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, ...(args.length > 0 && { args }) };
 }
 
 function sum(values: readonly number[]): number {

@@ -4,22 +4,24 @@
 # its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
 # the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
-# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW HIDE CGROUP_FILE... -- TREE... -- COMMAND...
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW LOOPBACK HIDE CGROUP_FILE... -- TREE... -- COMMAND...
 #   PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as the kernel makes them.
 #   ATTRIBUTES is `hidden` where the runtime is to find no extended attributes on the host, or `-`.
 #   HOW is `overlay` or `bind`. Through an overlay mount a file has an inode that only this cell has. The inodes of a bind
 #   are the host's: whoever watches (inotify(7)) or locks one of them hears of everybody else who opens it. `overlay` is for
 #   cells whose programs use the host's kernel.
+#   LOOPBACK is `up` where the cell is to have a network namespace in which `lo` is up; `-` leaves the network to the runtime.
 #   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
 #   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime leaves root's view of
 #   the host before it mounts, and could not reach one whose way there is closed to others, as a data directory's is.
 # Errors go to standard error, in one line, with exit code 125. Pipes are offered and taken as `pipes.pl` says.
 use strict;
 use warnings;
+use Config ();
 my ($here) = __FILE__ =~ m{^(.*)/}s;
 require "$here/../pipes.pl";
 
-my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $attributes, $how, $hide, @rest) = @ARGV;
+my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $attributes, $how, $loopback, $hide, @rest) = @ARGV;
 my @procs = take_words();
 my @trees = take_words();
 
@@ -27,12 +29,13 @@ my ($NOSUID, $NODEV, $NOEXEC, $REMOUNT, $BIND, $REC, $PRIVATE, $RDONLY) =
     (2, 4, 8, 32, 4096, 16384, 1 << 18, 1);
 my $MNT_DETACH  = 2;
 my $CLONE_NEWNS = 0x20000;
+my $CLONE_NEWNET = 0x40000000;
 
 die_with_parent();    # The runtime does, runsc ends its sandbox with itself, and process 1 of a crun cell sees to itself.
 offer_pipes($pipe_bytes);
 join_cgroup($_) for @procs;
 raise_score();
-system_call('unshare', $CLONE_NEWNS);
+system_call('unshare', $CLONE_NEWNS | ($loopback eq 'up' ? $CLONE_NEWNET : 0));
 mount('none', '/', '', $REC | $PRIVATE, '');
 system_call('umount2', $hide, $MNT_DETACH) if $hide ne '-';
 
@@ -43,6 +46,9 @@ directory("$cell/report", 0700, $uid);
 directory("$cell/work",   0755, $uid + 1);
 directory("$cell/work/input", 0755, 0);
 directory("$cell/work/output", 0755, $uid + 1);
+# Of it, only what a program may write can be executed.
+mount("$cell/work", "$cell/work", '', $BIND, '');
+mount('none', "$cell/work", '', $BIND | $REMOUNT | $NOSUID | $NODEV, '');
 directory("$cell/trees", 0755, 0);
 if ($how eq 'overlay') {
     directory("$cell/nothing", 0755, 0);
@@ -54,6 +60,8 @@ if ($how eq 'overlay') {
 }
 show($trees[$_], "$cell/trees/$_") for 0 .. $#trees;
 chdir '/';
+
+bring_up_loopback() if $loopback eq 'up';
 
 take_pipes();
 hide_attributes() if $attributes eq 'hidden';
@@ -122,6 +130,13 @@ sub hide_attributes {
     my $instructions = join '', map { pack('SCCL', @$_) } @filter;
     my $program = pack('Sx6P', scalar @filter, $instructions);
     call('prctl', 22, 2, $program, 0, 0) == 0 or fail("prctl: $!");    # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+}
+
+# In a network namespace that belongs to the host, so that nobody in the cell has a privilege over it. netdevice(7).
+sub bring_up_loopback {
+    socket(my $socket, 2, 2, 0) or fail("socket: $!");    # AF_INET, SOCK_DGRAM
+    my $request = pack('a16 s x22', 'lo', 0x41);          # struct ifreq: IFF_UP and IFF_RUNNING
+    ioctl($socket, 0x8914, $request) or fail("cannot bring up lo: $!");    # SIOCSIFFLAGS
 }
 
 sub join_cgroup {

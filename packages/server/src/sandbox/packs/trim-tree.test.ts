@@ -32,9 +32,11 @@ describe('the tree of a pack', () => {
       'alternatives',
       'environment',
       'group',
+      'hostname',
       'hosts',
       'nsswitch.conf',
       'passwd',
+      'resolv.conf',
     ]);
     expect(readFileSync(join(pack, 'etc/passwd'), 'utf8')).toContain('runner:x:1000:');
   });

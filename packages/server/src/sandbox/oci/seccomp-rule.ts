@@ -1,0 +1,54 @@
+/** One rule of a system call filter, as an OCI configuration has it (OCI runtime specification, config-linux § Seccomp). */
+
+interface Argument {
+  readonly index: number;
+  readonly value: number;
+  readonly valueTwo?: number;
+  readonly op: 'SCMP_CMP_EQ' | 'SCMP_CMP_NE' | 'SCMP_CMP_GT' | 'SCMP_CMP_MASKED_EQ';
+}
+
+export interface Rule {
+  readonly names: readonly string[];
+  readonly action: 'SCMP_ACT_ALLOW' | 'SCMP_ACT_ERRNO';
+  readonly errnoRet?: number;
+  /** All of them must hold. No runtime takes two for the same argument. */
+  readonly args?: readonly Argument[];
+}
+
+const EPERM = 1;
+
+export function allow(names: readonly string[], ...args: readonly Argument[]): Rule {
+  return { names, action: 'SCMP_ACT_ALLOW', ...(args.length > 0 && { args }) };
+}
+
+export function refuse(names: readonly string[], ...args: readonly Argument[]): Rule {
+  return { names, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, ...(args.length > 0 && { args }) };
+}
+
+/** The argument at `index` is `value`. */
+export function equals(index: number, value: number): Argument {
+  return { index, value, op: 'SCMP_CMP_EQ' };
+}
+
+/** Of the argument at `index` the bits in `mask` are those of `value`: also how a number of 32 bits is compared. */
+export function matches(index: number, mask: number, value: number): Argument {
+  return { index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' };
+}
+
+/** A pattern for `matches`. */
+export interface Pattern {
+  readonly mask: number;
+  readonly value: number;
+}
+
+/**
+ * Every number of so many bits but these, as prefixes: a filter has no "none of". The kernel takes the low half of an
+ * argument for such a number, and so must a rule.
+ */
+export function allBut(numbers: readonly number[], bits = 32, value = 0, left = bits): readonly Pattern[] {
+  if (numbers.length === 0) return [{ mask: 2 ** bits - 2 ** left, value }];
+  if (left === 0) return [];
+  const half = value + 2 ** (left - 1);
+  const [low, high] = [numbers.filter((number) => number < half), numbers.filter((number) => number >= half)];
+  return [...allBut(low, bits, value, left - 1), ...allBut(high, bits, half, left - 1)];
+}

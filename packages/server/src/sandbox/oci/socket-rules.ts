@@ -1,0 +1,72 @@
+/**
+ * Which sockets a program may make. AF_UNIX always; where a cell has a loopback, TCP and UDP too, over IPv4 and IPv6, and with
+ * the kernel of the host a list of the options that may be asked of them. Nothing raw, no netlink, and no other family:
+ * making a socket loads the code of its family into the kernel.
+ */
+import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
+
+/** A pair of another family loads that family's code all the same. */
+export const SOCKET_CALLS = ['socket', 'socketpair'];
+export const OPTION_CALLS = ['setsockopt', 'getsockopt'];
+
+const AF_UNIX = 1;
+const AF_INET = 2;
+const AF_INET6 = 10;
+const [SOCK_STREAM, SOCK_DGRAM] = [1, 2];
+/** What may stand beside a type: SOCK_NONBLOCK and SOCK_CLOEXEC. */
+const TYPE_MASK = 0xffffffff - 0o2004000;
+const KIND_MASK = 0xf;
+/** A type and a protocol: 0 is the usual one of the type, 6 TCP, 17 UDP. Neither ping sockets nor MPTCP nor SCTP. */
+const INTERNET_KINDS = [
+  [SOCK_STREAM, 0],
+  [SOCK_STREAM, 6],
+  [SOCK_DGRAM, 0],
+  [SOCK_DGRAM, 17],
+] as const;
+
+const unix: readonly Rule[] = [allow(SOCKET_CALLS, equals(0, AF_UNIX))];
+const internet: readonly Rule[] = [AF_INET, AF_INET6].flatMap((family) =>
+  INTERNET_KINDS.map(([type, protocol]) =>
+    allow(['socket'], equals(0, family), matches(1, TYPE_MASK, type), equals(2, protocol)),
+  ),
+);
+
+/** Allowances alone: whoever applies them refuses the rest. */
+export function allowedSockets(loopback: boolean): readonly Rule[] {
+  return loopback ? [...unix, ...internet] : unix;
+}
+
+/** Refusals of all that `allowedSockets` does not allow, as far as rules can say it; the rest is unknown. */
+export function refusedSockets(loopback: boolean): readonly Rule[] {
+  const notUnix = { index: 0, value: AF_UNIX, op: 'SCMP_CMP_NE' } as const;
+  if (!loopback) return [refuse(SOCKET_CALLS, notUnix)];
+  const others = [0, 3, 4, 5, 6, 7, 8, 9].map((family) => refuse(['socket'], equals(0, family)));
+  const kinds = [AF_INET, AF_INET6].flatMap((family) =>
+    allBut([SOCK_STREAM, SOCK_DGRAM], 4).map(({ mask, value }) =>
+      refuse(['socket'], equals(0, family), matches(1, mask & KIND_MASK, value)),
+    ),
+  );
+  const later = refuse(['socket'], { index: 0, value: AF_INET6, op: 'SCMP_CMP_GT' });
+  return [refuse(['socketpair'], notUnix), ...others, later, ...kinds];
+}
+
+/**
+ * Options by level, of those that ordinary programs use and that reach no further than their socket. Absent on purpose: filters
+ * (SO_ATTACH_*), zero copy, devices, marks, TCP_ULP, TCP_REPAIR, TCP_MD5SIG, TCP_CONGESTION, IP_MSFILTER and groups.
+ */
+const OPTIONS: Readonly<Record<number, readonly number[]>> = {
+  // SOL_SOCKET: reuse, type, error, route, broadcast, buffers, keep-alive, out-of-band, linger, reuse of ports, credentials, low
+  // water marks, time limits, accepting, time stamps, protocol, domain, security.
+  1: [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 17, 18, 19, 20, 21, 29, 30, 31, 34, 35, 38, 39, 42, 59],
+  // IPPROTO_IP: type of service, hop limit, addresses of packets, discovery of sizes, errors, receiving the first two.
+  0: [1, 2, 8, 10, 11, 12, 13, 14],
+  // IPPROTO_TCP: no delay, segments, cork, keep-alive, retries, lingering, deferring, window, info, acknowledging, time limit, low water.
+  6: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 18, 25],
+  // IPPROTO_IPV6: hop limit, discovery of sizes, errors, IPv6 only, addresses of packets, hop limits and classes received.
+  41: [16, 23, 24, 25, 26, 49, 50, 51, 52, 66, 67],
+};
+
+/** Every option that may be set or asked for, under the kernel of the host; the rest is unknown. */
+export const allowedOptions: readonly Rule[] = Object.entries(OPTIONS).flatMap(([level, options]) =>
+  options.map((option) => allow(OPTION_CALLS, equals(1, Number(level)), equals(2, option))),
+);
