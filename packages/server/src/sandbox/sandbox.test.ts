@@ -190,7 +190,8 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     delete process.env['SVC_TEST_SECRET'];
     const names = stdout.split('\n').map((line) => line.split('=')[0] as string);
     const given = new Set(names.filter((name) => !['PWD', 'SHLVL', '_', ''].includes(name)));
-    expect(given).toEqual(new Set(['HOME', 'LANG', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED']));
+    const fixed = ['HOME', 'LANG', 'LOGNAME', 'MPLCONFIGDIR', 'PATH', 'PYTHONUNBUFFERED', 'TMPDIR', 'USER'];
+    expect(given).toEqual(new Set(fixed));
   });
 });
 

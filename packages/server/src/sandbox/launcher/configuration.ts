@@ -40,9 +40,9 @@ export interface Zygote {
 
 /** The lines for a launcher of cells like `options`, in no particular order. A value never has a line break in it. */
 export function launcherConfiguration(options: CellOptions, zygote: Zygote | null): readonly string[] {
-  const { process, mounts, linux } = bundleConfig(bundleOptions(options));
+  const { process: first, mounts, linux } = bundleConfig(bundleOptions(options));
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
-  const { compiler, program } = commandsOf(process.args);
+  const { compiler, program } = commandsOf(first.args);
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
     `rootfs ${options.rootfs}`,
@@ -53,10 +53,10 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     ...(options.loopback ? ['loopback up'] : []),
     ...linux.maskedPaths.map((path) => `mask ${path}`),
     ...linux.readonlyPaths.map((path) => `readonly ${path}`),
-    ...process.rlimits.map(({ type, hard }) => `limit ${RESOURCES[type]} ${hard}`),
+    ...first.rlimits.map(({ type, hard }) => `limit ${RESOURCES[type]} ${hard}`),
     `otherwise ${linux.seccomp.defaultErrnoRet}`,
     ...linux.seccomp.syscalls.map(ruleLine),
-    ...process.env.map((entry) => `environment ${entry}`),
+    ...first.env.map((entry) => `environment ${entry}`),
     ...compiler.map((word) => `compiler ${word}`),
     ...(zygote?.arguments ?? program).map((word) => `argument ${word}`),
     ...(zygote === null ? [] : [`zygote ${zygote.library}`]),
