@@ -33,8 +33,9 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
 
 /** A file whose every test was skipped did not pass: there is nothing that it showed. */
 function programOf(name: string): TriedProgram {
-  const code = `${PYTHON} -m test -W ${name} >log 2>&1; code=$?; tail -c 60000 log
-    if [ $code = 0 ] && grep -qE '^${name} skipped|^Result: NO TESTS RAN|NO TEST RUN' log; then exit 77; fi; exit $code`;
+  const code = `${PYTHON} -m test -v ${name} >log 2>&1; code=$?; tail -c 60000 log
+    ran=$(grep -oP '^Ran \\K[0-9]+' log | tail -1); skipped=$(grep -oP '^OK .*skipped=\\K[0-9]+' log | tail -1)
+    if [ $code = 0 ] && [ "\${ran:-0}" -le "\${skipped:-0}" ]; then exit 77; fi; exit $code`;
   return {
     name: `cpython/${name}`,
     language: 'bash',
