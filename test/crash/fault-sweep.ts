@@ -25,7 +25,6 @@ const ONE_LINE = /^svc: [^\n]+$/;
 /** What one life with a fault shares with the lives before and after it. */
 interface Ordeal {
   readonly dataDir: string;
-  readonly wrapper: readonly string[];
   readonly workload: Workload;
   readonly reached: string;
 }
@@ -34,9 +33,9 @@ interface Ordeal {
 export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
-  await using witness = new Witness();
-  const workload = new Workload(() => 0.5);
-  const ordeal = { dataDir, wrapper: witness.wrapper, workload, reached: join(aside, 'reached') };
+  await using witness = await Witness.open();
+  const workload = new Workload(() => 0.5, witness);
+  const ordeal = { dataDir, workload, reached: join(aside, 'reached') };
   try {
     const told = await liveThrough(point, ordeal);
     const kept = await liveOn(ordeal, witness);
@@ -75,16 +74,16 @@ async function reachedAt(file: string): Promise<void> {
 }
 
 /** Leaves a job `running`, as a service that was killed does. */
-async function leaveRunning({ dataDir, wrapper, workload, reached }: Ordeal): Promise<void> {
+async function leaveRunning({ dataDir, workload, reached }: Ordeal): Promise<void> {
   const environment = armedWith({ step: 'release', fault: 'killed after' }, `${reached}-before`);
-  await using service = await ServiceProcess.start({ dataDir, wrapper, environment });
+  await using service = await ServiceProcess.start({ dataDir, environment });
   await submitOne(service.url, workload);
   await service.exited;
 }
 
 /** The life after: everything is there, everything ends, and nothing is left. */
-async function liveOn({ dataDir, wrapper, workload }: Ordeal, witness: Witness): Promise<string[]> {
-  await using service = await ServiceProcess.start({ dataDir, wrapper, environment: { SERVICE_STORE_CHECK: 'full' } });
+async function liveOn({ dataDir, workload }: Ordeal, witness: Witness): Promise<string[]> {
+  await using service = await ServiceProcess.start({ dataDir, environment: { SERVICE_STORE_CHECK: 'full' } });
   await workload.settle(service.url);
   const { problems } = await auditJobs(service.url, workload.promises, ['server_restarted', 'internal_error']);
   const unproven = await runProblems(service.url, workload.promises, await witness.runs());

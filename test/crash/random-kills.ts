@@ -40,10 +40,10 @@ const whileStartingShare = 0.2;
 
 export async function randomKills(options: RandomKillsOptions): Promise<RandomKills> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-crash-'));
-  await using witness = new Witness();
+  await using witness = await Witness.open();
   const random = seeded(options.seed);
-  const workload = new Workload(random);
-  const surroundings = { dataDir, wrapper: witness.wrapper };
+  const workload = new Workload(random, witness);
+  const surroundings = { dataDir };
   let killsWhileStarting = 0;
   let startMilliseconds = 0;
   try {
@@ -86,14 +86,12 @@ export async function randomKills(options: RandomKillsOptions): Promise<RandomKi
 
 interface Surroundings {
   readonly dataDir: string;
-  readonly wrapper: readonly string[];
 }
 
 /** The last life, which is not killed: everything that was promised comes to its end in it, and is looked at. */
-async function settled({ dataDir, wrapper }: Surroundings, workload: Workload, witness: Witness) {
+async function settled({ dataDir }: Surroundings, workload: Workload, witness: Witness) {
   await using service = await ServiceProcess.start({
     dataDir,
-    wrapper,
     environment: { SERVICE_STORE_CHECK: 'full' },
   });
   await workload.settle(service.url);

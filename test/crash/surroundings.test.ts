@@ -8,6 +8,7 @@ import { expect, test } from 'vitest';
 import { auditJobs } from './audit.ts';
 import { ServiceProcess } from './service-process.ts';
 import { SmallDisk } from './small-disk.ts';
+import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 /** Says that something hangs, and not that the machine is busy. */
@@ -39,7 +40,8 @@ test(
   async () => {
     await using disk = await SmallDisk.mount(24);
     const surroundings = { dataDir: disk.directory, wrapper: disk.wrapper };
-    const workload = new Workload(() => 0.5);
+    await using witness = await Witness.open();
+    const workload = new Workload(() => 0.5, witness);
     {
       await using service = await ServiceProcess.start(surroundings);
       const client = crashClient(service.url);

@@ -1,64 +1,65 @@
 /**
- * A witness that is not the service: a pipe of the host that every program of a crash test writes its number into as its
- * first act, whichever process of the service started it and whatever became of that process since. A number that comes
- * twice is a program that ran twice.
+ * A witness that is not the service: the kernel's own news of processes (connector, PROC_EVENT_COMM). Every program of a
+ * crash test begins by giving a process a name with its number, which no cell can hide from the host, whichever process of
+ * the service started it and whatever became of that process since. A number that comes twice is a program that ran twice.
  */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, closeSync, constants, cpSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 
-/** A small directory of the host that every cell of its own interpreters sees. */
-const SEEN_AT = '/etc/alternatives';
-/** Where a program finds the pipe. */
-export const WITNESS_PIPE = `${SEEN_AT}/ran`;
+const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url));
+/** Of a process: 15 characters at most (proc_pid_comm(5)). */
+const LAST = 'last';
 
-const LAST = 'nothing more';
-
-/** Counts from when it is made until it is disposed. */
+/** Counts from when it is opened until it is disposed. */
 export class Witness implements AsyncDisposable {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'svc-witness-'));
-  readonly #reader: Socket;
-  readonly #writer: number;
+  /** Told apart from other witnesses of this host. */
+  readonly #mark = `w${randomBytes(2).toString('hex')}-`;
+  readonly #listener: ChildProcess;
   readonly #runs = new Map<number, number>();
   readonly #seenAll = Promise.withResolvers<void>();
 
-  constructor() {
-    cpSync(SEEN_AT, this.#directory, { recursive: true, verbatimSymlinks: true });
-    chmodSync(this.#directory, 0o755);
-    const pipe = join(this.#directory, 'ran');
-    const made = spawnSync('mkfifo', ['--mode=666', pipe], { encoding: 'utf8' });
-    if (made.status !== 0) throw new Error(`no pipe could be made: ${made.stderr}`);
-    // Held for writing too: a pipe without a writer is at its end.
-    this.#writer = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK);
-    this.#reader = new Socket({ fd: openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK), writable: false });
-    createInterface({ input: this.#reader }).on('line', (line) => this.#note(line));
+  private constructor() {
+    this.#listener = spawn('/usr/bin/python3', ['-I', '-u', LISTENER, this.#mark], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
   }
 
-  /** Put before a command: it then sees the pipe beside what is in that directory, which nobody else does. */
-  get wrapper(): readonly string[] {
-    const mount = `mount --bind "$0" ${SEEN_AT} && exec "$@"`;
-    return ['unshare', '--mount', 'sh', '-c', mount, this.#directory];
+  /** Resolves once nothing that runs from now on is missed. Rejects where the kernel tells no news. */
+  static async open(): Promise<Witness> {
+    const witness = new Witness();
+    const lines = createInterface({ input: witness.#listener.stdout as Readable });
+    const ended = once(witness.#listener, 'exit').then(() => {
+      throw new Error('the kernel tells no news of processes here');
+    });
+    ended.catch(() => {}); // Its end is also that of a witness that was disposed.
+    await Promise.race([once(lines, 'line'), ended]);
+    lines.on('line', (line) => witness.#note(line));
+    return witness;
   }
 
-  /** How often the program of each number began. Call it once nothing runs any more: it waits for all that was written. */
+  /** What a bash program of this number begins with. */
+  commandOf(number: number): string {
+    return `perl -e '$0 = "${this.#mark}${number}"'`;
+  }
+
+  /** How often the program of each number began. Call it once nothing runs any more: it waits for all that was told. */
   async runs(): Promise<ReadonlyMap<number, number>> {
-    writeSync(this.#writer, `${LAST}\n`);
+    spawnSync('/usr/bin/perl', ['-e', `$0 = "${this.#mark}${LAST}"`]);
     await this.#seenAll.promise;
     return this.#runs;
   }
 
-  #note(line: string): void {
-    const number = Number(line);
-    if (line === LAST) this.#seenAll.resolve();
-    else this.#runs.set(number, (this.#runs.get(number) ?? 0) + 1);
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listener.kill('SIGKILL');
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#reader.destroy();
-    closeSync(this.#writer);
-    rmSync(this.#directory, { recursive: true, force: true });
+  #note(name: string): void {
+    const number = Number(name);
+    if (name === LAST) this.#seenAll.resolve();
+    else this.#runs.set(number, (this.#runs.get(number) ?? 0) + 1);
   }
 }

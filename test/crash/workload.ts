@@ -5,7 +5,7 @@
 import { createServiceClient, type ServiceClient, ServiceFailure } from '@svc/client';
 import type { JobSubmission } from '@svc/protocol';
 import { CRASH_KEY } from './service-process.ts';
-import { WITNESS_PIPE } from './witness.ts';
+import type { Witness } from './witness.ts';
 
 /** What was promised of one job, and what it must have written if it ran to its end. */
 export interface Promised {
@@ -42,10 +42,12 @@ const cancelledShare = 0.1;
 export class Workload {
   readonly promises: Promised[] = [];
   readonly #random: () => number;
+  readonly #witness: Witness;
   #made = 0;
 
-  constructor(random: () => number) {
+  constructor(random: () => number, witness: Witness) {
     this.#random = random;
+    this.#witness = witness;
   }
 
   /** Submits from several clients at once, a few jobs each, and stops early when the service is gone. */
@@ -84,7 +86,7 @@ export class Workload {
     const lines = 1 + Math.floor(this.#random() * 40);
     const pause = this.#random() < 0.3 ? (this.#random() * 0.2).toFixed(3) : '0';
     const exitCode = this.#random() < 0.2 ? 3 : 0;
-    const code = `echo ${number} > ${WITNESS_PIPE}; echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
+    const code = `${this.#witness.commandOf(number)}; echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
     const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;
     const submission: JobSubmission = { language: 'bash', code };
     const idempotencyKey = `crash-${number}`;
