@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 const reserveBytesDefault = 1024 * MIB;
 const reserveShareDefault = 0.05;
 
-/** For how long one look at the file system is believed. */
+/** For how long one look at the file system is believed where a job is only admitted. */
 const lookMilliseconds = 500;
 const retryAfterSeconds = 10;
 
@@ -49,18 +49,21 @@ export interface FreeSpaceOptions {
   readonly reserveMb: number | null;
 }
 
-/** Watches one file system. Calls within half a second share one look. */
+/**
+ * Watches one file system. Checks within half a second share one look. A job is started by a look of its own: in half a
+ * second jobs may write more than the reserve.
+ */
 export function createFreeSpaceReserve({ directory, reserveMb }: FreeSpaceOptions): FreeSpaceReserve {
   let look: { at: number; room: Promise<number> } | null = null;
-  const roomForJobs = () => {
-    const now = performance.now();
-    if (look === null || now - look.at > lookMilliseconds) look = { at: now, room: roomIn(directory, reserveMb) };
+  const lookNow = () => {
+    look = { at: performance.now(), room: roomIn(directory, reserveMb) };
     return look.room;
   };
   return {
-    roomForJobs,
+    roomForJobs: lookNow,
     async check() {
-      if ((await roomForJobs()) > 0) return;
+      const room = look !== null && performance.now() - look.at <= lookMilliseconds ? look.room : lookNow();
+      if ((await room) > 0) return;
       throw new ServiceError('insufficient_storage', 'The free-space reserve forbids another job.', {
         retryAfterSeconds,
       });
