@@ -58,6 +58,7 @@ export class Connections implements Disposable {
     };
     this.#open.set(socket, connection);
     socket.once('close', () => this.#open.delete(socket));
+    this.#turns.connectionTaken();
     this.#makeRoomSoon();
   }
 

@@ -1,7 +1,8 @@
 /** Many requests on one connection: each is answered in its turn, few are under way at once, and others are served meanwhile. */
+import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_OBSERVER } from '../telemetry/observer.ts';
+import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { unansweredMax } from './intake.ts';
 import { bearer, openDoor } from './test-door.ts';
 import { parseAnswers, RawSocket } from './test-socket.ts';
@@ -64,6 +65,34 @@ test.each([
     }
   },
 );
+
+test('whoever connects behind a crowd is answered before the later requests of that crowd', async () => {
+  const crowd = 150;
+  let begun = 0;
+  const { promise: begunBefore, resolve } = Promise.withResolvers<number>();
+  const observer: Observer = {
+    ...NO_OBSERVER,
+    requestBegan({ route }, proceed) {
+      begun += 1;
+      if (route === '/healthz') resolve(begun - 1);
+      proceed();
+    },
+  };
+  await using door = await openDoor({ observer });
+  using stack = new DisposableStack();
+  // All are in the kernel's queue before the door takes the first.
+  for (let index = 0; index < crowd; index += 1) {
+    connectNow(stack, door.port).write(LIST.repeat(unansweredMax));
+  }
+  connectNow(stack, door.port).write(HEALTH);
+  expect(await begunBefore).toBeLessThan(crowd * 3);
+});
+
+function connectNow(stack: DisposableStack, port: number): Socket {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  stack.defer(() => socket.destroy());
+  return socket.resume();
+}
 
 test('a reader that takes nothing has few answers waiting for it, and the requests behind them are not begun', async () => {
   let begun = 0;

@@ -1,14 +1,26 @@
 /**
  * Lets work that could fill the event loop have it for a little at a time. What asks for a turn gets one in the order of
  * asking, a few in each turn of the loop, so that everything else is served in between.
+ *
+ * New connections come first. Node takes one of them in each turn of the loop, however many wait: whoever is the last of
+ * two hundred waits for two hundred turns of the loop, which must then be short.
  */
 
 /** Turns given out in one turn of the event loop: about a millisecond of requests. */
 const turnsAtOnce = 16;
 
+/** The same where a connection was taken in this turn of the loop: more of them may wait. */
+const turnsBesideConnection = 1;
+
 export class Turns {
   readonly #asked: (() => void)[] = [];
   #isScheduled = false;
+  #hasTakenConnection = false;
+
+  /** A connection was taken in this turn of the event loop. */
+  connectionTaken(): void {
+    this.#hasTakenConnection = true;
+  }
 
   /** Calls back once, in a later turn of the event loop. */
   ask(callback: () => void): void {
@@ -21,7 +33,9 @@ export class Turns {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      for (const callback of this.#asked.splice(0, turnsAtOnce)) callback();
+      const given = this.#hasTakenConnection ? turnsBesideConnection : turnsAtOnce;
+      this.#hasTakenConnection = false;
+      for (const callback of this.#asked.splice(0, given)) callback();
       if (this.#asked.length > 0) this.#schedule();
     });
   }
