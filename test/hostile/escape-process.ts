@@ -161,7 +161,8 @@ export const processCases: readonly HostileCase[] = [
       );
       assert.ok(held.length > 0);
       assert.deepEqual(
-        held.filter((target) => !target.startsWith('pipe:')),
+        // Process 1 of a forked cell has left the program's input for the cell's own /dev/null.
+        held.filter((target) => !target.startsWith('pipe:') && target !== '/dev/null'),
         [],
       );
     },
