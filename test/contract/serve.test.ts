@@ -264,7 +264,9 @@ test('a runtime that vanishes makes the service refuse jobs with 503 and costs n
   tags: ['Endpoints-4', 'Submit-6d', 'Errors-20'],
 }, async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
-  const { command, client, url } = await serving(freshDirectory(), {}, ownMounts);
+  // crun is started for each cell: what takes it away takes away every cell.
+  const environment = { SERVICE_NAMESPACE_LAUNCHER: 'crun' };
+  const { command, client, url } = await serving(freshDirectory(), environment, ownMounts);
   await using _command = command;
   const crun = execFileSync('sh', ['-c', 'command -v crun'], { encoding: 'utf8' }).trim();
   const inside = (...words: string[]) =>
@@ -384,7 +386,8 @@ describe('a start that cannot be is one clear line and exit code 1', () => {
   test('a runtime that is not there, with what to do', async () => {
     const hide = 'mount --bind /dev/null "$(command -v crun)" && exec "$@"';
     const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
-    await expectLine(settingsFor(freshDirectory()), /^svc: .*namespace.*svc doctor/, within);
+    const settings = { ...settingsFor(freshDirectory()), SERVICE_NAMESPACE_LAUNCHER: 'crun' };
+    await expectLine(settings, /^svc: .*namespace.*svc doctor/, within);
   });
 
   test('a flag that there is not is a wrong usage', async () => {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +67,8 @@ static int become_interpreter(const struct configuration *configuration, const s
     drop_everything();
     must(dup2(go, SPARE), "dup2"), must(dup2(ready, SPARE + 1), "dup2");
     must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
-    close_range(READY + 1, ~0u, 0);
+    /* Until it is executed it can still say why it was not. */
+    close_range(READY + 1, ~0u, configuration->zygote == NULL ? CLOSE_RANGE_CLOEXEC : 0);
     umask(022);
     must(chdir("/work"), "chdir");
     if (configuration->zygote != NULL) {

@@ -18,6 +18,6 @@ it('a pack whose languages do not run is not offered, and the operator is told w
   expect(provider.runtime_packs.map(({ name }) => name)).toEqual(['system']);
   expect(packsLeftOut).toEqual([
     { pack: 'tiny 1', problem: expect.stringMatching(/^python: /) },
-    { pack: 'tiny 1', problem: expect.stringMatching(/^bash: .*\/usr\/bin\/perl/) },
+    { pack: 'tiny 1', problem: expect.stringMatching(/^bash: .*cannot start \/bin\/bash/) },
   ]);
 });
