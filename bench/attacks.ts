@@ -86,6 +86,7 @@ function rows(name: AttackName, { idle, before, during, done }: Told): Measureme
     { ...row('a submission, 99th percentile', (of) => of.submissionP99), unit: 'ms', valueMax: 250 },
     { ...row('memory, at most', ({ memory }) => memory), unit: 'MiB', valueMax: Math.round(idle + memoryMibMax) },
     { ...row('wall limit of 1 s, late by at most', ({ wallLateness }) => wallLateness), unit: 'ms' },
+    { ...row('main thread without a core', ({ coreWait }) => coreWait), unit: '%' },
   ];
 }
 

@@ -5,7 +5,7 @@
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createServiceClient } from '@svc/client';
-import { residentMib, type Served } from '../http/processes.ts';
+import { mainThreadSeconds, residentMib, type Served } from '../http/processes.ts';
 import { percentile } from '../measurement.ts';
 
 /** Times in milliseconds, memory in MiB. */
@@ -20,6 +20,8 @@ export interface Experience {
   readonly wallLateness: number;
   /** Resident, at most. */
   readonly memory: number;
+  /** Of the time in which the service's main thread had work, the percentage in which others had the cores. */
+  readonly coreWait: number;
 }
 
 const healthPauseMilliseconds = 50;
@@ -31,6 +33,7 @@ const wallSeconds = 1;
 /** What the service is like for this key, for so many seconds. */
 export async function experience(service: Served, key: string, seconds: number): Promise<Experience> {
   const endsAt = performance.now() + seconds * 1000;
+  const before = mainThreadSeconds(service.pid);
   const isOn = () => performance.now() < endsAt;
   const [health, submissions, wallLateness, memory] = await Promise.all([
     asked(service, { path: '/healthz' }, { isOn, pauseMilliseconds: healthPauseMilliseconds }),
@@ -44,7 +47,14 @@ export async function experience(service: Served, key: string, seconds: number):
     retries: health.retries + submissions.retries,
     wallLateness,
     memory,
+    coreWait: coreWaitSince(before, service),
   };
+}
+
+function coreWaitSince(before: { ran: number; waited: number }, { pid }: Served): number {
+  const now = mainThreadSeconds(pid);
+  const waited = now.waited - before.waited;
+  return (100 * waited) / (waited + now.ran - before.ran);
 }
 
 const JOB = JSON.stringify({ language: 'bash', code: 'true' });

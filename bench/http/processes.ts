@@ -84,6 +84,12 @@ export function cpuSeconds(pid: number): number {
   return (utime + stime) / ticksPerSecond;
 }
 
+/** For how long the main thread of a process ran, and for how long it could have run and had no core, in seconds. */
+export function mainThreadSeconds(pid: number): { readonly ran: number; readonly waited: number } {
+  const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ').map(Number);
+  return { ran: ran / 1e9, waited: waited / 1e9 };
+}
+
 /** Resident memory of a process, in MiB. proc_pid_status(5). */
 export function residentMib(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
