@@ -1,5 +1,6 @@
 /** Exhausting a host by processes and by time. */
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { groupMembers } from './host-groups.ts';
 import type { HostileCase, Seen } from './hostile-case.ts';
 import { answersOf, assertExited, violationTypes } from './seen.ts';
@@ -88,7 +89,8 @@ export const processLimitCases: readonly HostileCase[] = [
           if (ending.kind !== 'cpu_limit' || types !== 'cpu_time') wrong.push(JSON.stringify({ ending, types, usage }));
         }
       };
-      await Promise.all(Array.from({ length: Math.min(left, 16) }, runSome));
+      // Enough that each gets a small part of a processor, and few enough that a cell is still ready in time.
+      await Promise.all(Array.from({ length: Math.min(left, 3 * availableParallelism()) }, runSome));
       assert.deepEqual(wrong, []);
     },
   },
