@@ -19,6 +19,8 @@ const FLAGS = {
   'queue-max': '100000',
   'tenant-queue-max': '100000',
   'free-space-reserve-mb': '0',
+  'waits-max': '256',
+  'tenant-waits-max': '256',
 };
 const HELLO: Readonly<Record<'python' | 'node' | 'bash', string>> = {
   python: 'print("hello")',
