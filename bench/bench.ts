@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only ATTACK]`: measurements, each beside its baseline in the same run, so that a figure means
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT]`: measurements, each beside its baseline in the same run, so that a figure means
  * something on a machine nobody knows. Without a name all of them run, one after the other. They are no tests: nothing fails
  * for being slow.
  */
@@ -9,7 +9,7 @@ import type { AttackOptions } from './attacks.ts';
 import { type Measurement, rowOf } from './measurement.ts';
 
 interface Bench {
-  /** Options are for attacks: how long each goes on, and which is tried. The other benches take no notice of them. */
+  /** Attacks take how long each goes on; `only` chooses among attacks and among the figures of http and speed. */
   measure(options: AttackOptions): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;
 }
 

@@ -30,12 +30,15 @@ const rounds = 7;
 const roundMilliseconds = 1000;
 const endedJobs = 60;
 
-/** Requests a second, memory under slow readers, and fairness between tenants. */
-export async function measure(): Promise<readonly Measurement[]> {
-  return [...(await throughput()), ...(await slowReaders()), await fairness()];
+/** Requests a second, memory under slow readers, and fairness between tenants; `only` those whose names have this in them. */
+export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
+  const isWanted = (what: string) => what.includes(only);
+  if (['detail', 'list of 50', 'submission'].some(isWanted)) yield* await throughput(isWanted);
+  if (isWanted('slow readers')) yield* await slowReaders();
+  if (isWanted('fairness')) yield await fairness();
 }
 
-async function throughput(): Promise<Measurement[]> {
+async function throughput(isWanted: (what: string) => boolean): Promise<Measurement[]> {
   using scratch = scratchDirectory();
   using client = new Client();
   await using bare = await serveBare();
@@ -51,7 +54,7 @@ async function throughput(): Promise<Measurement[]> {
     ['submission', [post('/v1/jobs', body)]],
   ];
   const measurements: Measurement[] = [];
-  for (const [what, requests] of asked) {
+  for (const [what, requests] of asked.filter(([what]) => isWanted(what))) {
     const size = await sizeOf(service, requests[0] ?? '');
     const path = `/bare?size=${size}`;
     const bareRequests = [what === 'submission' ? post(path, body) : get(path)];

@@ -5,7 +5,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JobSubmission, Language } from '@svc/protocol';
+import type { JobSubmission } from '@svc/protocol';
 import { residentMib, type Served, serveService } from './http/processes.ts';
 import { type Measurement, median, percentile } from './measurement.ts';
 import { type BareAnswer, type BareOrder, type BarePrograms, startBarePrograms } from './speed/bare-programs.ts';
@@ -27,16 +27,97 @@ const HELLO: Readonly<Record<'python' | 'node' | 'bash', string>> = {
   node: 'console.log("hello")',
   bash: 'echo hello',
 };
-const MIB = 2 ** 20;
+function hello(language: 'python' | 'node' | 'bash'): JobSubmission {
+  return { language, code: HELLO[language] };
+}
 
-/** Latency, throughput, output and the service's own cost, in both classes. */
-export async function measure(): Promise<readonly Measurement[]> {
+const MIB = 2 ** 20;
+/** Just below what is stored of a stream, in lines that fit the record caps. */
+const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
+
+/** Some figures: their name, and how they are measured. */
+interface Figures {
+  readonly what: string;
+  measure(service: Served, bare: BarePrograms): Promise<readonly Measurement[]>;
+}
+
+/** Of the service with the namespace class alone. */
+const NAMESPACE_FIGURES: readonly Figures[] = [
+  latency({ what: 'namespace python', submission: hello('python'), run: { bare: 'python' }, targets: [0.7, 2] }),
+  latency({ what: 'namespace node', submission: hello('node'), run: { bare: 'node' }, targets: [0.5, null] }),
+  latency({
+    what: 'namespace bash',
+    submission: hello('bash'),
+    run: { cold: 'crun', of: 'bash' },
+    targets: [0.7, null],
+  }),
+  throughput({
+    what: 'python, 8 clients',
+    clients: 8,
+    submission: hello('python'),
+    run: { bare: 'python' },
+    workers: 8,
+    target: 1.5,
+  }),
+  throughput({
+    what: 'python, 32 clients',
+    clients: 32,
+    submission: hello('python'),
+    run: { bare: 'python' },
+    workers: 8,
+    target: 1,
+  }),
+  throughput({
+    what: 'python with 1 MiB of output, 32 clients',
+    clients: 32,
+    submission: MEBIBYTE,
+    run: { bare: 'mebibyte' },
+    workers: 8,
+    target: 1,
+    jobs: 96,
+  }),
+  { what: '64 MiB of output drained', measure: drained },
+  { what: 'directories of 1,000 used cells left', measure: leftovers },
+];
+
+/** Of the service with gVisor alone. */
+const GVISOR_FIGURES: readonly Figures[] = [
+  latency({
+    what: 'gVisor python',
+    submission: hello('python'),
+    run: { cold: 'runsc', of: 'python' },
+    targets: [0.12, null],
+    rounds: 6,
+    jobs: 5,
+  }),
+  throughput({
+    what: 'gVisor python, 2 clients',
+    clients: 2,
+    submission: hello('python'),
+    run: { cold: 'runsc', of: 'python' },
+    workers: 2,
+    target: 0.9,
+    jobs: 10,
+  }),
+];
+
+/** Latency, throughput, output and the service's own cost, in both classes; `only` those whose names have this in them. */
+export async function* measure({
+  only = '',
+}: {
+  readonly only?: string | undefined;
+} = {}): AsyncGenerator<Measurement> {
   using bare = startBarePrograms();
-  return [
-    ...(await withService('namespace', (service) => namespaceFigures(service, bare))),
-    ...(await withService('gvisor', (service) => gvisorFigures(service, bare))),
-    ...(await ownFigures()),
-  ];
+  const wanted = (all: readonly Figures[]) => all.filter(({ what }) => what.includes(only));
+  const measured = (all: readonly Figures[]) => async (service: Served) => {
+    const measurements: Measurement[] = [];
+    for (const figures of all) measurements.push(...(await figures.measure(service, bare)));
+    return measurements;
+  };
+  const [namespace, gvisor] = [wanted(NAMESPACE_FIGURES), wanted(GVISOR_FIGURES)];
+  if (namespace.length > 0) yield* await withService('namespace', measured(namespace));
+  if (gvisor.length > 0) yield* await withService('gvisor', measured(gvisor));
+  if (OWN_FIGURES.includes(only)) yield* await ownFigures();
 }
 
 async function withService(
@@ -53,81 +134,6 @@ async function withService(
   }
 }
 
-async function namespaceFigures(service: Served, bare: BarePrograms): Promise<Measurement[]> {
-  const hello = (language: Language) => ({ language, code: HELLO[language as 'python'] });
-  return [
-    ...(await latency(service, bare, {
-      what: 'namespace python',
-      submission: hello('python'),
-      run: { bare: 'python' },
-      targets: [0.7, 2],
-    })),
-    ...(await latency(service, bare, {
-      what: 'namespace node',
-      submission: hello('node'),
-      run: { bare: 'node' },
-      targets: [0.5, null],
-    })),
-    ...(await latency(service, bare, {
-      what: 'namespace bash',
-      submission: hello('bash'),
-      run: { cold: 'crun', of: 'bash' },
-      targets: [0.7, null],
-    })),
-    await throughput(service, bare, {
-      what: 'python, 8 clients',
-      clients: 8,
-      submission: hello('python'),
-      run: { bare: 'python' },
-      workers: 8,
-      target: 1.5,
-    }),
-    await throughput(service, bare, {
-      what: 'python, 32 clients',
-      clients: 32,
-      submission: hello('python'),
-      run: { bare: 'python' },
-      workers: 8,
-      target: 1,
-    }),
-    await throughput(service, bare, {
-      what: 'python with 1 MiB of output, 32 clients',
-      clients: 32,
-      submission: MEBIBYTE,
-      run: { bare: 'mebibyte' },
-      workers: 8,
-      target: 1,
-      jobs: 96,
-    }),
-    ...(await drained(service, bare)),
-    await leftovers(service),
-  ];
-}
-
-async function gvisorFigures(service: Served, bare: BarePrograms): Promise<Measurement[]> {
-  const submission = { language: 'python', code: HELLO.python } as const;
-  const run = { cold: 'runsc', of: 'python' } as const;
-  return [
-    ...(await latency(service, bare, {
-      what: 'gVisor python',
-      submission,
-      run,
-      targets: [0.12, null],
-      rounds: 6,
-      jobs: 5,
-    })),
-    await throughput(service, bare, {
-      what: 'gVisor python, 2 clients',
-      clients: 2,
-      submission,
-      run,
-      workers: 2,
-      target: 0.9,
-      jobs: 10,
-    }),
-  ];
-}
-
 interface Latency {
   readonly what: string;
   readonly submission: JobSubmission;
@@ -138,8 +144,12 @@ interface Latency {
   readonly jobs?: number;
 }
 
+function latency(asked: Latency): Figures {
+  return { what: asked.what, measure: (service, bare) => latencies(service, bare, asked) };
+}
+
 /** One client after the other, in rounds; the first warms up. */
-async function latency(
+async function latencies(
   { port }: Served,
   bare: BarePrograms,
   { what, submission, run, targets, rounds = 12, jobs = 20 }: Latency,
@@ -149,7 +159,7 @@ async function latency(
   for (let round = 0; round <= rounds; round++) {
     const { durations } = await bare.order({ run, times: jobs, workers: 1 });
     const mine: number[] = [];
-    for (let job = 0; job < jobs; job++) mine.push(await hello(client, submission));
+    for (let job = 0; job < jobs; job++) mine.push(await timedRun(client, submission));
     if (round === 0) continue;
     ours.push(...mine);
     theirs.push(...durations);
@@ -166,16 +176,13 @@ async function latency(
   return [at(0.5, targets[0]), at(0.99, targets[1])];
 }
 
-async function hello(client: JobClient, submission: JobSubmission): Promise<number> {
+async function timedRun(client: JobClient, submission: JobSubmission): Promise<number> {
   const { milliseconds, result } = await client.timed(submission);
   if (result.status !== 'succeeded' || result.truncated || result.stdout.length === 0) {
     throw new Error(`a program ended ${result.status}: ${result.stderr.slice(0, 500)}`);
   }
   return milliseconds;
 }
-
-/** Just below what is stored of a stream, in lines that fit the record caps. */
-const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
 interface Throughput {
   readonly what: string;
@@ -187,7 +194,11 @@ interface Throughput {
   readonly jobs?: number;
 }
 
-async function throughput({ port }: Served, bare: BarePrograms, asked: Throughput): Promise<Measurement> {
+function throughput(asked: Throughput): Figures {
+  return { what: asked.what, measure: async (service, bare) => [await runsPerSecond(service, bare, asked)] };
+}
+
+async function runsPerSecond({ port }: Served, bare: BarePrograms, asked: Throughput): Promise<Measurement> {
   const { what, submission, run, workers, target, jobs = 240, clients: count } = asked;
   const clients = Array.from({ length: count }, () => openJobClient({ port, key: KEY }));
   const [ours, theirs]: [number[], number[]] = [[], []];
@@ -219,7 +230,7 @@ async function driven(clients: readonly JobClient[], submission: JobSubmission, 
   const started = performance.now();
   let left = jobs;
   const drive = async (client: JobClient) => {
-    while (left-- > 0) await hello(client, submission);
+    while (left-- > 0) await timedRun(client, submission);
   };
   await Promise.all(clients.map(drive));
   return performance.now() - started;
@@ -269,19 +280,21 @@ async function drained(service: Served, bare: BarePrograms): Promise<Measurement
 }
 
 /** What is left of cells once they are gone: groups, mounts and directories that bear the service's name. */
-async function leftovers({ port }: Served): Promise<Measurement> {
+async function leftovers({ port }: Served): Promise<Measurement[]> {
   const clients = Array.from({ length: 8 }, () => openJobClient({ port, key: KEY }));
   await driven(clients, { language: 'bash', code: 'echo hello' }, 1000);
   const [client] = clients;
   const status = await client?.call<{ running: number }>('GET', '/v1/status');
   for (const one of clients) one[Symbol.dispose]();
   if (status === undefined || status.running > 0) throw new Error('jobs are still running');
-  return {
-    what: 'directories of 1,000 used cells left',
-    value: cellDirectories(),
-    unit: 'left',
-    baseline: { what: 'allowed', value: 0 },
-  };
+  return [
+    {
+      what: 'directories of 1,000 used cells left',
+      value: cellDirectories(),
+      unit: 'left',
+      baseline: { what: 'allowed', value: 0 },
+    },
+  ];
 }
 
 /** Directories of cells that have ended: those that wait, parked, are not among them. */
@@ -295,6 +308,8 @@ function cellDirectories(): number {
     }
   }, 0);
 }
+
+const OWN_FIGURES = 'start to listening, memory when idle';
 
 /** How long a start takes and what the service holds when nobody asks anything of it. */
 async function ownFigures(): Promise<Measurement[]> {
