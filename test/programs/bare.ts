@@ -10,9 +10,11 @@ import type { Run, TriedProgram } from './program.ts';
 /** The user that owns nothing, which every host knows by name. */
 const UID = 65_534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
+/** Longer than any job may take: what a job has no time for is a difference and must be seen as one. */
+const LONGEST_SECONDS = 900;
 
-/** Runs it to its end, or to the end of its wall clock; nothing of it is left. */
-export async function runBare({ language, code, limits }: TriedProgram): Promise<Run> {
+/** Runs it to its end, or until it has taken too long; nothing of it is left. */
+export async function runBare({ language, code }: TriedProgram): Promise<Run> {
   const home = mkdtempSync(join(tmpdir(), 'svc-bare-'));
   const work = join(home, 'work');
   const temporary = join(home, 'tmp');
@@ -25,7 +27,7 @@ export async function runBare({ language, code, limits }: TriedProgram): Promise
   writeFileSync(source, code);
   const interpreter = language === 'bash' ? '/bin/bash' : process.execPath;
   try {
-    return await run([interpreter, source], { work, temporary, milliseconds: limits.wall_seconds * 1000 });
+    return await run([interpreter, source], { work, temporary });
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -34,10 +36,9 @@ export async function runBare({ language, code, limits }: TriedProgram): Promise
 interface Place {
   readonly work: string;
   readonly temporary: string;
-  readonly milliseconds: number;
 }
 
-async function run(words: readonly string[], { work, temporary, milliseconds }: Place): Promise<Run> {
+async function run(words: readonly string[], { work, temporary }: Place): Promise<Run> {
   const began = performance.now();
   const user = [`--reuid=${UID}`, `--regid=${UID}`, '--clear-groups', '--no-new-privs'];
   const child = spawn('/usr/bin/setpriv', [...user, ...words], {
@@ -47,7 +48,7 @@ async function run(words: readonly string[], { work, temporary, milliseconds }: 
     env: { PATH: SEARCH_PATH, HOME: temporary, TMPDIR: temporary, LANG: 'C.UTF-8', PYTHONUNBUFFERED: '1' },
   });
   const end = () => killGroup(child.pid);
-  const deadline = setTimeout(end, milliseconds);
+  const deadline = setTimeout(end, LONGEST_SECONDS * 1000);
   const exited = once(child, 'exit').then(end);
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   clearTimeout(deadline);

@@ -1,8 +1,10 @@
 /** Runs programs bare and in one class, side by side, and says what differs. */
 import { accessSync } from 'node:fs';
-import { runBare } from './bare.ts';
-import { AT_ONCE, type CellRunner } from './in-cell.ts';
+import { AT_ONCE, type ClassName } from './in-cell.ts';
 import type { Run, TriedProgram } from './program.ts';
+
+/** Where a program runs: on the host itself, or in a cell of a class. */
+export type PlaceName = 'bare' | ClassName;
 
 /** What is to be said of one program in one class. `difference` is null where the cell did what the host did. */
 export interface Compared {
@@ -28,41 +30,31 @@ function exists(path: string): boolean {
   }
 }
 
-/** Bare runs of programs by their name; those that failed bare are among them. */
-export async function runAllBare(
-  programs: readonly TriedProgram[],
-  onRun: (program: TriedProgram, run: Run) => void,
-): Promise<ReadonlyMap<string, Run>> {
-  const runs = new Map<string, Run>();
-  await eachOf(programs, async (program) => {
-    const run = await runBare(program);
-    runs.set(program.name, run);
-    onRun(program, run);
-  });
-  return runs;
-}
-
 /** Whether a bare run shows anything: a program that fails without a cell tells nothing of cells. */
 export function passed({ ended }: Run): boolean {
   return ended === 'exit 0';
 }
 
-/** Runs in cells what passed bare. */
-export async function compareAll(
-  programs: readonly TriedProgram[],
-  bareRuns: ReadonlyMap<string, Run>,
-  { cells, onRun }: { readonly cells: CellRunner; readonly onRun: (compared: Compared) => void },
-): Promise<readonly Compared[]> {
-  const all: Compared[] = [];
+/** Where programs run, and what is told of each run. */
+export interface Trial {
+  readonly classes: readonly ClassName[];
+  /** Runs it, or answers what an earlier run of it was. */
+  readonly run: (program: TriedProgram, place: PlaceName) => Promise<Run>;
+  readonly onBare: (program: TriedProgram, run: Run) => void;
+  readonly onCell: (className: ClassName, compared: Compared) => void;
+}
+
+/** Runs each program bare and then, where it passed, in every class. Some run at once, so the order of calls is open. */
+export async function compareAll(programs: readonly TriedProgram[], trial: Trial): Promise<void> {
   await eachOf(programs, async (program) => {
-    const bare = bareRuns.get(program.name);
-    if (bare === undefined || !passed(bare)) return;
-    const cell = await cells.run(program);
-    const compared = { program, bare, cell, difference: differenceOf(program, { bare, cell }) };
-    all.push(compared);
-    onRun(compared);
+    const bare = await trial.run(program, 'bare');
+    trial.onBare(program, bare);
+    if (!passed(bare)) return;
+    for (const className of trial.classes) {
+      const cell = await trial.run(program, className);
+      trial.onCell(className, { program, bare, cell, difference: differenceOf(program, { bare, cell }) });
+    }
   });
-  return all;
 }
 
 /** What a cell did otherwise than the host; null where it did the same. */

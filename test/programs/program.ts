@@ -10,7 +10,7 @@ export interface TriedProgram {
   readonly needs: readonly string[];
   /** What must be the same: all that it prints and its exit code, or only that it passed. */
   readonly compared: 'output' | 'verdict';
-  /** What a job gets; the bare program has the wall clock alone. */
+  /** What a job gets; the bare program has none of them. */
   readonly limits: Readonly<Record<LimitName, number>>;
 }
 
