@@ -11,8 +11,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { COMMANDS } from './commands.ts';
 import { runBare } from './bare.ts';
+import { COMMANDS } from './commands.ts';
 import { type Compared, compareAll, isHere, type PlaceName, passed } from './compare.ts';
 import { cpythonPrograms, SKIPPED, TESTSUITE_PACKAGE } from './cpython.ts';
 import { type CellRunner, CLASSES, type ClassName, openCellRunner } from './in-cell.ts';
