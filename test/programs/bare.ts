@@ -56,7 +56,13 @@ async function run(words: readonly string[], { work, temporary }: Place): Promis
   // A cell has another name for the directory, and what a program says of itself may hold it.
   const shown = (said: string) => said.replaceAll(work, '/work');
   const seconds = (performance.now() - began) / 1000;
-  return { ended: signalCode ?? `exit ${exitCode}`, stdout: shown(stdout), stderr: shown(stderr), seconds };
+  return {
+    ended: signalCode ?? `exit ${exitCode}`,
+    stdout: shown(stdout),
+    stderr: shown(stderr),
+    seconds,
+    runtime: null,
+  };
 }
 
 /** What a program left running keeps its pipes open. */

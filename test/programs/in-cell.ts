@@ -40,9 +40,11 @@ export async function openCellRunner(provider: ClassName): Promise<CellRunner> {
     async run({ language, code, limits }) {
       const { job_id } = await client.submit({ language, code, limits });
       const { stdout, stderr, status, exit_code, duration_ms } = await client.waitForResult(job_id);
-      const { signal } = await client.detail(job_id);
+      const { signal, receipt } = await client.detail(job_id);
       const ended = exit_code === null ? (signal ?? status) : `exit ${exit_code}`;
-      return { ended, stdout, stderr, seconds: (duration_ms ?? 0) / 1000 };
+      const identity = receipt?.runtime_identity;
+      const runtime = identity === undefined ? null : `${identity.name} ${identity.version}`;
+      return { ended, stdout, stderr, seconds: (duration_ms ?? 0) / 1000, runtime };
     },
     async [Symbol.asyncDispose]() {
       await service.stop();

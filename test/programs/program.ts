@@ -21,6 +21,8 @@ export interface Run {
   readonly stdout: string;
   readonly stderr: string;
   readonly seconds: number;
+  /** The name and version of what held it, by its receipt; null without a cell. */
+  readonly runtime: string | null;
 }
 
 /** The most that the service gives a job: what a program needs beyond that it cannot have in a cell. */

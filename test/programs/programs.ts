@@ -122,7 +122,10 @@ function verdictOf(className: ClassName, { program, difference }: Compared): str
 
 /** A line for each kind of program, then one for each difference. The answer is how many of these nobody knew of. */
 function report(className: ClassName, results: readonly Compared[]): number {
-  say(`\n${className}: ${results.filter(({ difference }) => difference === null).length} of ${results.length} as bare`);
+  const runtimes = new Set(results.map(({ cell }) => cell.runtime ?? 'no cell'));
+  say(
+    `\n${className}, held by ${[...runtimes].join(' and ')}: ${results.filter(({ difference }) => difference === null).length} of ${results.length} as bare`,
+  );
   for (const kind of ['command', 'node', 'cpython']) {
     const ofKind = results.filter(({ program }) => program.name.startsWith(`${kind}/`));
     const same = ofKind.filter(({ difference }) => difference === null);
@@ -143,7 +146,7 @@ install();
 const classes = chosenClasses();
 const programs = chosenPrograms();
 const results = await tryAll(programs, classes);
-const failedBare = [...results.bare].filter(([, run]) => !passed(run)).toSorted();
+const failedBare = [...results.bare].filter(([, run]) => !passed(run)).toSorted(([a], [b]) => (a < b ? -1 : 1));
 say(`\nbare: ${programs.length - failedBare.length} of ${programs.length} pass`);
 for (const [name, run] of failedBare) say(`  ${name}: ${run.ended === SKIPPED ? 'skips all its tests' : run.ended}`);
 let unknown = 0;

@@ -1,4 +1,6 @@
 /** What programs expect of any Linux, and find in a cell of either class. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES } from './cells.fixture.ts';
 
@@ -62,6 +64,22 @@ describe.each(CLASSES)('an ordinary program in the %s class', (choice) => {
       [ -e /etc/localtime ] && date +%Z; id -un; echo "$USER $LOGNAME $TMPDIR"; touch ~/.profile && mktemp > /dev/null && echo home`;
     const { stdout, stderr } = await cells.run(choice, 'bash', code);
     expect({ stdout, stderr }).toEqual({ stdout: 'sandbox\n2\nUTC\nrunner\nrunner runner /tmp\nhome\n', stderr: '' });
+  });
+
+  it("finds what the host's packages left in /etc for every program, and no link of Python's library leads nowhere", async () => {
+    const names = ['inputrc', 'ld.so.cache', 'locale.alias', 'mime.types', 'protocols', 'services'];
+    const code = [
+      'import os, sysconfig; library = sysconfig.get_path("stdlib")',
+      'print([name for name in os.listdir(library) if not os.path.exists(f"{library}/{name}")])',
+      `for name in ${JSON.stringify(names)}:`,
+      '  if os.path.exists(f"/etc/{name}"): print(name, os.path.getsize(f"/etc/{name}"))',
+    ].join('\n');
+    const { stdout } = await cells.run(choice, 'python', code);
+    const here = names.map((name) => [name, statSync(join('/etc', name), { throwIfNoEntry: false })?.size] as const);
+    expect(stdout.trimEnd().split('\n')).toEqual([
+      '[]',
+      ...here.filter(([, size]) => size !== undefined).map(([name, size]) => `${name} ${size}`),
+    ]);
   });
 
   it('shares memory, semaphores and message queues between its own processes', async () => {

@@ -1,9 +1,9 @@
 /**
- * The empty root of every cell: mount points, links into `/usr`, and a few small files. It holds nothing of the host and
- * nothing of a job, is shared by all cells and mounted read-only in each.
+ * The empty root of every cell: mount points, links into `/usr`, and a few small files. Of the host it holds the names that
+ * its packages leave in `/etc` for every program, and nothing of a job. It is shared by all cells and read-only in each.
  */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 const DIRECTORIES = 'dev etc/alternatives opt/svc/bin proc svc/guest svc/report tmp usr work'.split(' ');
 const LINKS = ['bin', 'lib', 'lib64', 'sbin'];
@@ -26,6 +26,15 @@ const ETC_LINKS: Readonly<Record<string, string>> = {
   'os-release': '../usr/lib/os-release',
 };
 
+/**
+ * Files of the host's own `/etc` that belong to what its `/usr` holds: where libraries are, what services, protocols and
+ * kinds of files are called, what keys do, and what Debian's Python links to. None of them says anything about the machine.
+ */
+const ETC_OF_USR = ['inputrc', 'ld.so.cache', 'locale.alias', 'mime.types', 'protocols', 'services'];
+const PYTHON_DIRECTORY = /^python3\.\d+$/;
+const LARGEST_COPY = 1024 * 1024;
+const READABLE_FOR_ALL = 0o004;
+
 /** Builds the root in `path`, which must not exist. */
 export function buildRootfs(path: string): void {
   mkdirSync(path, { mode: 0o755 });
@@ -34,5 +43,20 @@ export function buildRootfs(path: string): void {
   for (const [name, target] of Object.entries(ETC_LINKS)) symlinkSync(target, join(path, 'etc', name));
   for (const [name, content] of Object.entries(ETC_FILES))
     writeFileSync(join(path, 'etc', name), content, { mode: 0o644 });
+  for (const name of etcOfUsr()) copyFromHost(join('/etc', name), join(path, 'etc', name));
   writeFileSync(join(path, NODE), '', { mode: 0o644 });
+}
+
+function etcOfUsr(): readonly string[] {
+  const pythons = readdirSync('/etc').filter((name) => PYTHON_DIRECTORY.test(name));
+  return [...ETC_OF_USR, ...pythons.map((name) => `${name}/sitecustomize.py`)];
+}
+
+/** Copies what every user of the host may read. What is not there, or is no small file, is left out. */
+function copyFromHost(source: string, destination: string): void {
+  const stats = statSync(source, { throwIfNoEntry: false });
+  if (!stats?.isFile() || stats.size > LARGEST_COPY || (stats.mode & READABLE_FOR_ALL) === 0) return;
+  mkdirSync(dirname(destination), { recursive: true, mode: 0o755 });
+  copyFileSync(source, destination);
+  chmodSync(destination, 0o644);
 }
