@@ -1,5 +1,5 @@
 /**
- * The JSON text of a large answer: how long it is, and its pieces, which are read from the store one after the other when
+ * The JSON text of a large answer: how long it is, and its pieces, in UTF-8 where they are bytes, which are read from the store one after the other when
  * the one before was taken. So a client that reads slowly has little of it in this process at any time.
  */
 
@@ -9,7 +9,7 @@ export type Part = string | LongPart;
 export interface LongPart {
   readonly bytes: number;
   /** Rejects where what was there at first is gone since. */
-  pieces(): AsyncIterable<string>;
+  pieces(): AsyncIterable<string | Uint8Array>;
 }
 
 export interface Body extends LongPart {

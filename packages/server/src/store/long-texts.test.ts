@@ -16,7 +16,7 @@ const RECORDS: readonly OutputRecord[] = [
   { text: 'a "quoted" \\ line' },
   { text: '' },
   { text: '\u0000\u001b[31m\u2028 é 😀', partial: true },
-  ...Array.from({ length: 2500 }, (_, at) => ({ text: `${at} ${'é'.repeat(60)}` })),
+  ...Array.from({ length: 5500 }, (_, at) => ({ text: `${at} ${'é'.repeat(60)}` })),
   { text: '"'.repeat(16_384), partial: true },
 ];
 
@@ -35,7 +35,7 @@ async function piecesOf(key: JobKey, kind: LongTextKind, { from, until }: TextEx
   for (let after = from; after < until; ) {
     const piece = await ledger.store.textPiece({ key, kind, from, after, until });
     if (piece === null) throw new Error('the text ended early');
-    pieces.push(piece.text);
+    pieces.push(Buffer.from(piece.content).toString());
     after = piece.last;
   }
   return pieces;
@@ -91,6 +91,21 @@ describe('of a job with much output', () => {
     expect(await ledger.store.artifactRecords(foreign)).toEqual([]);
     expect(await ledger.store.artifactPiece({ key: foreign, path: 'output/a', offset: 0, bytes: 9 })).toBeNull();
   });
+});
+
+test('a text that is too long to be put together is read piece by piece', async () => {
+  const key = await runJob(ledger.store);
+  const records = Array.from({ length: 200 }, (_, at) => ({ text: `${at} ${'"'.repeat(16_000)}` }));
+  await ledger.store.append(key, [...output('stdout', records), ...output('stderr', [{ text: 'last' }])]);
+  await ledger.store.finish(finishOf(key));
+  const extent = await extentOf(key, 'stdout');
+  expect(extent.bytes).toBeGreaterThan(6_000_000);
+  const text = (await piecesOf(key, 'stdout', extent)).join('');
+  expect(Buffer.byteLength(text)).toBe(extent.bytes);
+  expect(JSON.parse(`"${text}"`)).toBe(foldOutput(records));
+  const events = (await piecesOf(key, 'events', await extentOf(key, 'events'))).join('');
+  const expected = await ledger.store.events(key, { after: 0, limit: 1000 });
+  expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
 });
 
 test('what is added after the extent was told is no part of the text', async () => {

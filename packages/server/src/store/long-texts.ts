@@ -3,8 +3,10 @@
  * takes it: a page of events, and what a program wrote. An extent says how long a text is and which events it is made of;
  * those never change, so every piece is of the same text, however much later it is read.
  */
+import { HASH_VERSION } from '@svc/evidence';
 import type { ArtifactRecord, OutputRecord } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
+import { type KeptPiece, type KeptText, KeptTexts } from './kept-texts.ts';
 import { prepared } from './prepared.ts';
 import type {
   ArtifactPieceInput,
@@ -16,11 +18,10 @@ import type {
   TextPieceInput,
 } from './records.ts';
 import type { EventTable, LedgerDatabase } from './schema.ts';
+import { pieceBytes, TextBuilder } from './text-builder.ts';
 
-/** A piece is told to its end with the event in which it became this long; a text that is no longer is told at once. */
-const pieceBytes = 128 * 1024;
-/** Events that are read for one piece at most. */
-const pieceEventsMax = 1000;
+/** A text that is longer is not put together whole: its pieces are read when they are asked for. */
+const wholeBytesMax = 4 * 2 ** 20;
 
 const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.selectFrom('jobs').select(['status', 'chain_seq']).where('tenant', '=', tenant).where('job_id', '=', job_id),
@@ -29,10 +30,9 @@ const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
 interface Range extends JobKey {
   readonly after: number;
   readonly until: number;
-  readonly limit: number;
 }
 
-const selectEvents = prepared((db, { tenant, job_id, after, until, limit }: Range) =>
+const selectEvents = prepared((db, { tenant, job_id, after, until }: Range) =>
   db
     .selectFrom('events')
     .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
@@ -40,21 +40,19 @@ const selectEvents = prepared((db, { tenant, job_id, after, until, limit }: Rang
     .where('job_id', '=', job_id)
     .where('seq', '>', after)
     .where('seq', '<=', until)
-    .orderBy('seq')
-    .limit(limit),
+    .orderBy('seq'),
 );
 
-const selectOfKind = prepared((db, { tenant, job_id, after, until, limit, kind }: Range & { kind: string }) =>
+/** What a result is made of. */
+const selectContents = prepared((db, { tenant, job_id, after, until }: Range) =>
   db
     .selectFrom('events')
-    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
+    .select(['seq', 'kind', 'hash_version', 'data'])
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id)
     .where('seq', '>', after)
     .where('seq', '<=', until)
-    .where('kind', '=', kind)
-    .orderBy('seq')
-    .limit(limit),
+    .orderBy('seq'),
 );
 
 const selectArtifactRecords = prepared((db, { tenant, job_id }: JobKey) =>
@@ -76,31 +74,19 @@ const selectArtifactPiece = prepared(
       .where('path', '=', path),
 );
 
-type Row = Omit<EventTable, 'tenant'>;
+type Content = Pick<EventTable, 'seq' | 'kind' | 'hash_version' | 'data'>;
+type Row = Content & Omit<EventTable, 'tenant'>;
 
-function rowsOf(db: LedgerDatabase, kind: LongTextKind, range: Range): Promise<Row[]> {
-  switch (kind) {
-    case 'events':
-      return selectEvents.all(db, range);
-    case 'violations':
-      return selectOfKind.all(db, { ...range, kind: 'violation' });
-    case 'stdout':
-    case 'stderr':
-      return selectOfKind.all(db, { ...range, kind });
-  }
-}
+/** Texts that are made of what some events of a job hold, and of which events. */
+const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
+  stdout: 'stdout',
+  stderr: 'stderr',
+  violation: 'violations',
+};
 
-/** What one event adds to a text; members of a list are parted by the comma in front of each. */
-function textOf(kind: LongTextKind, row: Row): string {
-  switch (kind) {
-    case 'events':
-      return `,${eventText(row)}`;
-    case 'violations':
-      return `,${row.data}`;
-    case 'stdout':
-    case 'stderr':
-      return escapedLine(JSON.parse(row.data) as OutputRecord);
-  }
+/** What an event adds to the text of its kind. */
+function contentText({ kind, hash_version, data }: Content): string {
+  return kind === 'violation' ? data : escapedLine(data, hash_version);
 }
 
 /** An event as the contract has it. Its data is told as it is stored. */
@@ -110,13 +96,18 @@ function eventText({ data, ...row }: Row): string {
   return `${before},"data":${data},${JSON.stringify({ hash_version, prev_hash, event_hash }).slice(1)}`;
 }
 
-/** The inside of a JSON string: every record's text, and a newline after each one that is not partial. */
-function escapedLine({ text, partial }: OutputRecord): string {
-  return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
-}
+const LINE = '{"text":"';
+const PARTIAL = '{"partial":true,"text":"';
 
-function isList(kind: LongTextKind): boolean {
-  return kind === 'events' || kind === 'violations';
+/**
+ * The inside of a JSON string: a record's text, and a newline where it is not partial. The data of a hashed event is
+ * canonical, so that its text is spelled as it is needed here. RFC 8785 § 3.2.2.2.
+ */
+function escapedLine(data: string, hash_version: number): string {
+  if (hash_version === HASH_VERSION && data.startsWith(LINE)) return `${data.slice(LINE.length, -2)}\\n`;
+  if (hash_version === HASH_VERSION && data.startsWith(PARTIAL)) return data.slice(PARTIAL.length, -2);
+  const { text, partial } = JSON.parse(data) as OutputRecord;
+  return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
 }
 
 /** See `Store.textExtent`. */
@@ -126,19 +117,11 @@ export async function textExtent(
 ): Promise<TextExtent | null> {
   const job = await selectJob.first(db, key);
   if (job === null) return null;
-  const rows = await rowsOf(db, kind, { ...key, after, until: Number.MAX_SAFE_INTEGER, limit });
-  let bytes = 0;
-  let text: string | null = '';
-  for (const row of rows) {
-    const added = textOf(kind, row);
-    bytes += Buffer.byteLength(added);
-    text = text === null || bytes > pieceBytes ? null : text + added;
-  }
-  // There is no comma before the first.
-  const cut = isList(kind) && rows.length > 0 ? 1 : 0;
-  const until = rows.at(-1)?.seq ?? after;
+  // A job's events are numbered without gaps.
+  const until = Math.max(after, Math.min(after + limit, job.chain_seq));
+  const text = wholeText(db, { ...key, kind, after, until });
   const complete = isTerminal(job.status) && until >= job.chain_seq;
-  return { bytes: bytes - cut, text: text?.slice(cut) ?? null, from: after, until, complete };
+  return { bytes: text.bytes, text: shortText(text), from: after, until, complete };
 }
 
 /** See `Store.textPiece`. */
@@ -146,16 +129,85 @@ export async function textPiece(
   db: LedgerDatabase,
   { key, kind, from, after, until }: TextPieceInput,
 ): Promise<TextPiece | null> {
-  const rows = await rowsOf(db, kind, { ...key, after, until, limit: pieceEventsMax });
-  if (rows.length === 0) return null;
-  let text = '';
-  let last = after;
-  for (const row of rows) {
-    text += textOf(kind, row);
-    last = row.seq;
-    if (text.length >= pieceBytes) break;
+  if ((await selectJob.first(db, key)) === null) return null;
+  const kept = textsOf(db).get(nameOf({ ...key, kind, after: from, until }));
+  const piece =
+    kept === undefined
+      ? readPiece(db, { ...key, kind, from, after, until })
+      : kept.pieces.find((candidate) => candidate.after === after);
+  return piece == null ? null : { content: piece.content, last: piece.last };
+}
+
+interface Asked extends Range {
+  readonly kind: LongTextKind;
+}
+
+const kept = new WeakMap<LedgerDatabase, KeptTexts>();
+
+function textsOf(db: LedgerDatabase): KeptTexts {
+  const texts = kept.get(db) ?? new KeptTexts();
+  kept.set(db, texts);
+  return texts;
+}
+
+/** No tenant and no identifier has a space in it. */
+function nameOf({ tenant, job_id, kind, after, until }: Asked): string {
+  return `${kind} ${tenant} ${job_id} ${after} ${until}`;
+}
+
+/** A text that is longer than may be put together whole has no pieces. */
+function wholeText(db: LedgerDatabase, asked: Asked): KeptText {
+  const texts = textsOf(db);
+  const known = texts.get(nameOf(asked));
+  if (known !== undefined) return known;
+  const made = asked.kind === 'events' ? { events: eventsText(db, asked) } : contentTexts(db, asked);
+  for (const [kind, text] of Object.entries(made) as [LongTextKind, KeptText][]) {
+    if (text.bytes <= wholeBytesMax) texts.keep(nameOf({ ...asked, kind }), text);
   }
-  return { text: isList(kind) && after === from ? text.slice(1) : text, last };
+  return made[asked.kind as keyof typeof made];
+}
+
+function eventsText(db: LedgerDatabase, range: Range): KeptText {
+  const builder = new TextBuilder({ isList: true, from: range.after, bytesMax: wholeBytesMax });
+  for (const row of selectEvents.each(db, range)) builder.add(eventText(row), row.seq);
+  return builder.end(range.until);
+}
+
+/** Whoever asks for one of them asks for all: they are read together. */
+function contentTexts(db: LedgerDatabase, range: Range): Record<Exclude<LongTextKind, 'events'>, KeptText> {
+  const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
+  const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
+  for (const row of selectContents.each(db, range)) {
+    const kind = EVENT_KINDS[row.kind];
+    if (kind !== undefined) builders[kind].add(contentText(row), row.seq);
+  }
+  const { stdout, stderr, violations } = builders;
+  return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };
+}
+
+/** The piece after an event, or null where nothing of its kind follows it. */
+function readPiece(db: LedgerDatabase, { kind, from, ...range }: Asked & { readonly from: number }): KeptPiece | null {
+  const { after, until } = range;
+  const builder = new TextBuilder({
+    isList: kind === 'events' || kind === 'violations',
+    from,
+    after,
+    bytesMax: Number.POSITIVE_INFINITY,
+  });
+  for (const row of kind === 'events' ? selectEvents.each(db, range) : selectContents.each(db, range)) {
+    if (kind !== 'events' && EVENT_KINDS[row.kind] !== kind) continue;
+    // The last piece is told to the end of the text, so that nobody asks for one more: hence one event is looked ahead.
+    const [piece] = builder.pieces;
+    if (piece !== undefined) return piece;
+    builder.add(kind === 'events' ? eventText(row as Row) : contentText(row), row.seq);
+  }
+  return builder.end(until).pieces[0] ?? null;
+}
+
+/** All of a text where it is short. */
+function shortText({ bytes, pieces }: KeptText): string | null {
+  if (bytes > pieceBytes) return null;
+  return pieces.map(({ content }) => Buffer.from(content).toString()).join('');
 }
 
 /** See `Store.artifactRecords`. */

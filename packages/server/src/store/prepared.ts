@@ -10,6 +10,8 @@ import type { LedgerDatabase } from './schema.ts';
 /** A query of this floor with named parameters. Its methods run it; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
   all(db: LedgerDatabase, parameters: Parameters): Promise<Row[]>;
+  /** The rows one by one, each read when it is asked for. No other rows of the same query may be asked for meanwhile. */
+  each(db: LedgerDatabase, parameters: Parameters): Iterable<Row>;
   /** The first row, or null where there is none. */
   first(db: LedgerDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs it for its effect and says how many rows it changed. */
@@ -19,6 +21,8 @@ export interface PreparedQuery<Parameters, Row> {
 /** A dialect whose one connection runs a query at once. A query that fails throws. */
 export interface DirectAdapter extends DialectAdapter {
   executeNow<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row>;
+  /** The rows of a query as they are read. */
+  iterate<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): Iterable<Row>;
 }
 
 interface Compilable<Row> {
@@ -48,13 +52,20 @@ export function prepared<Parameters extends object, Row>(
     compiledByAdapter.set(adapter, query);
     return query;
   };
+  const boundQuery = (db: LedgerDatabase, adapter: DirectAdapter, parameters: Parameters) => {
+    const { sql, parameters: places } = compiled(db, adapter);
+    return { sql, parameters: bound(places, parameters as Readonly<Record<string, unknown>>) };
+  };
   const execute = (db: LedgerDatabase, parameters: Parameters): QueryResult<Row> => {
     const adapter = directAdapter(db);
-    const { sql, parameters: places } = compiled(db, adapter);
-    return adapter.executeNow({ sql, parameters: bound(places, parameters as Readonly<Record<string, unknown>>) });
+    return adapter.executeNow(boundQuery(db, adapter, parameters));
   };
   return {
     all: async (db, parameters) => execute(db, parameters).rows,
+    each: (db, parameters) => {
+      const adapter = directAdapter(db);
+      return adapter.iterate(boundQuery(db, adapter, parameters));
+    },
     first: async (db, parameters) => execute(db, parameters).rows[0] ?? null,
     run: async (db, parameters) => Number(execute(db, parameters).numAffectedRows ?? 0),
   };

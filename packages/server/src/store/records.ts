@@ -249,9 +249,9 @@ export interface TextPieceInput extends Pick<TextExtent, 'from' | 'until'> {
   readonly after: number;
 }
 
-/** A piece, and the last event in it. */
+/** A piece in UTF-8, and the last event in it. */
 export interface TextPiece {
-  readonly text: string;
+  readonly content: Uint8Array;
   readonly last: number;
 }
 

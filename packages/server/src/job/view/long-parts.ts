@@ -23,7 +23,7 @@ export function textPart(
       for (let after = from; after < until; ) {
         const piece = await store.textPiece({ key, kind, from, after, until });
         if (piece === null) throw gone(key);
-        yield piece.text;
+        yield piece.content;
         after = piece.last;
       }
     },

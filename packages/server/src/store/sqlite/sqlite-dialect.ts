@@ -64,6 +64,11 @@ class SqliteConnection implements DatabaseConnection {
     return { numAffectedRows: BigInt(changes), rows: [] };
   }
 
+  iterate<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): Iterable<Row> {
+    const { statement } = this.#statements.get(query.sql);
+    return statement.iterate(...(query.parameters as readonly SQLInputValue[])) as Iterable<Row>;
+  }
+
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     return this.executeNow(query);
   }
@@ -115,6 +120,10 @@ class SqliteConnectionAdapter extends SqliteAdapter implements DirectAdapter {
 
   executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
     return this.#connection.executeNow(query);
+  }
+
+  iterate<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): Iterable<Row> {
+    return this.#connection.iterate(query);
   }
 
   override get supportsTransactionalDdl(): boolean {
