@@ -19,7 +19,7 @@ const TARGETS = [
   },
   {
     file: 'svc-launcher.so',
-    sources: ['zygote.c', 'executable.c', ...SHARED],
+    sources: ['zygote.c', 'python.c', 'executable.c', ...SHARED],
     flags: ['-fPIC', '-shared', '-Wl,-z,now'],
     libraries: [],
   },

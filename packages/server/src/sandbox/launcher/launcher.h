@@ -10,6 +10,7 @@
  *   mounts.c         what one cell sees
  *   executable.c     gives the interpreter of a cell that was forked the executable file of that cell
  *   init.c           process 1 of a cell: the conversation with the service, and how the program ended
+ *   python.c         the end of a Python interpreter that was forked
  *
  * A zygote is an interpreter that has loaded this code as a library and called `serve_cells`: the interpreter of each
  * cell is then a fork of it. For other languages the interpreter is executed in the cell.

@@ -33,11 +33,14 @@ const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = 
 };
 
 /** What waits in a cell for its one program; and for a language that is compiled, what waits to compile it. */
-function waitingCommands(language: Language): { readonly program: string[]; readonly compiler: string[] } {
+function waitingCommands({ language, runtime }: BundleOptions) {
   const { launcher, command, compiler, source } = LANGUAGE_RUNS[language];
   const waiting = (words: readonly string[]) => [...LAUNCHERS[launcher], `${GUEST.guest}/${launcher}`, ...words];
+  // gVisor takes a long write in part.
+  const python = runtime === 'runsc' ? ['whole-writes'] : [];
+  const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[launcher];
   return {
-    program: waiting(launcher === 'launch.cjs' ? [source] : command),
+    program: waiting(words),
     compiler: compiler === null ? [] : waiting(compiler),
   };
 }
@@ -103,7 +106,7 @@ export function bundleConfig(options: BundleOptions): OciConfiguration {
 
 function processOf(options: BundleOptions): OciConfiguration['process'] {
   const capabilities = INIT_CAPABILITIES;
-  const { program, compiler } = waitingCommands(options.language);
+  const { program, compiler } = waitingCommands(options);
   const process = {
     terminal: false,
     user: { uid: 0, gid: 0, umask: 0o22, additionalGids: [] },

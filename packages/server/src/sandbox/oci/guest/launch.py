@@ -3,7 +3,6 @@ import io
 import os
 import sys
 import time
-import types
 
 PROGRAM = os.path.join(os.getcwd(), "main.py")
 
@@ -39,9 +38,30 @@ def take_words(words, count):
     return [os.fsdecode(word) for word in words[:count]]
 
 
+def report(error):
+    """Prints what the program did not catch, by the program's hook, which may fail itself."""
+    # The frame of this file is not the program's: a traceback starts where its own code does.
+    trace = error.__traceback__
+    error.__traceback__ = trace.tb_next if trace is not None else None
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    try:
+        return sys.excepthook(type(error), error, error.__traceback__)
+    except SystemExit:
+        raise
+    except BaseException as raised:
+        failure = raised
+    failure.__traceback__ = failure.__traceback__.tb_next
+    print("Error in sys.excepthook:", file=sys.stderr)
+    sys.__excepthook__(type(failure), failure, failure.__traceback__)
+    print("\nOriginal exception was:", file=sys.stderr)
+    sys.__excepthook__(type(error), error, error.__traceback__)
+
+
 def run():
-    sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
-    sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
+    # The host's kernel takes a blocking write whole, or tells of a signal.
+    if "whole-writes" in sys.argv:
+        sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
+        sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
     os.write(4, b"r")
     os.close(4)
     with open(3, "rb") as file:
@@ -52,23 +72,25 @@ def run():
     with open(PROGRAM, "rb") as file:
         source = file.read()
     sys.argv[:] = [PROGRAM, *arguments]
-    main = types.ModuleType("__main__")
+    main = type(sys)("__main__")
     main.__dict__.update(__file__=PROGRAM, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
+    error = None
     try:
         exec(compile(source, PROGRAM, "exec"), main.__dict__)
     except SystemExit:
         raise
-    except BaseException as error:
-        # The frame of this file is not the program's: a traceback starts where its own code does.
-        trace = error.__traceback__
-        error.__traceback__ = trace.tb_next if trace is not None else None
-        sys.excepthook(type(error), error, error.__traceback__)
-        if not isinstance(error, KeyboardInterrupt):
-            sys.exit(1)
-        # Python itself ends what was interrupted, by the same signal: what it would print first has been printed.
-        sys.excepthook = lambda *_: None
-        raise
+    except BaseException as raised:
+        error = raised
+    if error is None:
+        return
+    # Outside of what handles it: a hook that fails does not fail because of it.
+    report(error)
+    if not isinstance(error, KeyboardInterrupt):
+        sys.exit(1)
+    # Python itself ends what was interrupted, by the same signal: what it would print first has been printed.
+    sys.excepthook = lambda *_: None
+    raise error
 
 
 run()

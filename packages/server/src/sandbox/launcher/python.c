@@ -1,0 +1,270 @@
+/*
+ * Ends the interpreter of a forked cell as Python itself ends one (Py_FinalizeEx): what the program made is taken apart in the
+ * same order, so that its finalizers run and its files are written. What was there before the program is left as it is. To take
+ * that apart too is most of what an end costs: every page that is written to must first be copied from the zygote's.
+ *
+ * `end_program` is registered with `atexit` before any program is: Python calls it as the last function of its end, when
+ * threads have been waited for and the exit code is known. It is no function of Python's, so no frame of it is seen. Where
+ * anything is unusual it returns, and Python does all of it itself.
+ *
+ * Python's own headers are not needed for what is used here, which is of its stable interface.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct object PyObject;
+extern PyObject _Py_NoneStruct, PyModule_Type;
+extern void Py_IncRef(PyObject *), Py_DecRef(PyObject *);
+extern PyObject *PyImport_ImportModule(const char *), *PyImport_GetModuleDict(void), *PyModule_GetDict(PyObject *);
+extern PyObject *PyDict_GetItemString(PyObject *, const char *), *PyDict_Copy(PyObject *);
+extern int PyDict_Next(PyObject *, ssize_t *, PyObject **, PyObject **), PyDict_SetItem(PyObject *, PyObject *, PyObject *);
+extern int PyDict_SetItemString(PyObject *, const char *, PyObject *), PyDict_Update(PyObject *, PyObject *);
+extern ssize_t PyDict_Size(PyObject *), PyList_Size(PyObject *);
+extern void PyDict_Clear(PyObject *);
+extern PyObject *PyDict_Keys(PyObject *), *PyList_New(ssize_t), *PyList_GetItem(PyObject *, ssize_t);
+extern int PyList_Append(PyObject *, PyObject *), PyList_SetSlice(PyObject *, ssize_t, ssize_t, PyObject *);
+extern PyObject *PyObject_Type(PyObject *), *PyObject_GetAttrString(PyObject *, const char *);
+extern PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
+extern int PyObject_IsTrue(PyObject *), PyType_IsSubtype(PyObject *, PyObject *);
+extern PyObject *PyWeakref_NewRef(PyObject *, PyObject *), *PyWeakref_GetObject(PyObject *);
+extern const char *PyUnicode_AsUTF8AndSize(PyObject *, ssize_t *);
+extern long PyLong_AsLong(PyObject *);
+extern void PyErr_Clear(void), PyErr_WriteUnraisable(PyObject *);
+extern ssize_t PyGC_Collect(void);
+extern int PyGC_Enable(void);
+
+enum { MODULES_MAX = 256, FLUSH_FAILED = 120, NOT_KNOWN = -1, INTERRUPTED = -2 };
+
+/* A module that was there before any program: its names and their values in their order, which are looked at, not held. */
+struct module {
+    PyObject *names;
+    ssize_t count;
+    PyObject **values;
+};
+
+static struct module modules[MODULES_MAX];
+static int module_count;
+static PyObject *const none = &_Py_NoneStruct;
+static PyObject *kept, *threads, *collector, *sys_names, *builtin_names, *builtins_before;
+static int code = NOT_KNOWN;
+
+static int keep_module(PyObject *names)
+{
+    PyObject *name, *value;
+    ssize_t at = 0;
+    int number = 0;
+    if (module_count == MODULES_MAX) return -1;
+    struct module *module = &modules[module_count++];
+    *module = (struct module){ names, PyDict_Size(names), malloc((2 * PyDict_Size(names) + 1) * sizeof(PyObject *)) };
+    while (PyDict_Next(names, &at, &name, &value)) module->values[number++] = name, module->values[number++] = value;
+    return 0;
+}
+
+/* A value that only `sys` holds goes with it, and was there before any program. */
+static void keep_value(const char *name)
+{
+    PyObject *value = PyDict_GetItemString(sys_names, name);
+    if (value != NULL) PyList_Append(kept, value);
+}
+
+/* Keeps what is here before any program. 0, or -1 where it cannot be. */
+int remember_interpreter(void)
+{
+    PyObject *name, *module;
+    ssize_t at = 0;
+    kept = PyList_New(0);
+    threads = PyImport_ImportModule("_thread");
+    collector = PyImport_ImportModule("gc");
+    sys_names = PyModule_GetDict(PyImport_ImportModule("sys"));
+    builtin_names = PyModule_GetDict(PyImport_ImportModule("builtins"));
+    builtins_before = PyDict_Copy(builtin_names);
+    keep_value("path"), keep_value("path_hooks"), keep_value("path_importer_cache"), keep_value("meta_path");
+    while (PyDict_Next(PyImport_GetModuleDict(), &at, &name, &module)) {
+        const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
+        if (word == NULL || !strcmp(word, "__main__")) continue;
+        PyObject *names = PyModule_GetDict(module);
+        if (names == NULL) return -1;
+        PyList_Append(kept, module);
+        if (names != sys_names && names != builtin_names && keep_module(names) != 0) return -1;
+    }
+    return keep_module(sys_names);
+}
+
+/* What the program is about to end with: an exit code, or INTERRUPTED. */
+void note_ending(int ending)
+{
+    code = ending;
+}
+
+static int is_true(PyObject *value)
+{
+    int truth = value != NULL && PyObject_IsTrue(value) > 0;
+    if (value != NULL) Py_DecRef(value);
+    PyErr_Clear();
+    return truth;
+}
+
+/* Threads that were not waited for, and interpreters in this one, are taken apart by Python itself. */
+static int is_usual(void)
+{
+    PyObject *loaded = PyImport_GetModuleDict();
+    if (code == NOT_KNOWN || PyDict_GetItemString(loaded, "_xxsubinterpreters") != NULL ||
+        PyDict_GetItemString(loaded, "_interpreters") != NULL)
+        return 0;
+    return !is_true(PyObject_CallMethod(threads, "_count", NULL));
+}
+
+/* flush_std_files: 0, or -1 where what was written is lost. */
+static int flush(const char *name)
+{
+    PyObject *stream = PyDict_GetItemString(sys_names, name);
+    if (stream == NULL || stream == none || is_true(PyObject_GetAttrString(stream, "closed"))) return 0;
+    Py_IncRef(stream);
+    PyObject *flushed = PyObject_CallMethod(stream, "flush", NULL);
+    if (flushed != NULL) Py_DecRef(flushed);
+    else if (!strcmp(name, "stdout")) PyErr_WriteUnraisable(stream);
+    else PyErr_Clear();
+    Py_DecRef(stream);
+    return flushed == NULL ? -1 : 0;
+}
+
+static void take_value(PyObject *names, PyObject *name, PyObject *value)
+{
+    if (PyDict_SetItem(names, name, value) != 0) PyErr_WriteUnraisable(NULL);
+}
+
+static int is_private(const char *name)
+{
+    return name[0] == '_' && name[1] != '_';
+}
+
+/* _PyModule_ClearDict: the names that begin with one underscore go first. */
+static void clear(PyObject *names)
+{
+    PyObject *each = PyDict_Keys(names);
+    for (int pass = 0; pass < 2; pass++) {
+        for (ssize_t at = 0; at < PyList_Size(each); at++) {
+            PyObject *name = PyList_GetItem(each, at);
+            const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
+            if (word == NULL) PyErr_Clear();
+            else if (pass == 0 ? is_private(word) : strcmp(word, "__builtins__")) take_value(names, name, none);
+        }
+    }
+    Py_DecRef(each);
+}
+
+static int is_as_before(const struct module *module)
+{
+    PyObject *name, *value;
+    ssize_t at = 0;
+    if (PyDict_Size(module->names) != module->count) return 0;
+    for (int number = 0; PyDict_Next(module->names, &at, &name, &value); number += 2)
+        if (module->values[number] != name || module->values[number + 1] != value) return 0;
+    return 1;
+}
+
+/* Takes from `sys` what the program put there. By now there is nothing to print to. */
+static void clear_sys(const struct module *module)
+{
+    PyObject *name, *value, *changed = PyList_New(0);
+    PyDict_SetItemString(sys_names, "stdout", none), PyDict_SetItemString(sys_names, "stderr", none);
+    for (ssize_t at = 0, number = 0; PyDict_Next(sys_names, &at, &name, &value); number += 2)
+        if (number >= 2 * module->count || module->values[number + 1] != value) PyList_Append(changed, name);
+    for (ssize_t at = 0; at < PyList_Size(changed); at++) take_value(sys_names, PyList_GetItem(changed, at), none);
+}
+
+/* finalize_modules_delete_special */
+static void take_special(void)
+{
+    static const char *const names[] = {
+        "path", "argv", "ps1", "ps2", "last_exc", "last_type", "last_value", "last_traceback", "path_hooks", "path_importer_cache",
+        "meta_path", "__interactivehook__",
+    };
+    static const char *const streams[][2] = { { "stdin", "__stdin__" }, { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
+    if (PyDict_GetItemString(builtin_names, "_") != NULL) PyDict_SetItemString(builtin_names, "_", none);
+    for (size_t at = 0; at < sizeof names / sizeof *names; at++)
+        if (PyDict_GetItemString(sys_names, names[at]) != NULL) PyDict_SetItemString(sys_names, names[at], none);
+    for (size_t at = 0; at < sizeof streams / sizeof *streams; at++) {
+        PyObject *stream = PyDict_GetItemString(sys_names, streams[at][1]);
+        PyDict_SetItemString(sys_names, streams[at][0], stream == NULL ? none : stream);
+    }
+}
+
+static int is_module(PyObject *value)
+{
+    PyObject *type = PyObject_Type(value);
+    int answer = PyType_IsSubtype(type, &PyModule_Type);
+    Py_DecRef(type);
+    return answer;
+}
+
+static int was_there(PyObject *module)
+{
+    PyObject *names = PyModule_GetDict(module);
+    for (int at = 0; at < module_count; at++)
+        if (modules[at].names == names) return 1;
+    return names == builtin_names;
+}
+
+/* finalize_remove_modules: weak references to the program's own modules, in the order of their import. */
+static PyObject *remove_modules(void)
+{
+    PyObject *loaded = PyImport_GetModuleDict(), *names = PyDict_Keys(loaded), *imported = PyList_New(0), *name, *module;
+    for (ssize_t at = 0; PyDict_Next(loaded, &at, &name, &module);) {
+        if (!is_module(module) || was_there(module)) continue;
+        PyObject *reference = PyWeakref_NewRef(module, NULL);
+        if (reference == NULL) PyErr_Clear();
+        else PyList_Append(imported, reference), Py_DecRef(reference);
+    }
+    for (ssize_t at = 0; at < PyList_Size(names); at++) take_value(loaded, PyList_GetItem(names, at), none);
+    Py_DecRef(names);
+    PyDict_Clear(loaded);
+    return imported;
+}
+
+/* finalize_restore_builtins_mod */
+static void restore_builtins(void)
+{
+    PyObject *changed = PyDict_Copy(builtin_names);
+    PyDict_Clear(builtin_names);
+    PyDict_Update(builtin_names, builtins_before);
+    Py_DecRef(changed);
+}
+
+static void take_apart(void)
+{
+    take_special();
+    PyObject *imported = remove_modules();
+    restore_builtins();
+    PyGC_Enable();
+    PyGC_Collect();
+    for (ssize_t at = PyList_Size(imported) - 1; at >= 0; at--) {
+        PyObject *module = PyWeakref_GetObject(PyList_GetItem(imported, at));
+        if (module == none) continue;
+        Py_IncRef(module);
+        clear(PyModule_GetDict(module));
+        Py_DecRef(module);
+    }
+    /* The last of them is `sys`. */
+    for (int at = module_count - 2; at >= 0; at--)
+        if (!is_as_before(&modules[at])) clear(modules[at].names);
+    clear_sys(&modules[module_count - 1]);
+    PyGC_Collect();
+}
+
+void end_program(void)
+{
+    if (!is_usual()) return;
+    int lost = flush("stdout") + flush("stderr");
+    PyGC_Collect();
+    /* Only the first collection tells the program of itself. */
+    PyObject *callbacks = PyObject_GetAttrString(collector, "callbacks");
+    if (callbacks == NULL || PyList_SetSlice(callbacks, 0, PyList_Size(callbacks), NULL) != 0) PyErr_Clear();
+    take_apart();
+    if (code != INTERRUPTED) exit(lost ? FLUSH_FAILED : code);
+    signal(SIGINT, SIG_DFL);
+    kill(getpid(), SIGINT);
+}
