@@ -268,6 +268,7 @@ const LEDGERS: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   'v0.1': (directory) => older(join(directory, 'svc.db'), '0001-jobs'),
   'v0.3': (directory) => older(join(directory, 'svc.db'), '0003-receipts'),
   v4: present,
+  'v4-rows': present,
 };
 
 for (const [name, write] of Object.entries(LEDGERS)) {

@@ -265,7 +265,7 @@ test('a ledger of v0.1 is upgraded at once, and every job of it that ended is at
 test('a ledger of a newer version is refused in one line, and left as it is', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   const file = join(dataDir, 'svc.db');
-  copyFileSync(join(fixtures, 'v4.db'), file);
+  copyFileSync(join(fixtures, 'v4-rows.db'), file);
   using database = new DatabaseSync(file);
   database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
   const rows = () => database.prepare('select (select count(*) from schema_history) as schemas, * from jobs').all();
@@ -277,6 +277,6 @@ test('a ledger of a newer version is refused in one line, and left as it is', as
 });
 
 test('the older ledger stays beside the upgraded one', () => {
-  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-ledger'));
+  const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-ledger-rows'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });

@@ -64,12 +64,18 @@ export async function extendChain(
   { tenant, job_id, chain_seq, chain_head }: ChainedJob,
   bodies: readonly EventBody[],
 ): Promise<ChainedJob> {
-  const tail = { tenant, job_id, chain_seq, chain_head };
-  for (const { event, data_json } of linkEvents({ job_id, seq: chain_seq, head: chain_head }, bodies)) {
-    await insertEvent.run(db, { tenant, ...event, data: data_json });
-    tail.chain_seq = event.seq;
-    tail.chain_head = event.event_hash;
-  }
+  const rows = Array.from(
+    linkEvents({ job_id, seq: chain_seq, head: chain_head }, bodies),
+    ({ event, data_json }): EventTable & { event_hash: string } => ({ tenant, ...event, data: data_json }),
+  );
+  insertEvent.runEach(db, rows);
+  const last = rows.at(-1);
+  const tail = {
+    tenant,
+    job_id,
+    chain_seq: last?.seq ?? chain_seq,
+    chain_head: last?.event_hash ?? chain_head,
+  };
   await moveTail.run(db, tail);
   if (bodies.some((body) => body.kind === 'truncated')) await markTruncated.run(db, tail);
   return tail;

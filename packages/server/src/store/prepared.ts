@@ -16,11 +16,15 @@ export interface PreparedQuery<Parameters, Row> {
   first(db: LedgerDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs it for its effect and says how many rows it changed. */
   run(db: LedgerDatabase, parameters: Parameters): Promise<number>;
+  /** Runs it once with each of these parameters. */
+  runEach(db: LedgerDatabase, each: Iterable<Parameters>): void;
 }
 
 /** A dialect whose one connection runs a query at once. A query that fails throws. */
 export interface DirectAdapter extends DialectAdapter {
   executeNow<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row>;
+  /** Runs a query that yields no rows once for each list of parameters. */
+  runEach(sql: string, parameters: Iterable<readonly unknown[]>): void;
   /** The rows of a query as they are read. */
   iterate<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): Iterable<Row>;
 }
@@ -68,6 +72,11 @@ export function prepared<Parameters extends object, Row>(
     },
     first: async (db, parameters) => execute(db, parameters).rows[0] ?? null,
     run: async (db, parameters) => Number(execute(db, parameters).numAffectedRows ?? 0),
+    runEach: (db, each) => {
+      const adapter = directAdapter(db);
+      const { sql, parameters: places } = compiled(db, adapter);
+      adapter.runEach(sql, boundEach(places, each));
+    },
   };
 }
 
@@ -79,6 +88,10 @@ function directAdapter(db: LedgerDatabase): DirectAdapter {
 
 function placeholders<Parameters extends object>(): Parameters {
   return new Proxy({}, { get: (_, name) => new Placeholder(String(name)) }) as Parameters;
+}
+
+function* boundEach(places: readonly unknown[], each: Iterable<object>): Generator<readonly unknown[]> {
+  for (const parameters of each) yield bound(places, parameters as Readonly<Record<string, unknown>>);
 }
 
 function bound(places: readonly unknown[], values: Readonly<Record<string, unknown>>): readonly unknown[] {

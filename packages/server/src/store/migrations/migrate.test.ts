@@ -13,12 +13,13 @@ import { choice, TestLedger } from '../test-ledger.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
-const VERSIONS = ['v0.1', 'v0.3', 'v4'] as const;
+const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows'] as const;
 type Version = (typeof VERSIONS)[number];
 const SCHEMAS: Readonly<Record<Version, string>> = {
   'v0.1': '0001-jobs',
   'v0.3': '0003-receipts',
   v4: '0004-ledger',
+  'v4-rows': '0004-ledger-rows',
 };
 
 /** Puts a stored ledger where a service would find it: the file as it is, or one made from its dump. */
@@ -232,10 +233,10 @@ describe('the jobs of v0.3', () => {
   });
 });
 
-test('a ledger of v4 is opened as it is', async () => {
-  await using ledger = await upgraded('v4');
+test.each(['v4', 'v4-rows'] as const)('a ledger of %s keeps its jobs and receipts as they are', async (version) => {
+  await using ledger = await upgraded(version);
   const key = acme('job_01955f8e-0000-7000-8000-000000000001');
-  const stored = new DatabaseSync(join(FIXTURES, 'v4.db'), { readOnly: true });
+  const stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
   const { receipt_json } = stored.prepare('select receipt_json from receipts').get() as { receipt_json: string };
   stored.close();
   expect(await ledger.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
@@ -243,13 +244,13 @@ test('a ledger of v4 is opened as it is', async () => {
 
 test('an upgrade keeps the older ledger beside the new one, as it was and for its owner alone', async () => {
   await using ledger = await upgraded('v0.3');
-  const copy = `${ledger.path}.before-0004-ledger`;
+  const copy = `${ledger.path}.before-0004-ledger-rows`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
 test('a ledger that needs no upgrade is not copied', async () => {
-  await using ledger = await upgraded('v4');
+  await using ledger = await upgraded('v4-rows');
   expect(readdirSync(ledger.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 

@@ -12,12 +12,14 @@ import { StoreError } from '../store-error.ts';
 import { ledgerOfV01 } from './0001-jobs.ts';
 import { ledgerOfV03 } from './0003-receipts.ts';
 import { ledger } from './0004-ledger.ts';
+import { ledgerOfRows } from './0004-ledger-rows.ts';
 
 /** Every migration by its name, which begins with the number of the schema that it leads to. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-jobs': ledgerOfV01,
   '0003-receipts': ledgerOfV03,
   '0004-ledger': ledger,
+  '0004-ledger-rows': ledgerOfRows,
 };
 
 const HISTORY_TABLE = 'schema_history';

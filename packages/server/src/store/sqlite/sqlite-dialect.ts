@@ -64,6 +64,11 @@ class SqliteConnection implements DatabaseConnection {
     return { numAffectedRows: BigInt(changes), rows: [] };
   }
 
+  runEach(sql: string, parameters: Iterable<readonly unknown[]>): void {
+    const { statement } = this.#statements.get(sql);
+    for (const row of parameters) statement.run(...(row as readonly SQLInputValue[]));
+  }
+
   iterate<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): Iterable<Row> {
     const { statement } = this.#statements.get(query.sql);
     return statement.iterate(...(query.parameters as readonly SQLInputValue[])) as Iterable<Row>;
@@ -120,6 +125,10 @@ class SqliteConnectionAdapter extends SqliteAdapter implements DirectAdapter {
 
   executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
     return this.#connection.executeNow(query);
+  }
+
+  runEach(sql: string, parameters: Iterable<readonly unknown[]>): void {
+    this.#connection.runEach(sql, parameters);
   }
 
   iterate<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): Iterable<Row> {
