@@ -75,7 +75,9 @@ describe('serving', () => {
     const older = join(scratch, 'older');
     mkdirSync(older);
     writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 1\n', { mode: 0o755 });
-    const env = { PATH: `${older}:${process.env['PATH']}`, SERVICE_PROVIDER: 'subprocess' };
+    const path = `${older}:${process.env['PATH']}`;
+    // A cell that waits would be a process of its own.
+    const env = { PATH: path, SERVICE_PROVIDER: 'subprocess', SERVICE_PARKED_MB_MAX: '0' };
     const { command, url } = await serving(freshDirectory(), env);
     await using _command = command;
     expect(realpathSync(`/proc/${command.pid}/exe`)).toBe(realpathSync(process.execPath));

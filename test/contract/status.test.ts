@@ -20,9 +20,17 @@ describe('status', () => {
       draining: false,
       signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
       provider: { backend: 'subprocess', isolation_class: 'none', ready: true },
+      parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
     });
     const { uptime_seconds } = await status();
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
+  });
+
+  test('counts the cells that wait for a job, and what they take of memory', { tags: ['Bodies-10'] }, async () => {
+    await expect.poll(async () => (await status()).parked.cells, soon).toBeGreaterThanOrEqual(3);
+    const { mem_mb, mem_mb_max } = (await status()).parked;
+    expect(mem_mb).toBeGreaterThan(3);
+    expect(mem_mb).toBeLessThanOrEqual(mem_mb_max);
   });
 
   test('counts what waits and runs, of every tenant, and since when', { tags: ['Bodies-11'] }, async () => {

@@ -68,6 +68,8 @@ export const ServiceStatus = Type.Object({
     isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
     ready: Type.Boolean(),
   }),
+  /** Cells that wait for jobs, what they take of memory and what they may take; none and 0 where they are turned off. */
+  parked: Type.Object({ cells: Type.Integer(), mem_mb: Type.Integer(), mem_mb_max: Type.Integer() }),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
 

@@ -63,6 +63,8 @@ export interface Config {
   /** Null stands for all but one, or all while no second tenant has ever submitted a job. */
   readonly tenantConcurrency: number | null;
   readonly concurrentMemMbMax: number;
+  /** MiB; 0 lets no cell wait. */
+  readonly parkedMbMax: number;
   readonly queue: Bound;
   readonly rate: { readonly perSecond: number; readonly burst: number };
   readonly waits: Bound;
@@ -181,6 +183,7 @@ function configOf(values: SettingValues): Config {
     concurrency: values.SERVICE_CONCURRENCY ?? availableParallelism(),
     tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,
     concurrentMemMbMax,
+    parkedMbMax: values.SERVICE_PARKED_MB_MAX,
     queue: { total: values.SERVICE_QUEUE_MAX, perTenant: values.SERVICE_TENANT_QUEUE_MAX },
     rate: { perSecond: values.SERVICE_RATE_PER_SECOND, burst: values.SERVICE_RATE_BURST },
     waits: { total: values.SERVICE_WAITS_MAX, perTenant: values.SERVICE_TENANT_WAITS_MAX },

@@ -2,6 +2,7 @@
 import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from './capacity/permits.ts';
 import type { Config } from './config.ts';
 import type { Metrics } from './http/metrics.ts';
+import type { ParkedCells } from './sandbox/parked/parked-cells.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { ServiceError } from './service-error.ts';
 import type { Store } from './store/store.ts';
@@ -23,6 +24,7 @@ export interface TelemetryOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'currentJobs'>;
   readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
+  readonly parked: Pick<ParkedCells, 'facts'>;
   readonly permits: Permits;
   readonly log: Log;
   readonly stopping: AbortSignal;
@@ -66,7 +68,7 @@ export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> 
   return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
 }
 
-function sourcesOf({ config, store, provider, permits, stopping }: TelemetryOptions) {
+function sourcesOf({ config, store, provider, parked, permits, stopping }: TelemetryOptions) {
   const bounds = permitBoundsOf(config);
   return {
     version: VERSION,
@@ -75,6 +77,7 @@ function sourcesOf({ config, store, provider, permits, stopping }: TelemetryOpti
     queueCapacity: config.queue.total,
     slots: config.concurrency,
     permits: PERMIT_KINDS.map((kind) => ({ kind, limit: bounds[kind].total, held: () => permits.held(kind) })),
+    parking: () => parked.facts(),
     isDraining: () => stopping.aborted,
     counts: () => store.counts(),
   };

@@ -5,7 +5,15 @@
  */
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import type { Cells } from './job/dispatch/cells.ts';
-import { BootstrapError, type CellRequest, type Program, type Provider, type Sandbox } from './sandbox/sandbox.ts';
+import type { ParkedCells } from './sandbox/parked/parked-cells.ts';
+import {
+  BootstrapError,
+  type CellRequest,
+  NotReadyInTime,
+  type Program,
+  type Provider,
+  type Sandbox,
+} from './sandbox/sandbox.ts';
 import type { Log } from './telemetry/log.ts';
 
 /** While cells cannot be made, one is tried again when somebody asks, at most this often. */
@@ -21,7 +29,7 @@ export interface ProviderHealthOptions {
 }
 
 /** Disposing waits for the trial under way, and no other begins. */
-export class ProviderHealth implements Cells, AsyncDisposable {
+export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
   #isReady: boolean;
@@ -49,21 +57,38 @@ export class ProviderHealth implements Cells, AsyncDisposable {
     return this.#isReady;
   }
 
-  /** The provider's own, noted. */
+  /**
+   * The provider's own, noted. A cell that a job waits for and that was not ready in time, as happens on a busy machine, is
+   * made once more: nothing of the job was in it.
+   */
   async prepare(request: CellRequest): Promise<Sandbox> {
+    const { provider, log } = this.#options;
     try {
-      const sandbox = await this.#options.provider.prepare(request);
-      this.#note(true);
-      return sandbox;
+      return this.#noted(await provider.prepare(request));
     } catch (error) {
-      if (error instanceof BootstrapError) this.#try();
-      throw error;
+      if (isAhead(request) || !isLate(error)) throw this.#failed(error);
+      log.warn({ err: error }, 'a cell was not ready in time: another is made');
+    }
+    try {
+      return this.#noted(await provider.prepare(request));
+    } catch (error) {
+      throw this.#failed(error);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
     await this.#trial;
+  }
+
+  #noted(sandbox: Sandbox): Sandbox {
+    this.#note(true);
+    return sandbox;
+  }
+
+  #failed(error: unknown): unknown {
+    if (error instanceof BootstrapError) this.#try();
+    return error;
   }
 
   #try(): void {
@@ -95,6 +120,25 @@ export class ProviderHealth implements Cells, AsyncDisposable {
     this.#options.log.info('cells can be made again');
     this.#options.onReady?.();
   }
+}
+
+/** What jobs get their cells from: those that wait, where any do, before new ones. */
+export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepare' | 'take'> | null): Cells {
+  return {
+    isReady: () => health.isReady(),
+    proven: () => health.proven(),
+    prepare: (request) => (parked ?? health).prepare(request),
+    take: (kind) => parked?.take(kind) ?? null,
+  };
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof BootstrapError && error.cause instanceof NotReadyInTime;
+}
+
+/** Whether nobody waits for the cell yet. */
+function isAhead({ aheadUntil }: CellRequest): boolean {
+  return aheadUntil?.aborted === false;
 }
 
 /** A program for a cell that is tried: its limits are set and read back, and it is never released. */

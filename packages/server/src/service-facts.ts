@@ -17,6 +17,7 @@ import type { ServiceFacts } from './http/app.ts';
 import { clampLimits } from './job/admit/policy.ts';
 import type { PublicKeys } from './open-signing.ts';
 import type { ProviderHealth } from './provider-health.ts';
+import type { ParkedCells, ParkingFacts } from './sandbox/parked/parked-cells.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 import type { Store } from './store/store.ts';
@@ -48,6 +49,8 @@ export interface FactsOptions {
   readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
   /** Whether cells can be made now. */
   readonly health: Pick<ProviderHealth, 'isReady'>;
+  /** What waits for jobs. */
+  readonly parked: Pick<ParkedCells, 'facts'>;
   /** Whether the disk has room for another job. */
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
   /** Null where the operator has turned signing off. */
@@ -58,7 +61,7 @@ export interface FactsOptions {
 
 /** The facts of one running service. */
 export function createServiceFacts(options: FactsOptions): ServiceFacts {
-  const { config, store, provider, health, reserve, signing, keys, stopping } = options;
+  const { config, store, provider, health, parked, reserve, signing, keys, stopping } = options;
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
@@ -93,9 +96,15 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
           isolation_class: provider.isolation_class,
           ready: health.isReady(),
         },
+        parked: parkedStatus(parked.facts()),
       };
     },
   };
+}
+
+function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['parked'] {
+  const sum = [...cells.values()].reduce((total, count) => total + count, 0);
+  return { cells: sum, mem_mb: Math.ceil(bytes / 2 ** 20), mem_mb_max: bytesMax / 2 ** 20 };
 }
 
 /** What this service offers as it is set up. */

@@ -28,10 +28,11 @@ import { type OpenSigning, openFormerKeys, openSigning, type PublicKeys } from '
 import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './open-telemetry.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/operator-socket.ts';
-import { ProviderHealth } from './provider-health.ts';
+import { cellsOf, ProviderHealth } from './provider-health.ts';
 import { Retention } from './retention.ts';
 import { hostPosture } from './sandbox/doctor/host-posture.ts';
 import { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
+import { ParkedCells } from './sandbox/parked/parked-cells.ts';
 import { NoProviderError, openProvider } from './sandbox/preflight.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { createServiceFacts } from './service-facts.ts';
@@ -94,10 +95,14 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
   const provider = parts.use(await openSandbox({ config, instance, log }));
   const nudges = createNudges();
-  const health = parts.use(new ProviderHealth({ provider, log, onReady: () => nudges.send('queue') }));
+  const { health, parked } = openCells({ config, provider, nudges, log });
+  parts.use(health);
+  parts.use(parked);
+  // A job that ends while the service drains frees no room for cells that nobody will want.
+  stopping.signal.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(
-    await openTelemetry({ config, store, provider, permits, log, stopping: stopping.signal }),
+    await openTelemetry({ config, store, provider, parked, permits, log, stopping: stopping.signal }),
   );
   const signing = openSigning({ config, store, nudges, log });
   if (signing !== null) parts.use(signing.attestor);
@@ -112,6 +117,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
     store,
     provider,
     health,
+    parked,
     reserve,
     nudges,
     signing,
@@ -128,6 +134,8 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { host, port, url } = await listen(app, config);
   // Not before the port is ours: a start that fails must not have run a queued job.
   dispatcher.start();
+  // A command that brings the service for one program would wait for cells that nobody takes.
+  if (!isEmbedded) parked.start();
   signing?.attestor.start();
   retention?.start();
   const { backend, isolation_class } = provider;
@@ -219,6 +227,33 @@ async function openSandbox({ config, instance, log }: SandboxParts): Promise<Pro
   }
 }
 
+interface CellParts {
+  readonly config: Config;
+  readonly provider: Provider;
+  readonly nudges: Nudges;
+  readonly log: Log;
+}
+
+/** Nothing waits before it is started. */
+function openCells({ config, provider, nudges, log }: CellParts): { health: ProviderHealth; parked: ParkedCells } {
+  const health = new ProviderHealth({
+    provider,
+    log,
+    onReady() {
+      nudges.send('queue');
+      parked.refill();
+    },
+  });
+  const parked = new ParkedCells({
+    source: health,
+    provider,
+    bytesMax: config.parkedMbMax * 2 ** 20,
+    madeAtOnce: provider.backend === 'gvisor' ? 1 : 2,
+    onTrouble: ({ error, ...trouble }) => log.warn({ ...trouble, err: error }, 'trouble with a parked cell'),
+  });
+  return { health, parked };
+}
+
 /** What `svc doctor --json` says of this host, for receipts. A development subprocess is held by none of it. */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
@@ -232,6 +267,7 @@ interface JobParts {
   readonly store: Store;
   readonly provider: Provider;
   readonly health: ProviderHealth;
+  readonly parked: ParkedCells;
   readonly reserve: FreeSpaceReserve;
   readonly nudges: Nudges;
   /** Null where the operator has turned signing off. */
@@ -248,6 +284,7 @@ async function openJobs({
   store,
   provider,
   health,
+  parked,
   reserve,
   nudges,
   signing,
@@ -262,7 +299,8 @@ async function openJobs({
   const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
   await recover({ store, history, log });
   const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
-  const cells = isObserved ? observedCells(health, observer) : health;
+  const plainCells = cellsOf(health, parked);
+  const cells = isObserved ? observedCells(plainCells, observer) : plainCells;
   const shared = { store, history, nudges, cells, log };
   const dispatcher = new Dispatcher({
     ...shared,
@@ -301,6 +339,7 @@ function openDoor({
   store,
   provider,
   health,
+  parked,
   reserve,
   signing,
   keys,
@@ -317,7 +356,7 @@ function openDoor({
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts({ config, store, provider, health, reserve, signing, keys, stopping }),
+    service: createServiceFacts({ config, store, provider, health, parked, reserve, signing, keys, stopping }),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

@@ -131,6 +131,14 @@ const SHAPES = {
     maximum: 100_000_000,
     description: 'Sum of the memory limits of running jobs, in MiB; in gVisor each cell counts for 36 more.',
   },
+  SERVICE_PARKED_MB_MAX: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 100_000_000,
+    default: 256,
+    description:
+      'Memory, in MiB, of cells that wait for jobs, beside that of running jobs. 0 makes each cell when its job comes.',
+  },
   SERVICE_QUEUE_MAX: count(256, 'Jobs that may wait for a slot.'),
   SERVICE_TENANT_QUEUE_MAX: count(64, 'Jobs of one tenant that may wait for a slot.'),
   SERVICE_RATE_PER_SECOND: {

@@ -18,7 +18,7 @@ import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
-import { ProviderHealth } from '../src/provider-health.ts';
+import { cellsOf, ProviderHealth } from '../src/provider-health.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
 import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
@@ -68,7 +68,7 @@ export class JobRig implements AsyncDisposable {
       log: silent,
       onReady: () => this.nudges.send('queue'),
     });
-    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells: this.health };
+    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells: cellsOf(this.health, null) };
     this.dispatcher = new Dispatcher({
       log: silent,
       concurrency: 4,

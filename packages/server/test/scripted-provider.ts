@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@svc/protocol';
 import {
+  type CellKind,
+  type CellOrigin,
   type CollectedArtifact,
   type Collection,
   type Ending,
@@ -57,6 +59,17 @@ export class ScriptedCell implements Sandbox {
     this.posture = posture;
   }
 
+  readonly #over = Promise.withResolvers<void>();
+  readonly ended = this.#over.promise;
+
+  isWhole(): boolean {
+    return !this.disposed;
+  }
+
+  memoryBytes(): number {
+    return 4096;
+  }
+
   handOver(program: Program): Promise<HeldLimits> {
     this.program = program;
     const held = { wall_seconds: true, cpu_seconds: true, mem_mb: true, max_pids: true, max_file_mb: true };
@@ -105,6 +118,7 @@ export class ScriptedCell implements Sandbox {
 
   [Symbol.asyncDispose](): Promise<void> {
     this.disposed = true;
+    this.#over.resolve();
     return Promise.resolve();
   }
 }
@@ -139,6 +153,10 @@ export class ScriptedProvider implements Provider {
     this.cells.push(cell);
     for (const wake of this.#waiting.splice(0)) wake();
     return cell;
+  }
+
+  originOf({ language, runtime }: CellKind): CellOrigin {
+    return { kind: `${language} ${runtime}`, madeOf: 'script' };
   }
 
   /** The next cell cannot be made; those behind it are as `script` says. */

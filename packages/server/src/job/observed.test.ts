@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ScriptedProvider, unready } from '../../test/scripted-provider.ts';
-import { ProviderHealth } from '../provider-health.ts';
+import { cellsOf, ProviderHealth } from '../provider-health.ts';
 import { BootstrapError } from '../sandbox/sandbox.ts';
 import type { JobSummary } from '../store/records.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -107,7 +107,7 @@ test('a change that could not be stored is no commit, and its error is the calle
 test('every preparation of a sandbox is told with how it came out, and the sandbox or the error is handed on', async () => {
   const { observer, told } = rig({}, asEnded);
   const provider = new ScriptedProvider();
-  const observed = observedCells(new ProviderHealth({ provider, log: createLog('silent') }), observer);
+  const observed = observedCells(cellsOf(new ProviderHealth({ provider, log: createLog('silent') }), null), observer);
   const request = { language: 'node', runtime: null } as const;
   expect(await observed.prepare(request)).toBe(provider.cells[0]);
   provider.script = () => {

@@ -19,6 +19,7 @@ import {
   BootstrapError,
   type Collection,
   type HeldLimits,
+  NotReadyInTime,
   type OutputSink,
   type Posture,
   type Program,
@@ -86,6 +87,19 @@ export class HostCell implements Sandbox {
 
   get posture(): Posture {
     return this.#posture;
+  }
+
+  get ended(): Promise<void> {
+    return this.#exited;
+  }
+
+  isWhole(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  memoryBytes(): number {
+    const supervisor = this.#child?.pid as number;
+    return residentBytes(supervisor) + residentBytes(interpreterOf(supervisor));
   }
 
   handOver(program: Program): Promise<HeldLimits> {
@@ -220,7 +234,7 @@ const HOST_IDENTITY = { name: 'host', version: null, platform: null };
 /** Resolves when the launcher has said that its interpreter is up and waiting. */
 async function ready(child: ChildProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const deadline = setTimeout(() => reject(new Error('the interpreter is not ready in time')), READY_MILLISECONDS_MAX);
+  const deadline = setTimeout(() => reject(new NotReadyInTime(READY_MILLISECONDS_MAX)), READY_MILLISECONDS_MAX);
   child.once('error', reject);
   child.once('exit', () => reject(new Error('the interpreter ended before it was ready')));
   (child.stdio[4] as Socket).once('data', () => resolve());
@@ -230,6 +244,12 @@ async function ready(child: ChildProcess): Promise<void> {
 /** The one process that a supervisor started. */
 function interpreterOf(supervisor: number): number {
   return Number(readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8').split(' ')[0]);
+}
+
+/** Memory of a process alone, without what it maps of files: proc(5), /proc/PID/status. */
+function residentBytes(pid: number): number {
+  const status = parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return (Number.parseInt(status.get('RssAnon') ?? '0', 10) || 0) * 1024;
 }
 
 /** Nothing is isolated here; what can be read of the process itself is still said. */

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { fileStamp } from './file-stamp.ts';
 import { HostCell } from './host-cell.ts';
 import { heapOption } from './javascript-heap.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
@@ -39,6 +40,11 @@ export async function openHostCells(_options: PreflightOptions): Promise<Cells> 
       const cell = await HostCell.prepare(options, (gone) => live.delete(gone));
       live.add(cell);
       return cell;
+    },
+    originOf({ language }) {
+      const { launcher } = LANGUAGE_RUNS[language];
+      const [interpreter] = commandOf(language);
+      return { kind: language, madeOf: [interpreter as string, join(GUEST, launcher)].map(fileStamp).join(' ') };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...live].map((cell) => cell[Symbol.asyncDispose]()));

@@ -127,6 +127,9 @@ async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
       const runtime = request.runtime ?? usualPack(request.language);
       return turns.take(() => cells.prepare({ ...request, runtime }), request.signal);
     },
+    originOf({ language, runtime }) {
+      return cells.originOf({ language, runtime: runtime ?? usualPack(language) });
+    },
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
   return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut], runtimeDefects: cells.runtimeDefects };

@@ -115,6 +115,12 @@ export interface Sandbox extends AsyncDisposable {
   readonly language: Language;
   /** What was observed at the workload-ready boundary, before anything of a job entered. */
   readonly posture: Posture;
+  /** Resolves once process 1 of the cell has ended, whoever ended it. Never rejects. */
+  readonly ended: Promise<void>;
+  /** Whether everything that waited at the workload-ready boundary is still alive. Asked before a hand-over only. */
+  isWhole(): boolean;
+  /** Memory that the cell holds now, in bytes, as the kernel counts it for its group or its processes. */
+  memoryBytes(): number;
   /** Sets the limits, reads them back, and gives the files and the program. Rejects with `BootstrapError`. */
   handOver(program: Program): Promise<HeldLimits>;
   /** Lets the program run; the wall clock starts here. Output reaches the sink from now until `collect` resolves. */
@@ -125,16 +131,30 @@ export interface Sandbox extends AsyncDisposable {
   collect(): Promise<Collection>;
 }
 
-/**
- * What kind of cell is wanted. `readyMilliseconds` shortens how long its bootstrap may take, 10,000 by default. Where
- * `signal` aborts before that has begun, it does not begin.
- */
-export interface CellRequest {
+/** What cells are told apart by. */
+export interface CellKind {
   readonly language: Language;
   /** A runtime pack's name; null is the usual pack of the language. */
   readonly runtime: string | null;
+}
+
+/**
+ * What kind of cell is wanted. `readyMilliseconds` shortens how long its bootstrap may take, 10,000 by default. Where
+ * `signal` aborts before that has begun, it does not begin. A cell that is made ahead of demand gets a small share of the
+ * processors until `aheadUntil` aborts.
+ */
+export interface CellRequest extends CellKind {
   readonly readyMilliseconds?: number;
   readonly signal?: AbortSignal;
+  readonly aheadUntil?: AbortSignal;
+}
+
+/** What a cell of some kind would be made of now. */
+export interface CellOrigin {
+  /** The same for every request of this kind, whether it names its pack or not. */
+  readonly kind: string;
+  /** Changes with the runtime's program and with the pack. */
+  readonly madeOf: string;
 }
 
 /** What a provider proved about itself by running every language for real. */
@@ -153,9 +173,22 @@ export interface Provider extends AsyncDisposable {
    * prepared at a time, in the order in which they were asked for.
    */
   prepare(request: CellRequest): Promise<Sandbox>;
+  /** Read from the host at each call. Null where there is no such cell. */
+  originOf(kind: CellKind): CellOrigin | null;
 }
 
-/** A cell could not be built: the program never ran. `step` names where, for operators; `posture` is what may be said. */
+/** A bootstrap took too long. On a busy machine another may be quick enough. */
+export class NotReadyInTime extends Error {
+  override readonly name = 'NotReadyInTime';
+  constructor(milliseconds: number) {
+    super(`not ready within ${milliseconds / 1000} s`);
+  }
+}
+
+/**
+ * A cell could not be built: the program never ran. `step` names where, for operators; `posture` is what may be said. Its
+ * cause is `NotReadyInTime` where that is why.
+ */
 export class BootstrapError extends Error {
   override readonly name = 'BootstrapError';
   readonly step: string;

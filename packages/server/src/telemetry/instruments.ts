@@ -74,6 +74,26 @@ export function createInstruments(registry: Registry) {
       buckets: prepareSeconds,
       registers,
     }),
+    parkedCells: new Gauge({
+      name: 'svc_parked_cells',
+      help: 'Cells that wait for a job.',
+      labelNames: ['language'],
+      registers,
+    }),
+    parkedBytes: gauge('svc_parked_bytes', 'Memory of the cells that wait for a job.'),
+    parkedBytesMax: gauge('svc_parked_limit_bytes', 'Memory that cells may take while they wait for a job.'),
+    cellsTaken: new Counter({
+      name: 'svc_cells_taken_total',
+      help: 'Cells that jobs got: `parked` had waited, `awaited` was being made already, `cold` was made for the job.',
+      labelNames: ['how'],
+      registers,
+    }),
+    cellsLost: new Counter({
+      name: 'svc_parked_cells_lost_total',
+      help: 'Cells that no job got: `died` while they waited, `changed` was their runtime, `surplus` were more than wanted.',
+      labelNames: ['why'],
+      registers,
+    }),
     storeCommit: new Histogram({
       name: 'svc_store_commit_seconds',
       help: 'Time until a change of a job was on disk, waiting for the writer included.',
@@ -128,6 +148,7 @@ export function createInstruments(registry: Registry) {
   for (const language of LANGUAGES) {
     instruments.jobsAdmitted.inc({ language }, 0);
     instruments.jobDuration.zero({ language });
+    instruments.parkedCells.set({ language }, 0);
     for (const status of TERMINAL_STATUSES) instruments.jobsEnded.inc({ language, status }, 0);
   }
   for (const labels of ROUTES) instruments.requestDuration.zero(labels);

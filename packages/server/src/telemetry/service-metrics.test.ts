@@ -2,14 +2,24 @@ import { LANGUAGES, TERMINAL_STATUSES } from '@svc/protocol';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { METRICS_FORMATS } from './metrics-format.ts';
 import type { EndedJob } from './observer.ts';
-import { type JobCounts, ServiceMetrics } from './service-metrics.ts';
+import { type JobCounts, type ParkingCounts, ServiceMetrics } from './service-metrics.ts';
 
 const CALM: JobCounts = { queued: 3, running: 2, oldest_queued_at: null, outbox: 4 };
 
+const PARKING: ParkingCounts = {
+  bytes: 3000,
+  bytesMax: 4096,
+  cells: new Map([['python', 2]]),
+  taken: { parked: 5, awaited: 1, cold: 2 },
+  lost: { died: 1, changed: 0, surplus: 3 },
+};
+
+let parking: ParkingCounts;
 let counts: () => Promise<JobCounts>;
 let metrics: ServiceMetrics;
 const opened: ServiceMetrics[] = [];
 beforeEach(() => {
+  parking = PARKING;
   counts = async () => CALM;
   metrics = new ServiceMetrics({
     version: '1.2.3',
@@ -18,6 +28,7 @@ beforeEach(() => {
     queueCapacity: 256,
     slots: 2,
     permits: [{ kind: 'wait', limit: 80, held: () => 7 }],
+    parking: () => parking,
     isDraining: () => false,
     counts: () => counts(),
   });

@@ -23,6 +23,15 @@ export interface PermitSource {
   readonly held: () => number;
 }
 
+/** Cells that wait for jobs, and what became of those that did. */
+export interface ParkingCounts {
+  readonly bytes: number;
+  readonly bytesMax: number;
+  readonly cells: ReadonlyMap<string, number>;
+  readonly taken: Readonly<Record<'parked' | 'awaited' | 'cold', number>>;
+  readonly lost: Readonly<Record<'died' | 'changed' | 'surplus', number>>;
+}
+
 /** What stays as it is while the service runs, and what is asked at every scrape. */
 export interface MetricsSources {
   readonly version: string;
@@ -31,6 +40,7 @@ export interface MetricsSources {
   readonly queueCapacity: number;
   readonly slots: number;
   readonly permits: readonly PermitSource[];
+  parking(): ParkingCounts;
   isDraining(): boolean;
   /** Rejects where the ledger cannot be asked. */
   counts(): Promise<JobCounts>;
@@ -45,8 +55,8 @@ export class ServiceMetrics implements Observer, Disposable {
   readonly #loop: ReturnType<typeof monitorEventLoopDelay>;
   readonly #registry = new Registry();
   readonly #meters: Instruments;
-  /** CPU time of this process as it was told at the last scrape. */
-  #cpuSeconds = 0;
+  /** Sums as they were told at the last scrape: a counter only goes up, by what has come since. */
+  readonly #sums = new Map<string, number>();
 
   constructor(sources: MetricsSources) {
     this.#sources = sources;
@@ -63,6 +73,7 @@ export class ServiceMetrics implements Observer, Disposable {
   async render(format: MetricsFormat): Promise<string> {
     this.#readService();
     this.#readProcess();
+    this.#readParking();
     await this.#readLedger();
     const text = await this.#registry.metrics();
     return format === 'text' ? text : openMetricsOf(text);
@@ -120,19 +131,33 @@ export class ServiceMetrics implements Observer, Disposable {
     }
   }
 
-  /** A counter only goes up: what was told at the last scrape is taken off. */
   #readProcess(): void {
     const meters = this.#meters;
     const { user, system } = process.cpuUsage();
-    const cpuSeconds = (user + system) / 1e6;
-    meters.cpu.inc(Math.max(0, cpuSeconds - this.#cpuSeconds));
-    this.#cpuSeconds = cpuSeconds;
+    meters.cpu.inc(this.#since('cpu', (user + system) / 1e6));
     const { rss, heapUsed } = process.memoryUsage();
     meters.memory.set(rss);
     meters.heap.set(heapUsed);
     meters.startTime.set(performance.timeOrigin / 1000);
     meters.loopDelay.set(this.#loop.count > 0 ? this.#loop.percentile(99) / 1e9 : 0);
     this.#loop.reset();
+  }
+
+  #readParking(): void {
+    const { parkedCells, parkedBytes, parkedBytesMax, cellsTaken, cellsLost } = this.#meters;
+    const { bytes, bytesMax, cells, taken, lost } = this.#sources.parking();
+    parkedBytes.set(bytes);
+    parkedBytesMax.set(bytesMax);
+    for (const [language, count] of cells) parkedCells.set({ language }, count);
+    for (const [how, count] of Object.entries(taken)) cellsTaken.inc({ how }, this.#since(`taken ${how}`, count));
+    for (const [why, count] of Object.entries(lost)) cellsLost.inc({ why }, this.#since(`lost ${why}`, count));
+  }
+
+  /** By how much a sum has grown since the last scrape. */
+  #since(name: string, sum: number): number {
+    const before = this.#sums.get(name) ?? 0;
+    this.#sums.set(name, sum);
+    return Math.max(0, sum - before);
   }
 
   async #readLedger(): Promise<void> {

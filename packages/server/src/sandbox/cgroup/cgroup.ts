@@ -19,6 +19,7 @@ export interface V1Paths {
   readonly memory: string;
   readonly pids: string;
   readonly cpuacct: string;
+  readonly cpu: string | null;
   readonly all: readonly string[];
 }
 
@@ -29,6 +30,8 @@ export interface Group {
   readonly joinFiles: readonly string[];
   /** Sets both limits and returns what the kernel then says they are. */
   limit(limits: GroupLimits): GroupLimits;
+  /** Sets its part of the processors where other groups want them too; 1 is that of a job. Without effect where nothing shares them out. */
+  share(part: number): void;
   /** Bounds the memory of network sockets, in bytes, where the kernel does not count it with the rest. */
   limitSockets(bytes: number): void;
   /** CPU time of everything that was ever in the group, in microseconds. */
@@ -36,6 +39,8 @@ export interface Group {
   /** Starts peak memory anew from the present use, where the kernel can. */
   resetPeak(): void;
   memoryPeakBytes(): number;
+  /** Memory in use, with that of files and of the kernel. */
+  memoryBytes(): number;
   /** Memory in use that is no file's, of this host or of a file system in memory: that of processes and of the kernel. */
   anonymousBytes(): number;
   /** How many processes the kernel killed for want of memory. */

@@ -32,6 +32,7 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
     memory: join(controllers.memory, parent, name),
     pids: join(controllers.pids, parent, name),
     cpuacct: join(controllers.cpuacct, parent, name),
+    cpu: controllers.cpu === null ? null : join(controllers.cpu, parent, name),
     all: bases.map((base) => join(base, name)),
   });
   return {
@@ -47,6 +48,9 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
     dispose: () => bases.forEach(removeDirectory),
   };
 }
+
+/** What every group has of `cpu.shares` when it is made. */
+const WHOLE_SHARES = 1024;
 
 export class GroupV1 implements Group {
   readonly #at: V1Paths;
@@ -72,6 +76,10 @@ export class GroupV1 implements Group {
     return { memoryBytes: readNumber(memory), processes: readNumber(pids) };
   }
 
+  share(part: number): void {
+    if (this.#at.cpu !== null) write(join(this.#at.cpu, 'cpu.shares'), Math.max(2, Math.round(part * WHOLE_SHARES)));
+  }
+
   limitSockets(bytes: number): void {
     write(join(this.#at.memory, 'memory.kmem.tcp.limit_in_bytes'), bytes);
   }
@@ -88,9 +96,13 @@ export class GroupV1 implements Group {
     return readNumber(join(this.#at.memory, 'memory.max_usage_in_bytes'));
   }
 
+  memoryBytes(): number {
+    return readNumber(join(this.#at.memory, 'memory.usage_in_bytes'));
+  }
+
   anonymousBytes(): number {
     const { memory } = this.#at;
-    return readNumber(join(memory, 'memory.usage_in_bytes')) - readMember(join(memory, 'memory.stat'), 'cache');
+    return this.memoryBytes() - readMember(join(memory, 'memory.stat'), 'cache');
   }
 
   oomKills(): number {

@@ -58,6 +58,9 @@ function makeRoom(directory: string): void {
   for (const pid of readProcesses(join(directory, 'cgroup.procs'))) write(join(leaf, 'cgroup.procs'), pid);
 }
 
+/** What every group has of `cpu.weight` when it is made. */
+const WHOLE_WEIGHT = 100;
+
 export class GroupV2 implements Group {
   readonly #directory: string;
   readonly location: GroupLocation;
@@ -77,6 +80,10 @@ export class GroupV2 implements Group {
     return { memoryBytes: readNumber(this.#file('memory.max')), processes: readNumber(this.#file('pids.max')) };
   }
 
+  share(part: number): void {
+    write(this.#file('cpu.weight'), Math.max(1, Math.round(part * WHOLE_WEIGHT)));
+  }
+
   /** v2 counts it as the group's memory. */
   limitSockets(): void {}
 
@@ -92,8 +99,12 @@ export class GroupV2 implements Group {
     return readNumber(existsSync(peak) ? peak : this.#file('memory.current'));
   }
 
+  memoryBytes(): number {
+    return readNumber(this.#file('memory.current'));
+  }
+
   anonymousBytes(): number {
-    return readNumber(this.#file('memory.current')) - readMember(this.#file('memory.stat'), 'file');
+    return this.memoryBytes() - readMember(this.#file('memory.stat'), 'file');
   }
 
   oomKills(): number {

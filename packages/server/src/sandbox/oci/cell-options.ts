@@ -31,6 +31,8 @@ export interface CellOptions {
   readonly loopback: boolean;
   /** How long the bootstrap may take. */
   readonly readyMilliseconds: number;
+  /** Until it aborts, the cell gets a small share of the processors. */
+  readonly aheadUntil?: AbortSignal | undefined;
 }
 
 /** `stage.pl` joins the group, makes the cell's mounts and becomes the runtime. */

@@ -13,6 +13,7 @@ import {
   BootstrapError,
   type Collection,
   type HeldLimits,
+  NotReadyInTime,
   type OutputSink,
   type Posture,
   type Program,
@@ -27,13 +28,15 @@ import { readEnding } from './ending-report.ts';
 import { GuestChannel } from './guest-channel.ts';
 import { parseGuestReport } from './guest-report.ts';
 import { holdLimits } from './hold-limits.ts';
-import type { StartedProcess } from './start.ts';
+import type { Start, StartedProcess } from './start.ts';
 
 /** What an interpreter may use before it is handed a job. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
 /** What the buffers of a job's Internet sockets may hold, where they are no memory of its group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
+/** The part of the processors that a cell gets which nobody waits for, where others want them too. */
+const AHEAD_SHARE = 1 / 16;
 
 export class OciCell implements Sandbox {
   readonly language: Language;
@@ -57,6 +60,9 @@ export class OciCell implements Sandbox {
   #fits = true;
   /** Memory of the runtime in the group, which is no use of the job's. */
   #ownMemoryBytes = 0;
+  /** How many processes a cell had that was made ahead; null where its own kernel says when one of them is missing. */
+  #members: number | null = null;
+  #isAhead = false;
   #disposed: Promise<void> | undefined;
 
   private constructor(options: CellOptions, releaseResources: () => void) {
@@ -85,10 +91,24 @@ export class OciCell implements Sandbox {
     return this.#posture;
   }
 
+  get ended(): Promise<void> {
+    return this.#exited;
+  }
+
+  isWhole(): boolean {
+    return this.#members === null || this.#group.members().length === this.#members;
+  }
+
+  memoryBytes(): number {
+    return this.#group.memoryBytes();
+  }
+
   async handOver(program: Program): Promise<HeldLimits> {
     this.#program = program;
     const { channel } = this.#handedOver();
     try {
+      this.#step = 'limits';
+      this.#takeWholeShare();
       this.#step = 'files';
       this.#workspace?.fill(program);
       this.#step = 'limits';
@@ -166,12 +186,37 @@ export class OciCell implements Sandbox {
     const processes = runtime.overhead.processes(BOOT_PROCESSES);
     if (loopback && runtime.sharesHostKernel) this.#group.limitSockets(SOCKET_BYTES);
     this.#group.limit({ memoryBytes: BOOT_MEMORY_BYTES + runtime.overhead.memoryBytes, processes });
+    this.#getAhead();
     this.#step = 'start';
     const started = await this.#start();
     this.#step = 'bootstrap';
     const report = await this.#ready();
     this.#step = 'observe';
     this.#observe(started, report);
+    if (this.#options.aheadUntil !== undefined && runtime.sharesHostKernel)
+      this.#members = this.#group.members().length;
+  }
+
+  /** Lets whatever has a job go first, until somebody waits for this cell. */
+  #getAhead(): void {
+    const { aheadUntil } = this.#options;
+    if (aheadUntil === undefined || aheadUntil.aborted) return;
+    this.#group.share(AHEAD_SHARE);
+    this.#isAhead = true;
+    aheadUntil.addEventListener('abort', this.#hurry, { once: true });
+  }
+
+  /** A group that is gone needs no share; what else is wrong with it is found at the hand-over. */
+  readonly #hurry = (): void => {
+    try {
+      this.#takeWholeShare();
+    } catch {}
+  };
+
+  #takeWholeShare(): void {
+    if (!this.#isAhead) return;
+    this.#group.share(1);
+    this.#isAhead = false;
   }
 
   /** Resolves once the cell's pipes are ours. */
@@ -180,8 +225,7 @@ export class OciCell implements Sandbox {
     this.#startSaid = start.said;
     this.#exited = start.exited;
     this.#forget = start.forget;
-    const tooLate = setTimeout(start.abort, this.#options.readyMilliseconds);
-    const started = await start.started.finally(() => clearTimeout(tooLate));
+    const started = await this.#startedInTime(start);
     const channel = new GuestChannel(started.pipes);
     this.#pipes = started.pipes;
     this.#channel = channel;
@@ -189,9 +233,25 @@ export class OciCell implements Sandbox {
     return started;
   }
 
+  async #startedInTime(start: Start): Promise<StartedProcess> {
+    const { readyMilliseconds } = this.#options;
+    let isLate = false;
+    const deadline = setTimeout(() => {
+      isLate = true;
+      start.abort();
+    }, readyMilliseconds);
+    try {
+      return await start.started;
+    } catch (error) {
+      throw isLate ? new NotReadyInTime(readyMilliseconds) : error;
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
   async #ready(): Promise<string> {
     const { readyMilliseconds } = this.#options;
-    const tooLate = new Error(`not ready within ${readyMilliseconds / 1000} s`);
+    const tooLate = new NotReadyInTime(readyMilliseconds);
     const deadline = setTimeout(() => this.#channel?.abort(tooLate), readyMilliseconds);
     try {
       return await (this.#channel as GuestChannel).report();
@@ -243,6 +303,7 @@ export class OciCell implements Sandbox {
   }
 
   async #tearDown(): Promise<void> {
+    this.#options.aheadUntil?.removeEventListener('abort', this.#hurry);
     this.#watch?.[Symbol.dispose]();
     await this.#group.remove();
     await this.#exited;

@@ -8,8 +8,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RuntimePack } from '@svc/protocol';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
+import { fileStamp } from '../file-stamp.ts';
 import { type Pack, SYSTEM_PACK } from '../packs/pack.ts';
-import { BootstrapError, type CellRequest, type Sandbox, unreadyPosture } from '../sandbox.ts';
+import {
+  BootstrapError,
+  type CellKind,
+  type CellOrigin,
+  type CellRequest,
+  type Sandbox,
+  unreadyPosture,
+} from '../sandbox.ts';
 import { OciCell } from './cell.ts';
 import { buildRootfs } from './rootfs.ts';
 import type { Runtime } from './runtime.ts';
@@ -66,6 +74,14 @@ export class OciCells implements AsyncDisposable {
     return prepared.finally(() => this.#preparing.delete(settled));
   }
 
+  /** See `Provider`. */
+  originOf({ language, runtime: name }: CellKind): CellOrigin | null {
+    const pack = this.#findPack(name);
+    if (pack === undefined) return null;
+    const files = [this.#options.runtime.path, ...pack.binds.map(({ source }) => source)];
+    return { kind: `${language} ${pack.name}`, madeOf: [pack.digest, ...files.map(fileStamp)].join(' ') };
+  }
+
   /** Ends every cell, those too that are still being made, and makes no more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
@@ -99,6 +115,7 @@ export class OciCells implements AsyncDisposable {
           hostPostureSha256,
           loopback,
           readyMilliseconds: request.readyMilliseconds ?? READY_MILLISECONDS_MAX,
+          aheadUntil: request.aheadUntil,
         },
         settle,
       );
@@ -109,10 +126,13 @@ export class OciCells implements AsyncDisposable {
   }
 
   #pack(name: string | null): Pack {
-    const wanted = name ?? SYSTEM_PACK;
-    const pack = this.#options.packs.find((candidate) => candidate.name === wanted);
-    if (pack === undefined) throw new Error(`there is no runtime pack ${wanted}`);
+    const pack = this.#findPack(name);
+    if (pack === undefined) throw new Error(`there is no runtime pack ${name}`);
     return pack;
+  }
+
+  #findPack(name: string | null): Pack | undefined {
+    return this.#options.packs.find((candidate) => candidate.name === (name ?? SYSTEM_PACK));
   }
 
   #remember(cell: OciCell): Sandbox {

@@ -68,6 +68,7 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
     packsLeftOut: loaded.leftOut,
     runtimeDefects: knownDefects(runtime.identity),
     prepare: (request) => cells.prepare(request),
+    originOf: (kind) => cells.originOf(kind),
     async [Symbol.asyncDispose]() {
       await cells[Symbol.asyncDispose]();
       rmSync(directory, { recursive: true, force: true });

@@ -1,0 +1,300 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { readyPosture, type ScriptedCell, ScriptedProvider, unready } from '../../../test/scripted-provider.ts';
+import { BootstrapError, type CellRequest, type Program, type Sandbox } from '../sandbox.ts';
+import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
+
+const MIB = 2 ** 20;
+const python = { language: 'python', runtime: null } as const;
+const bash = { language: 'bash', runtime: null } as const;
+const ruby = { language: 'ruby', runtime: null } as const;
+const program = { code: '', limits: {} } as Program;
+
+/** Cells of a test's own size. Each is made when the test says so, where it asked for that. */
+class Source extends ScriptedProvider {
+  readonly requests: CellRequest[] = [];
+  bytes = 9 * MIB;
+  isUp = true;
+  madeOf = 'first';
+  gate: () => Promise<void> = () => Promise.resolve();
+
+  isReady(): boolean {
+    return this.isUp;
+  }
+
+  override originOf(kind: Parameters<ScriptedProvider['originOf']>[0]) {
+    return { ...super.originOf(kind), madeOf: this.madeOf };
+  }
+
+  override async prepare(request: CellRequest): Promise<Sandbox> {
+    this.requests.push(request);
+    await this.gate();
+    const cell = (await super.prepare(request)) as ScriptedCell;
+    const { bytes } = this;
+    cell.memoryBytes = () => bytes;
+    return cell;
+  }
+}
+
+let source: Source;
+let troubles: ParkingTrouble[];
+let parked: ParkedCells;
+
+function open(mebibytes: number, madeAtOnce = 1): ParkedCells {
+  return new ParkedCells({
+    source,
+    provider: source,
+    bytesMax: mebibytes * MIB,
+    madeAtOnce,
+    onTrouble: (trouble) => troubles.push(trouble),
+    now: () => performance.now(),
+  });
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  source = new Source();
+  troubles = [];
+  parked = open(1000);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await parked[Symbol.asyncDispose]();
+});
+
+/** Everything that needs no time has happened. */
+async function settled(): Promise<void> {
+  for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+async function started(): Promise<void> {
+  parked.start();
+  await settled();
+}
+
+const waiting = () => Object.fromEntries(parked.facts().cells);
+const innermost = (cell: ScriptedCell | undefined) => cell as ScriptedCell;
+
+test('one cell of each usual language waits from the start, made ahead of demand', async () => {
+  await started();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
+  expect(source.requests.map(({ aheadUntil }) => aheadUntil?.aborted)).toEqual([false, false, false]);
+  expect(parked.facts().bytes).toBe(30 * MIB);
+});
+
+test('a cell that waits is handed out at once, to one job, and another takes its place once the program is released', async () => {
+  await started();
+  const cell = parked.take(python) as Sandbox;
+  expect([cell.posture, parked.take(python)]).toEqual([readyPosture, null]);
+  await settled();
+  expect(waiting()).toEqual({ python: 0, node: 1, bash: 1 });
+  await cell.handOver(program);
+  cell.release(() => {});
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
+  expect(source.requests).toHaveLength(4);
+});
+
+test('a cell that is handed out gets its whole share of the processors', async () => {
+  await started();
+  const { aheadUntil } = source.requests.find(({ language }) => language === 'bash') as CellRequest;
+  parked.take(bash);
+  expect(aheadUntil?.aborted).toBe(true);
+});
+
+test('a job that is given up before its program is released gives way to a refill too', async () => {
+  await started();
+  await (parked.take(bash) as Sandbox)[Symbol.asyncDispose]();
+  await settled();
+  expect([waiting(), source.cells.filter(({ disposed }) => disposed).length]).toEqual([
+    { python: 1, node: 1, bash: 1 },
+    1,
+  ]);
+});
+
+test('with no memory for them no cell waits, and jobs get their cells as they come', async () => {
+  parked = open(0);
+  await started();
+  expect([source.cells.length, parked.take(bash)]).toEqual([0, null]);
+  const cell = await parked.prepare(bash);
+  expect(cell).toBe(source.cells[0]);
+  await settled();
+  expect(source.cells).toHaveLength(1);
+});
+
+test('a job for which no cell waits gets a new one, and none is made ahead meanwhile', async () => {
+  await started();
+  const gate = Promise.withResolvers<void>();
+  source.gate = () => gate.promise;
+  const prepared = parked.prepare(ruby);
+  parked.take(bash)?.release(() => {});
+  await settled();
+  expect(source.requests.slice(3)).toEqual([ruby]);
+  gate.resolve();
+  await prepared;
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 1 });
+});
+
+test('a job takes the cell that is being made already, which then has its whole share', async () => {
+  const gate = Promise.withResolvers<void>();
+  source.gate = () => gate.promise;
+  await started();
+  const { language, aheadUntil } = source.requests[0] as CellRequest;
+  const prepared = parked.prepare({ language, runtime: null });
+  expect([source.requests.length, aheadUntil?.aborted]).toEqual([1, true]);
+  gate.resolve();
+  const cell = await prepared;
+  expect([cell.language, parked.facts().taken]).toEqual([language, { parked: 0, awaited: 1, cold: 0 }]);
+});
+
+test('where the cell that is being made fails, the job gets a new one', async () => {
+  const gate = Promise.withResolvers<void>();
+  source.gate = () => gate.promise;
+  source.failOnce(new BootstrapError('start', 'no luck', unready));
+  await started();
+  const prepared = parked.prepare({ language: source.requests[0]?.language ?? 'bash', runtime: null });
+  gate.resolve();
+  expect((await prepared).posture).toEqual(readyPosture);
+  expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
+});
+
+test('a cell that dies while it waits is replaced after a pause, and is never handed out', async () => {
+  await started();
+  await innermost(source.cells.find(({ language }) => language === 'bash'))[Symbol.asyncDispose]();
+  await settled();
+  expect([waiting()['bash'], parked.take(bash)]).toEqual([0, null]);
+  await vi.advanceTimersByTimeAsync(260);
+  await settled();
+  expect([waiting()['bash'], troubles.map(({ problem }) => problem), parked.facts().lost.died]).toEqual([
+    1,
+    ['died'],
+    1,
+  ]);
+});
+
+test('a cell of which a part died is found out when it is taken', async () => {
+  await started();
+  innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;
+  expect(parked.take(bash)).toBeNull();
+  expect(parked.facts().lost.died).toBe(1);
+});
+
+test('a cell of a runtime that has changed is not handed out', async () => {
+  await started();
+  source.madeOf = 'second';
+  expect(parked.take(python)).toBeNull();
+  const cell = await parked.prepare(python);
+  cell.release(() => {});
+  await settled();
+  expect([parked.facts().lost.changed, waiting()['python']]).toEqual([1, 1]);
+  expect(parked.take(python)).not.toBeNull();
+});
+
+test('a waiting cell that fails at the hand-over is replaced once, and gone before', async () => {
+  await started();
+  const [first] = source.cells.filter(({ language }) => language === 'bash');
+  innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
+  const cell = parked.take(bash) as Sandbox;
+  const held = await cell.handOver(program);
+  expect([held.limit_enforcement.wall_seconds, first?.disposed, source.cells.length]).toEqual([true, true, 4]);
+  expect(troubles.map(({ problem }) => problem)).toEqual(['not_handed_over']);
+});
+
+test('as many wait as were asked for in twice the time that making one takes, at the busiest moment of the last minute', async () => {
+  parked = open(1000, 4);
+  source.gate = () => new Promise((resolve) => setTimeout(resolve, 100));
+  parked.start();
+  await vi.advanceTimersByTimeAsync(1000);
+  await settled();
+  const burst = [1, 2, 3, 4, 5].map(() => parked.prepare(bash));
+  await vi.advanceTimersByTimeAsync(200);
+  for (const cell of burst) (await cell).release(() => {});
+  await vi.advanceTimersByTimeAsync(1000);
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 5 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
+  expect(parked.facts().lost.surplus).toBe(4);
+});
+
+test('a cell of a language that nobody asked for in ten minutes no longer waits, save the usual ones', async () => {
+  await started();
+  (await parked.prepare(ruby)).release(() => {});
+  await settled();
+  expect(waiting()['ruby']).toBe(1);
+  await vi.advanceTimersByTimeAsync(600_001);
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 0 });
+});
+
+test('all that wait stay within the bound, and what is asked for more goes first', async () => {
+  parked = open(20);
+  await started();
+  expect(Object.values(waiting()).reduce((sum, count) => sum + count, 0)).toBe(2);
+  for (const kind of [ruby, ruby, bash]) (await parked.prepare(kind)).release(() => {});
+  await settled();
+  expect(waiting()).toEqual({ python: 0, node: 0, bash: 1, ruby: 1 });
+  expect(parked.facts().bytes).toBe(20 * MIB);
+});
+
+test('a cell that is larger than the bound does not wait, is told of once and is not made again', async () => {
+  source.bytes = 40 * MIB;
+  parked = open(20);
+  await started();
+  for (let round = 0; round < 3; round++) (await parked.prepare(bash)).release(() => {});
+  await vi.advanceTimersByTimeAsync(120_000);
+  await settled();
+  expect(Object.values(waiting())).toEqual([0, 0, 0]);
+  expect(troubles.map(({ problem }) => problem)).toEqual(['too_large', 'too_large', 'too_large']);
+  expect(source.requests).toHaveLength(6);
+});
+
+test('what cannot be made is tried again after pauses that double, and is told of once', async () => {
+  source.script = () => {
+    throw new BootstrapError('start', 'broken', unready);
+  };
+  await started();
+  const counts: number[] = [];
+  for (let second = 0; second < 4; second++) {
+    counts.push(source.requests.filter(({ language }) => language === 'bash').length);
+    await vi.advanceTimersByTimeAsync(1000);
+    await settled();
+  }
+  expect(counts).toEqual([1, 3, 4, 4]);
+  expect(troubles.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
+});
+
+test('none is made ahead while no cell can be made', async () => {
+  source.isUp = false;
+  await started();
+  expect(source.requests).toEqual([]);
+  source.isUp = true;
+  parked.refill();
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
+});
+
+test('once it is disposed all that wait are gone, those too that were being made, and jobs still get cells', async () => {
+  const gate = Promise.withResolvers<void>();
+  await started();
+  source.gate = () => gate.promise;
+  parked.take(bash)?.release(() => {});
+  await settled();
+  const disposed = parked[Symbol.asyncDispose]();
+  gate.resolve();
+  await disposed;
+  const [bashCell, ...others] = source.cells.toSorted((a, b) => Number(a.disposed) - Number(b.disposed));
+  expect([bashCell?.disposed, others.map((cell) => cell.disposed)]).toEqual([false, [true, true, true]]);
+  expect(parked.take(bash)).toBeNull();
+  expect((await parked.prepare(bash)).posture).toEqual(readyPosture);
+  await settled();
+  expect(waiting()).toEqual({ python: 0, node: 0, bash: 0 });
+});
+
+test('a job for a pack that is not there asks for a cell as always', async () => {
+  source.originOf = () => null as never;
+  await started();
+  expect(parked.take(bash)).toBeNull();
+  expect(await parked.prepare(bash)).toBe(source.cells[0]);
+});

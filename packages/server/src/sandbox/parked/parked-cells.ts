@@ -1,0 +1,331 @@
+/**
+ * Cells that wait at the workload-ready boundary before anybody asks, so that a job need not wait for its own. Each is
+ * handed out once, to one job, alive and made of what is installed now; from then on it is like any other. How many wait
+ * follows what was asked for lately, within a bound of memory. They are made with a small share of the processors, and
+ * none is begun while a job waits for a cell.
+ */
+import type { Language } from '@svc/protocol';
+import type { CellKind, CellOrigin, CellRequest, Provider, Sandbox } from '../sandbox.ts';
+import { HandedOutCell } from './handed-out-cell.ts';
+import { planParking } from './parking-plan.ts';
+import { type Making, type Parked, Shelf } from './shelf.ts';
+
+/** Of these one cell waits from the start, in the usual pack. */
+const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
+/** What a waiting cell takes beside what its group counts: descriptors, buffers and mounts of the service and the kernel. */
+const OWN_BYTES = 1024 * 1024;
+/** A kind of which a cell waits gives its room up to one that was asked for so many times as often. */
+const STAYING_FACTOR = 2;
+
+interface Found {
+  readonly shelf: Shelf;
+  readonly origin: CellOrigin;
+}
+
+/** Something that an operator should know; jobs get their cells all the same. */
+export interface ParkingTrouble extends CellKind {
+  readonly problem: 'not_made' | 'died' | 'too_large' | 'not_handed_over' | 'not_ended';
+  readonly error: Error | null;
+}
+
+export interface ParkedCellsOptions {
+  /** Makes cells for jobs and ahead of them, and knows whether any can be made. */
+  readonly source: Pick<Provider, 'prepare'> & { isReady(): boolean };
+  readonly provider: Pick<Provider, 'languages' | 'originOf'>;
+  /** Memory that all waiting cells may take together, in bytes; 0 lets none wait. */
+  readonly bytesMax: number;
+  /** How many are made ahead at a time. */
+  readonly madeAtOnce: number;
+  readonly onTrouble: (trouble: ParkingTrouble) => void;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** What waits now, and what became of all that ever did. */
+export interface ParkingFacts {
+  readonly bytesMax: number;
+  readonly bytes: number;
+  /** How many of each language wait; a language of which none ever did may be missing. */
+  readonly cells: ReadonlyMap<Language, number>;
+  /** Jobs whose cell waited for them, was being made already, and was made for them. */
+  readonly taken: { readonly parked: number; readonly awaited: number; readonly cold: number };
+  /** Cells that were given up while they waited: dead, of another make, or more than wanted. */
+  readonly lost: { readonly died: number; readonly changed: number; readonly surplus: number };
+}
+
+/** Parks nothing before `start`. Disposing ends every cell that waits and lets none wait any more; cells are still made for jobs. */
+export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
+  readonly #options: ParkedCellsOptions;
+  readonly #now: () => number;
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #making = new Set<Promise<void>>();
+  readonly #discarding = new Set<Promise<void>>();
+  readonly #taken = { parked: 0, awaited: 0, cold: 0 };
+  readonly #lost = { died: 0, changed: 0, surplus: 0 };
+  /** Jobs that wait for a cell. */
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isRunning = false;
+
+  constructor(options: ParkedCellsOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** Begins to park. Without effect where nothing may be parked. */
+  start(): void {
+    if (this.#options.bytesMax === 0) return;
+    this.#isRunning = true;
+    const { languages } = this.#options.provider;
+    for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.#find({ language, runtime: null });
+    this.refill();
+  }
+
+  /**
+   * A cell that waits, at once; null where none does. What is asked for is remembered where a cell was given: whoever got
+   * none goes on to `prepare`.
+   */
+  take(kind: CellKind): Sandbox | null {
+    const found = this.#isRunning ? this.#find(kind) : null;
+    return found === null ? null : this.#takeParked(found);
+  }
+
+  /** A cell that waits or is being made already, else a new one: see `Provider`. */
+  async prepare(request: CellRequest): Promise<Sandbox> {
+    const found = this.#isRunning ? this.#find(request) : null;
+    if (found === null) return await this.#options.source.prepare(request);
+    return this.#takeParked(found) ?? (await this.#waitedFor(this.#make(found, request)));
+  }
+
+  facts(): ParkingFacts {
+    const cells = new Map<Language, number>();
+    for (const { kind, parked } of this.#shelves.values()) {
+      cells.set(kind.language, (cells.get(kind.language) ?? 0) + parked.length);
+    }
+    return { bytesMax: this.#options.bytesMax, bytes: this.#bytes(), cells, taken: this.#taken, lost: this.#lost };
+  }
+
+  /** Makes and ends cells until as many wait as should. Called when that may have changed; without effect otherwise. */
+  refill(): void {
+    if (!this.#isRunning) return;
+    const plan = this.#plan();
+    for (const [shelf, count] of plan) {
+      while (shelf.parked.length > count) this.#discard(shelf.parked.shift() as Parked, 'surplus');
+    }
+    const now = this.#now();
+    for (const [shelf, count] of plan) {
+      while (this.#mayMake() && shelf.count < count && shelf.pausedUntil <= now) this.#makeAhead(shelf);
+    }
+    this.#lookAgain();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isRunning = false;
+    clearTimeout(this.#timer);
+    for (const { parked, making } of this.#shelves.values()) {
+      for (const { cell } of parked.splice(0)) this.#end(cell);
+      for (const { wanted } of making) wanted.abort();
+    }
+    await Promise.all(this.#making);
+    await Promise.all(this.#discarding);
+  }
+
+  /** Null where there is no such cell. */
+  #find(kind: CellKind): Found | null {
+    const { provider } = this.#options;
+    const origin = provider.originOf(kind);
+    if (origin === null) return null;
+    const known = this.#shelves.get(origin.kind);
+    if (known !== undefined) return { shelf: known, origin };
+    const { language, runtime } = kind;
+    const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
+    const shelf = new Shelf({ language, runtime }, isUsual);
+    this.#shelves.set(origin.kind, shelf);
+    return { shelf, origin };
+  }
+
+  #takeParked({ shelf, origin }: Found): Sandbox | null {
+    for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
+      if (oldest.madeOf !== origin.madeOf) this.#discard(oldest, 'changed');
+      else if (!oldest.cell.isWhole()) this.#discard(oldest, 'died');
+      else {
+        oldest.wanted.abort();
+        this.#noteAsked(shelf);
+        this.#taken.parked += 1;
+        return this.#handedOut(oldest.cell, shelf);
+      }
+    }
+    return null;
+  }
+
+  #noteAsked({ demand, makingMilliseconds }: Shelf): void {
+    demand.note(this.#now(), makingMilliseconds);
+  }
+
+  /** Nothing is made ahead meanwhile. */
+  async #waitedFor(cell: Promise<Sandbox>): Promise<Sandbox> {
+    this.#waiting += 1;
+    try {
+      return await cell;
+    } finally {
+      this.#waiting -= 1;
+      this.#refillSoon();
+    }
+  }
+
+  async #make(found: Found, request: CellRequest): Promise<Sandbox> {
+    const { shelf } = found;
+    this.#noteAsked(shelf);
+    const cell = await this.#claimed(found);
+    if (cell === null) return await this.#makeCold(shelf, request);
+    this.#taken.awaited += 1;
+    return this.#handedOut(cell, shelf);
+  }
+
+  /** One that is being made is nearer to its end than a new one. Null where there is none, or it failed. */
+  async #claimed({ shelf, origin }: Found): Promise<Sandbox | null> {
+    const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
+    if (claimed === undefined) return null;
+    shelf.making.delete(claimed);
+    claimed.wanted.abort();
+    return await claimed.made.catch(() => null);
+  }
+
+  async #makeCold(shelf: Shelf, request: CellRequest): Promise<Sandbox> {
+    this.#taken.cold += 1;
+    const began = this.#now();
+    const cell = await this.#options.source.prepare(request);
+    shelf.took(this.#now() - began);
+    return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
+  }
+
+  #handedOut(cell: Sandbox, shelf: Shelf): Sandbox {
+    const { source, onTrouble } = this.#options;
+    return new HandedOutCell(cell, {
+      replace(error) {
+        onTrouble({ ...shelf.kind, problem: 'not_handed_over', error });
+        return source.prepare(shelf.kind);
+      },
+      settled: () => {
+        shelf.succeeded();
+        this.#refillSoon();
+      },
+    });
+  }
+
+  /** Not before the program that was just released has been told so. */
+  #refillSoon(): void {
+    if (this.#isRunning) setImmediate(() => this.refill());
+  }
+
+  #plan(): readonly (readonly [Shelf, number])[] {
+    const now = this.#now();
+    const shelves = [...this.#shelves.values()];
+    const wanted = shelves.map(({ demand, bytes, count }) => ({
+      wanted: demand.wanted(now),
+      bytes,
+      rank: (count > 0 ? STAYING_FACTOR : 1) * demand.weight(now),
+    }));
+    const counts = planParking(wanted, this.#options.bytesMax);
+    return shelves.map((shelf, at) => [shelf, counts[at] ?? 0] as const);
+  }
+
+  #mayMake(): boolean {
+    const { madeAtOnce, source } = this.#options;
+    return this.#making.size < madeAtOnce && this.#waiting === 0 && source.isReady();
+  }
+
+  #makeAhead(shelf: Shelf): void {
+    const { provider, source } = this.#options;
+    const madeOf = provider.originOf(shelf.kind)?.madeOf ?? '';
+    const wanted = new AbortController();
+    const making = { made: source.prepare({ ...shelf.kind, aheadUntil: wanted.signal }), madeOf, wanted };
+    shelf.making.add(making);
+    const parked = this.#park(shelf, making).finally(() => {
+      this.#making.delete(parked);
+      this.refill();
+    });
+    this.#making.add(parked);
+  }
+
+  /** Parks what was made, unless a job has claimed it meanwhile. */
+  async #park(shelf: Shelf, making: Making): Promise<void> {
+    const began = this.#now();
+    try {
+      const cell = await making.made;
+      shelf.took(this.#now() - began);
+      if (shelf.making.delete(making)) this.#keep(shelf, cell, making);
+    } catch (error) {
+      if (shelf.making.delete(making)) this.#failed(shelf, 'not_made', error as Error);
+    }
+  }
+
+  #keep(shelf: Shelf, cell: Sandbox, { madeOf, wanted }: Making): void {
+    const bytes = cell.memoryBytes() + OWN_BYTES;
+    const { bytesMax, onTrouble } = this.#options;
+    if (shelf.bytes === null && bytes > bytesMax) onTrouble({ ...shelf.kind, problem: 'too_large', error: null });
+    shelf.bytes = Math.max(bytes, ...shelf.parked.map((other) => other.bytes));
+    const parked: Parked = { cell, madeOf, bytes, wanted };
+    if (!this.#isRunning || this.#bytes() + bytes > bytesMax) {
+      this.#discard(parked, 'surplus');
+      return;
+    }
+    shelf.parked.push(parked);
+    void cell.ended.then(() => this.#ended(shelf, parked));
+  }
+
+  /** Where it was handed out before, it is no longer ours. */
+  #ended(shelf: Shelf, parked: Parked): void {
+    const at = shelf.parked.indexOf(parked);
+    if (at < 0) return;
+    shelf.parked.splice(at, 1);
+    this.#discard(parked, 'died');
+    this.#failed(shelf, 'died', null);
+    this.refill();
+  }
+
+  /** Told once in a row: the pauses grow, and jobs get their cells all the same. */
+  #failed(shelf: Shelf, problem: ParkingTrouble['problem'], error: Error | null): void {
+    if (shelf.failed(this.#now()) === 1) this.#options.onTrouble({ ...shelf.kind, problem, error });
+  }
+
+  #discard({ cell }: Parked, why: keyof ParkingFacts['lost']): void {
+    this.#lost[why] += 1;
+    this.#end(cell);
+  }
+
+  #end(cell: Sandbox): void {
+    const ended = this.#endOf(cell).finally(() => this.#discarding.delete(ended));
+    this.#discarding.add(ended);
+  }
+
+  async #endOf(cell: Sandbox): Promise<void> {
+    try {
+      await cell[Symbol.asyncDispose]();
+    } catch (error) {
+      const { language } = cell;
+      this.#options.onTrouble({ language, runtime: null, problem: 'not_ended', error: error as Error });
+    }
+  }
+
+  #bytes(): number {
+    let sum = 0;
+    for (const { parked } of this.#shelves.values()) for (const { bytes } of parked) sum += bytes;
+    return sum;
+  }
+
+  /** Looks again when a pause is over, or when time alone lets demand fall. */
+  #lookAgain(): void {
+    clearTimeout(this.#timer);
+    const now = this.#now();
+    const times = [...this.#shelves.values()].flatMap(({ pausedUntil, demand }) => [pausedUntil, demand.changesAt()]);
+    const next = Math.min(...times.filter((time) => time > now));
+    if (!Number.isFinite(next)) return;
+    this.#timer = setTimeout(() => this.refill(), next - now + 1);
+    this.#timer.unref();
+  }
+}
+
+function isUsualLanguage(language: Language): boolean {
+  return USUAL_LANGUAGES.some((usual) => usual === language);
+}

@@ -1,0 +1,145 @@
+/** Parked cells of every class that this host has, with what builds them for real. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
+import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { openProvider, type PreflightOptions } from '../preflight.ts';
+import { instanceName, runDirectoryOf } from '../run-directory.ts';
+import type { HeldLimits, Program, Provider, Sandbox } from '../sandbox.ts';
+import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
+
+const MIB = 2 ** 20;
+const python = { language: 'python', runtime: null } as const;
+const bash = { language: 'bash', runtime: null } as const;
+
+const BUILDERS = {
+  launcher: { choice: 'namespace', namespaceLauncher: 'fork' },
+  crun: { choice: 'namespace', namespaceLauncher: 'crun' },
+  runsc: { choice: 'gvisor' },
+  subprocess: { choice: 'subprocess' },
+} as const satisfies Record<string, Pick<PreflightOptions, 'choice' | 'namespaceLauncher'>>;
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-parked-test-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** A busy machine may take its time. */
+const PATIENT = { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 30 };
+
+function programOf(language: Language, code: string, limits = PATIENT): Program {
+  return { language, code, stdin: null, args: [], env: {}, files: [], outputs: [], limits };
+}
+
+/** Hands a program over to a cell, runs it to its end, and ends the cell. */
+async function run(sandbox: Sandbox, program: Program) {
+  await using cell = sandbox;
+  const held = await cell.handOver(program);
+  let stdout = '';
+  cell.release((stream, records) => {
+    if (stream === 'stdout') for (const { text, partial } of records) stdout += text + (partial ? '' : '\n');
+  });
+  const { ending } = await cell.collect();
+  return { held, ending, stdout, posture: cell.posture };
+}
+
+describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder) => {
+  const isSandboxed = builder !== 'subprocess';
+  const instance = join(directory, builder);
+  const troubles: ParkingTrouble[] = [];
+  let provider: Provider;
+  let parked: ParkedCells;
+  let groups: GroupRoot;
+
+  function open(bytesMax: number): ParkedCells {
+    const source = { isReady: () => true, prepare: provider.prepare.bind(provider) };
+    const onTrouble = (trouble: ParkingTrouble) => troubles.push(trouble);
+    return new ParkedCells({ source, provider, bytesMax, madeAtOnce: 1, onTrouble });
+  }
+
+  /** Whether a cell of each usual language waits, or more of one that was asked for twice at once. */
+  const isFull = () =>
+    parked.facts().cells.size === 3 && [...parked.facts().cells.values()].every((count) => count >= 1);
+  const waiting = (language: Language) => parked.facts().cells.get(language);
+  const parkedGroups = (): Group[] => groups.names().map((name) => groups.open(name));
+
+  beforeAll(async () => {
+    const options = { packsDirectory: null, workBytes: 64 * MIB, hostPostureSha256: null };
+    ({ provider } = await openProvider({ ...BUILDERS[builder], ...options, instance }));
+    groups = openGroupRoot(readCgroupLayout(), instanceName(instance));
+    parked = open(1024 * MIB);
+    parked.start();
+    await vi.waitFor(() => expect(isFull()).toBe(true), { timeout: 30_000 });
+  }, 60_000);
+  afterAll(async () => {
+    await parked[Symbol.asyncDispose]();
+    await provider[Symbol.asyncDispose]();
+  });
+
+  test('a parked cell is alive, and its job is given the same as in a cold one', async () => {
+    const cold = await run(await provider.prepare(python), programOf('python', 'print(6 * 7)'));
+    const warm = await run(parked.take(python) as Sandbox, programOf('python', 'print(6 * 7)'));
+    expect(warm).toEqual(cold);
+    expect(warm.stdout).toBe('42\n');
+    await expect.poll(() => waiting('python')).toBeGreaterThanOrEqual(1);
+  });
+
+  test.runIf(isSandboxed)('the limits of a job are set at the hand-over, and are those of its own group', async () => {
+    const limits = { ...PATIENT, mem_mb: 77, max_pids: 9 };
+    await using cell = parked.take(bash) as Sandbox;
+    const { effective_limits }: HeldLimits = await cell.handOver(programOf('bash', '', limits));
+    expect(effective_limits).toEqual(limits);
+    const memory = parkedGroups().map(({ location }) => {
+      const file = location.version === 'v1' ? 'memory.limit_in_bytes' : 'memory.max';
+      return Number(readFileSync(join(location.version === 'v1' ? location.paths.memory : location.directory, file)));
+    });
+    // In gVisor the runtime's own memory is on top.
+    expect(memory.filter((bytes) => bytes >= 77 * MIB && bytes < 177 * MIB)).toHaveLength(1);
+  });
+
+  test.runIf(isSandboxed)('only cells that nobody waits for have a small share of the processors', async () => {
+    await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+    const shares = () =>
+      parkedGroups().flatMap(({ location }) => {
+        if (location.version === 'v2') return Number(readFileSync(join(location.directory, 'cpu.weight'))) / 100;
+        const { cpu } = location.paths;
+        return cpu === null ? [] : Number(readFileSync(join(cpu, 'cpu.shares'))) / 1024;
+      });
+    expect(Math.max(...shares())).toBeLessThan(0.1);
+    await using _cell = parked.take(bash) as Sandbox;
+    expect(shares().filter((share) => share === 1)).toHaveLength(1);
+  });
+
+  test('a parked cell that is killed is replaced, and no job gets it', async () => {
+    await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+    const count = [...parked.facts().cells.values()].reduce((sum, cells) => sum + cells, 0);
+    const died = parked.facts().lost.died;
+    const victims = isSandboxed ? parkedGroups().flatMap((group) => group.members()) : childrenOf(process.pid);
+    for (const pid of victims) kill(pid);
+    await expect.poll(() => parked.facts().lost.died, { timeout: 10_000 }).toBe(died + count);
+    await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+    expect(troubles.map(({ problem }) => problem)).toContain('died');
+    const { stdout } = await run(await parked.prepare(bash), programOf('bash', 'echo alive'));
+    expect(stdout).toBe('alive\n');
+  });
+
+  test('when it is drained, nothing of the parked cells is left', async () => {
+    await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+    await parked[Symbol.asyncDispose]();
+    const cells = join(runDirectoryOf(instanceName(instance)), 'cells');
+    const left = isSandboxed ? [...groups.names(), ...readdirSync(cells)] : childrenOf(process.pid);
+    expect([parked.facts().bytes, left]).toEqual([0, []]);
+  });
+});
+
+/** The supervisors of subprocess cells. */
+function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {}
+}

@@ -1,0 +1,35 @@
+/** How many cells of each kind should wait, where memory is not enough for all that are wanted. */
+
+/** One kind of cell. */
+export interface Wanted {
+  readonly wanted: number;
+  /** What one takes, in bytes; null where none was made yet. */
+  readonly bytes: number | null;
+  /** Kinds with more go first. */
+  readonly rank: number;
+}
+
+/** More never wait together: each has descriptors, users and processes beside its memory. */
+const CELLS_MAX = 64;
+
+/**
+ * First one of each kind, then a second, and so on, as far as the memory goes. Of a kind that nobody knows the size of one
+ * is made to learn it. Returns a number for each kind, in the order given.
+ */
+export function planParking(kinds: readonly Wanted[], bytesMax: number): readonly number[] {
+  const plan = kinds.map(() => 0);
+  const order = kinds.map((_, at) => at).toSorted((a, b) => (kinds[b]?.rank ?? 0) - (kinds[a]?.rank ?? 0));
+  let bytesLeft = bytesMax;
+  let cellsLeft = CELLS_MAX;
+  for (let round = 1; round <= CELLS_MAX; round++) {
+    for (const at of order) {
+      const { wanted, bytes } = kinds[at] as Wanted;
+      const isPossible = bytes === null ? round === 1 && bytesLeft > 0 : plan[at] === round - 1 && bytes <= bytesLeft;
+      if (wanted < round || cellsLeft === 0 || !isPossible) continue;
+      plan[at] = round;
+      bytesLeft -= bytes ?? 0;
+      cellsLeft -= 1;
+    }
+  }
+  return plan;
+}
