@@ -62,7 +62,11 @@ module.exports = {
       from: { path: '^packages/([^/]+)/' },
       to: {
         path: '^packages/',
-        pathNot: ['^packages/$1/', '^packages/[^/]+/src/(index|vocabulary|administration|svc)\\.ts$', '\\.json$'],
+        pathNot: [
+          '^packages/$1/',
+          '^packages/[^/]+/src/(index|vocabulary|administration|service|svc)\\.ts$',
+          '\\.json$',
+        ],
       },
     },
     packageFloor('protocol', []),

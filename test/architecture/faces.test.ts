@@ -26,6 +26,7 @@ async function packagesOf(face: string): Promise<string[]> {
 }
 
 test.each([
+  ['@svc/protocol', []],
   ['@svc/protocol/vocabulary', []],
   ['@svc/client', []],
   ['@svc/evidence', ['canonicalize']],
@@ -36,6 +37,13 @@ test.each([
   expect(await packagesOf(face)).toEqual(names);
 });
 
+test("a service starts without what only some settings, an operator's build or a library's own checks need", async () => {
+  const loaded = await packagesOf('@svc/server/service');
+  expect(loaded).toContain('fastify');
+  const unneeded = ['typebox', 'ajv', 'kysely', 'jose', '@prometheus-io/client', '@opentelemetry/api'];
+  expect(unneeded.filter((name) => loaded.includes(name))).toEqual([]);
+});
+
 test('what a whole package brings along is noticed', async () => {
-  expect(await packagesOf('@svc/protocol')).toContain('typebox');
+  expect(await packagesOf('@svc/server')).toContain('typebox');
 });

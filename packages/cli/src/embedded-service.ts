@@ -7,7 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceClient } from '@svc/client';
-import { loadConfig, startService } from '@svc/server';
+import { loadConfig } from '@svc/server/administration';
+import { startService } from '@svc/server/service';
 import { serverEnvironment } from './environment.ts';
 import type { ServiceAccess } from './service-access.ts';
 

@@ -15,7 +15,7 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>)
   const config = loadConfig(serverEnvironment(), flags);
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
   // Not loaded before the settings are known to be right: a wrong one is told at once.
-  const { startService } = await import('@svc/server');
+  const { startService } = await import('@svc/server/service');
   await using service = await startService(config);
   using _announced = announceService(config);
   signals.onReload(() => void service.reload());

@@ -1,7 +1,8 @@
 /** The kinds of answers that operations give. */
-import { type TSchema, Type } from 'typebox';
+
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
 import type { Answer, AnswerHeader } from './operation.ts';
+import { type TSchema, Type } from './type.ts';
 
 const JSON_TYPE = 'application/json';
 const Bytes = Type.String({ format: 'binary' });

@@ -1,6 +1,7 @@
 /** The body of every refusal. Spec § Errors. */
-import { type Static, Type } from 'typebox';
+
 import { ERROR_CODES } from './errors.ts';
+import { type Static, Type } from './type.ts';
 
 export const ErrorEnvelope = Type.Object({
   error: Type.Object({

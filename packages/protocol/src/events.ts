@@ -2,14 +2,14 @@
  * A job's history: ordered, hash-chained records, and what each kind carries. Consumers keep kinds they do not know.
  * Spec § Events.
  */
-import { type Static, Type } from 'typebox';
+
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
-import { Nullable } from './nullable.ts';
 import { BACKENDS } from './posture.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
+import { Nullable, type Static, Type } from './type.ts';
 
 export const VIOLATION_TYPES = [
   'wall_time',

@@ -1,6 +1,7 @@
 export * from './error-envelope.ts';
 export * from './events.ts';
 export * from './job.ts';
+export { fits, type Misfit, misfitOf } from './misfit.ts';
 export { CONTRACT_VERSION, openApiDocument } from './openapi.ts';
 export * from './operation.ts';
 export * from './operations.ts';
@@ -9,4 +10,5 @@ export * from './receipt.ts';
 export * from './service.ts';
 export * from './spellings.ts';
 export * from './submission.ts';
+export { type Static, type TObject, type TSchema, Type } from './type.ts';
 export * from './vocabulary.ts';

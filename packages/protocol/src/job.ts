@@ -1,13 +1,13 @@
 /** What the owner sees of a job: detail, list item, folded result, attestation. Spec § Job detail, § Folded result. */
-import { type Static, Type } from 'typebox';
+
 import { EffectiveLimitsSchema, Violation } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
-import { Nullable } from './nullable.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
 import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
 import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
 import { LanguageName, StoredSpec } from './submission.ts';
+import { Nullable, type Static, Type } from './type.ts';
 
 export const EffectiveSpec = Type.Object({
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),

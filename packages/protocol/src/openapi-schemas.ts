@@ -1,5 +1,5 @@
 /** The schemas that the OpenAPI document names, and the replacing of each occurrence of one by a reference to it. */
-import type { TSchema } from 'typebox';
+
 import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
 import {
@@ -30,6 +30,7 @@ import {
   StoredSpec,
   SubmissionAnswer,
 } from './submission.ts';
+import type { TSchema } from './type.ts';
 
 export const COMPONENT_SCHEMAS = {
   JobSubmission,

@@ -2,11 +2,12 @@
  * The OpenAPI 3.1 document, made from the table of operations and the table of errors and from nothing else. It is
  * checked in as `openapi.json` and served at /openapi.json. Spec § Versioning 1.
  */
-import { type TSchema, Type } from 'typebox';
+
 import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 import { COMPONENT_SCHEMAS, schemaReference, withReferences } from './openapi-schemas.ts';
 import type { Answer, AnswerHeader, Operation } from './operation.ts';
 import { OPERATION_IDS, type OperationId, operationOf } from './operations.ts';
+import { type TSchema, Type } from './type.ts';
 
 /** The contract's own version: it moves when an operation, a body or an error does. */
 export const CONTRACT_VERSION = '1.0.0';

@@ -1,7 +1,8 @@
 /** What one operation is, as data: who may call it, what it takes and answers. The table of them is in `operations.ts`. */
-import type { TObject, TSchema } from 'typebox';
+
 import type { ErrorCode } from './errors.ts';
 import type { Scope } from './scopes.ts';
+import type { TObject, TSchema } from './type.ts';
 
 /** Who may call: anyone, any valid credential, one with this scope, or only the bearer of the metrics token. */
 export type Access = 'public' | 'credential' | 'metrics_token' | Scope;

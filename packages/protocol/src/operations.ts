@@ -3,7 +3,7 @@
  * Routes, clients and the OpenAPI document are made from this table, so that none of them can drift from the others.
  * Spec § Endpoints.
  */
-import { type Static, type TSchema, Type } from 'typebox';
+
 import { json, metrics, storedBytes } from './answers.ts';
 import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
@@ -14,6 +14,7 @@ import type { Operation } from './operation.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { JobSubmission, SubmissionAnswer } from './submission.ts';
+import { type Static, type TSchema, Type } from './type.ts';
 
 /** What any request may be answered with, whatever it asks for. */
 const DOOR_ERRORS = [

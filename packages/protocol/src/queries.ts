@@ -1,5 +1,5 @@
 /** What operations take in the query and in headers of their own, as values after decoding. Spec § Endpoints. */
-import { type Static, Type } from 'typebox';
+
 import {
   cursorCharsMax,
   idempotencyKeyBytesMax,
@@ -12,6 +12,7 @@ import {
 } from './limits.ts';
 import { JOB_STATUSES } from './status.ts';
 import { LanguageName } from './submission.ts';
+import { type Static, Type } from './type.ts';
 
 /** Text of visible ASCII characters that a client hands back as it got it. */
 function opaque(maxLength: number) {

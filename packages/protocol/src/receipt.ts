@@ -1,14 +1,14 @@
 /** The terminal record of a job: what was observed, digested. Spec § Receipt. */
-import { type Static, Type } from 'typebox';
+
 import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
-import { Nullable } from './nullable.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { RequestedLimitsSchema } from './submission.ts';
+import { Nullable, type Static, Type } from './type.ts';
 
 export const LimitEnforcementSchema = Type.Object(
   Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Boolean()])) as Record<

@@ -1,11 +1,11 @@
 /** Bodies about the service itself: capabilities, whoami, status, public key, health. Spec § Other bodies. */
-import { type Static, Type } from 'typebox';
+
 import { ISOLATION_CLASSES } from './isolation.ts';
-import { Nullable } from './nullable.ts';
 import { BACKENDS } from './posture.ts';
 import { SCOPES } from './scopes.ts';
 import { Timestamp } from './spellings.ts';
 import { LanguageName, RequestedLimitsSchema } from './submission.ts';
+import { Nullable, type Static, Type } from './type.ts';
 
 export const RuntimePack = Type.Object({
   name: Type.String(),

@@ -1,5 +1,5 @@
 /** How ids, times, digests and addresses are spelled wherever they occur in the contract. */
-import { Type } from 'typebox';
+import { Type } from './type.ts';
 
 /** `job_` and a UUIDv7, lower case, for every job of this version; opaque to clients. */
 export const JobId = Type.String({ description: 'A job id: opaque, and no authorization by itself.' });

@@ -1,5 +1,5 @@
 /** The body of POST /v1/jobs, and the complete record that is kept of it. Spec § Job submission. */
-import { type Static, Type } from 'typebox';
+
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
 import {
@@ -14,9 +14,9 @@ import {
   runtimeNameCharsMax,
   variableNameCharsMax,
 } from './limits.ts';
-import { Nullable } from './nullable.ts';
 import { JobId, RelativeUrl, Timestamp } from './spellings.ts';
 import { JOB_STATUSES } from './status.ts';
+import { Nullable, type Static, Type } from './type.ts';
 
 export const LanguageName = Type.Enum([...LANGUAGES]);
 

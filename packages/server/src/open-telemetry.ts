@@ -9,8 +9,7 @@ import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
 import { METRICS_MEDIA_TYPES, preferredFormat } from './telemetry/metrics-format.ts';
 import { bothOf, NO_OBSERVER, type Observer } from './telemetry/observer.ts';
-import { ServiceMetrics } from './telemetry/service-metrics.ts';
-import { renderTenantMetrics } from './telemetry/tenant-metrics.ts';
+import type { ServiceMetrics } from './telemetry/service-metrics.ts';
 import { VERSION } from './version.ts';
 
 /** Disposing sends the spans that wait and stops counting. */
@@ -33,7 +32,7 @@ export interface TelemetryOptions {
 export async function openTelemetry(options: TelemetryOptions): Promise<OpenTelemetry> {
   const { config, log } = options;
   await using parts = new AsyncDisposableStack();
-  const metrics = config.metricsToken === null ? null : parts.use(new ServiceMetrics(sourcesOf(options)));
+  const metrics = config.metricsToken === null ? null : parts.use(await openServiceMetrics(options));
   let observer: Observer = metrics ?? NO_OBSERVER;
   if (config.tracesUrl !== null) {
     // Loaded here alone: whoever has no collector does not pay for the libraries.
@@ -45,6 +44,12 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return { observer, metrics: pagesOf(options, metrics), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
+/** The library of metrics is loaded where somebody may ask for them: it is not small. */
+async function openServiceMetrics(options: TelemetryOptions): Promise<ServiceMetrics> {
+  const { ServiceMetrics } = await import('./telemetry/service-metrics.ts');
+  return new ServiceMetrics(sourcesOf(options));
+}
+
 /** What the door shows: a tenant its own jobs, and the operator everything where there is a token for it. */
 function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | null): Metrics {
   const queueCapacity = config.queue.perTenant;
@@ -52,6 +57,7 @@ function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | 
     async ofTenant(tenant, accept) {
       const format = preferredFormat(accept);
       const { languages } = await store.currentJobs(tenant);
+      const { renderTenantMetrics } = await import('./telemetry/tenant-metrics.ts');
       const text = await renderTenantMetrics({ languages, queueCapacity }, format);
       return { mediaType: METRICS_MEDIA_TYPES[format], text };
     },

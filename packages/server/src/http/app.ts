@@ -66,6 +66,13 @@ function transportBounds({ bounds, connectionsOfPeer }: AppOptions): TransportBo
   return { ...TRANSPORT_BOUNDS, ...(connectionsOfPeer !== undefined && { connectionsOfPeer }), ...bounds };
 }
 
+/** No route has a schema of Fastify's: what it would load to compile one stays on disk. */
+const NO_COMPILERS = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
+
+function refuseSchema(): never {
+  throw new Error('bodies and queries are checked by the contract, not by Fastify');
+}
+
 /** How often authorities are asked after: what they hold open ends within five seconds of their expiry. */
 const authorityCheckMilliseconds = 2000;
 
@@ -90,6 +97,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     requestIdHeader: false,
     return503OnClosing: false,
     routerOptions: { maxParamLength: bounds.headBytes },
+    schemaController: { compilersFactory: NO_COMPILERS },
     serverFactory: (handler) => createDoorServer(handler, { bounds, connections, crowd, upgrades, log, observer }),
     // The router refused before any hook could run.
     frameworkErrors: (error, request, reply) => {

@@ -3,7 +3,7 @@
  * document cannot say anything else. A parameter that is given twice, is empty, or is not known to the operation is
  * refused by name: a filter that is silently dropped shows a client too much.
  */
-import type { Static, TObject, TSchema } from 'typebox';
+import type { Static, TObject, TSchema } from '@svc/protocol';
 import { ServiceError } from '../service-error.ts';
 
 /**

@@ -1,42 +1,39 @@
 /** Whether a line of the operator's socket asks for something that there is: only the service that is asked looks. */
-import { Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { fits, Type } from '@svc/protocol';
 import type { OperatorRequest } from './messages.ts';
 
 const exact = { additionalProperties: false };
 const text = () => Type.String({ maxLength: 1024 });
 const textOrNull = () => Type.Union([text(), Type.Null()]);
 
-const request = Compile(
-  Type.Union([
-    Type.Object(
-      {
-        ask: Type.Literal('create'),
-        with: Type.Object(
-          {
-            tenant: text(),
-            principal: textOrNull(),
-            scopes: Type.Union([Type.Array(text(), { maxItems: 64 }), Type.Null()]),
-            expires_at: textOrNull(),
-          },
-          exact,
-        ),
-      },
-      exact,
-    ),
-    Type.Object({ ask: Type.Literal('list'), with: Type.Object({ tenant: textOrNull() }, exact) }, exact),
-    Type.Object(
-      {
-        ask: Type.Literal('rotate'),
-        with: Type.Object({ credential_id: text(), expires_at: textOrNull(), overlap_seconds: Type.Number() }, exact),
-      },
-      exact,
-    ),
-    Type.Object({ ask: Type.Literal('revoke'), with: Type.Object({ credential_id: text() }, exact) }, exact),
-  ]),
-);
+const request = Type.Union([
+  Type.Object(
+    {
+      ask: Type.Literal('create'),
+      with: Type.Object(
+        {
+          tenant: text(),
+          principal: textOrNull(),
+          scopes: Type.Union([Type.Array(text(), { maxItems: 64 }), Type.Null()]),
+          expires_at: textOrNull(),
+        },
+        exact,
+      ),
+    },
+    exact,
+  ),
+  Type.Object({ ask: Type.Literal('list'), with: Type.Object({ tenant: textOrNull() }, exact) }, exact),
+  Type.Object(
+    {
+      ask: Type.Literal('rotate'),
+      with: Type.Object({ credential_id: text(), expires_at: textOrNull(), overlap_seconds: Type.Number() }, exact),
+    },
+    exact,
+  ),
+  Type.Object({ ask: Type.Literal('revoke'), with: Type.Object({ credential_id: text() }, exact) }, exact),
+]);
 
 /** Whether a value is something that can be asked. */
 export function isOperatorRequest(value: unknown): value is OperatorRequest {
-  return request.Check(value);
+  return fits(request, value);
 }

@@ -16,6 +16,8 @@ import {
   LIMIT_NAMES,
   type LimitName,
   type LimitsInput,
+  type Misfit,
+  misfitOf,
   outputsProblem,
   pathsProblem,
   type RequestedLimits,
@@ -25,11 +27,7 @@ import {
   wordBytesMax,
   wordsTotalBytesMax,
 } from '@svc/protocol';
-import { Compile } from 'typebox/compile';
-import type { TLocalizedValidationError } from 'typebox/error';
 import { quoted, refusal } from './refuse.ts';
-
-const submissionSchema = Compile(JobSubmission);
 
 /**
  * The specification a body stands for: every omitted member has its default, every limit is as it was asked for, in
@@ -38,8 +36,7 @@ const submissionSchema = Compile(JobSubmission);
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
 export function parseSubmission(body: unknown): RequestedSpec {
-  if (!submissionSchema.Check(body)) throw schemaRefusal(submissionSchema.Errors(body));
-  const submission: JobSubmission = body;
+  const submission = fitting(body);
   const language = knownLanguage(submission.language);
   if (submission.limits?.allow_network === true) {
     throw refusal('network_not_allowed', '/limits/allow_network', 'must not be true: egress is never granted');
@@ -145,15 +142,11 @@ function countedIn(name: LimitName, value: number): number {
   return FRACTIONAL_LIMITS.has(name) ? value : Math.max(1, Math.floor(value));
 }
 
-/** Of all that is wrong with a body, the first thing that a client can put its finger on. */
-function schemaRefusal(errors: readonly TLocalizedValidationError[]) {
-  // An unknown member is reported twice: once by its own pointer, once for its parent.
-  const error = errors.find(({ keyword }) => keyword !== 'additionalProperties') ?? errors[0];
-  if (error === undefined) return refusal('invalid_request', '', 'does not fit the contract');
-  if (error.keyword === 'required') {
-    return refusal('invalid_request', `${error.instancePath}/${error.params.requiredProperties[0]}`, 'is required');
-  }
-  return refusal('invalid_request', error.instancePath, schemaProblem(error));
+/** The body, where it fits the contract's schema; refused by the first thing that does not. */
+function fitting(body: unknown): JobSubmission {
+  const misfit = misfitOf(JobSubmission, body);
+  if (misfit !== null) throw refusal('invalid_request', misfit.pointer, problemOf(misfit));
+  return body as JobSubmission;
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -165,26 +158,18 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   array: 'an array',
 };
 
-function schemaProblem(error: TLocalizedValidationError): string {
-  const { keyword, params }: { keyword: string; params: Record<string, unknown> } = error;
-  switch (keyword) {
-    case 'boolean':
-      return 'is not a known member';
-    case 'type':
-      return `must be ${TYPE_NAMES[String(params['type'])] ?? 'of another type'}`;
-    case 'exclusiveMinimum':
-      return `must be greater than ${String(params['limit'])}`;
-    case 'minimum':
-      return `must be at least ${String(params['limit'])}`;
-    case 'minLength':
-      return 'must not be empty';
-    case 'maxLength':
-      return `must have at most ${String(params['limit'])} characters`;
-    case 'maxItems':
-      return `must have at most ${String(params['limit'])} items`;
-    case 'enum':
-      return `must be one of ${(params['allowedValues'] as string[]).join(', ')}`;
-    default:
-      return error.message;
-  }
+const PROBLEMS: { readonly [keyword in Misfit['keyword']]?: (allowed: unknown) => string } = {
+  unknown: () => 'is not a known member',
+  required: () => 'is required',
+  type: (allowed) => `must be ${TYPE_NAMES[String(allowed)] ?? 'of another type'}`,
+  exclusiveMinimum: (allowed) => `must be greater than ${String(allowed)}`,
+  minLength: () => 'must not be empty',
+  maxLength: (allowed) => `must have at most ${String(allowed)} characters`,
+  maxItems: (allowed) => `must have at most ${String(allowed)} items`,
+  maxProperties: (allowed) => `must have at most ${String(allowed)} members`,
+  enum: (allowed) => `must be one of ${(allowed as string[]).join(', ')}`,
+};
+
+function problemOf({ keyword, allowed }: Misfit): string {
+  return PROBLEMS[keyword]?.(allowed) ?? 'does not fit the contract';
 }

@@ -9,13 +9,10 @@
  */
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { LANGUAGES } from '@svc/protocol';
-import { type Static, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { fits, LANGUAGES, type Static, Type } from '@svc/protocol';
 import { GUEST } from '../oci/bundle.ts';
-import type { Pack } from './pack.ts';
+import { PACK_NAME, PACK_VERSION, type Pack } from './pack.ts';
 import { PackError } from './pack-error.ts';
-import { PACK_NAME, PACK_VERSION } from './recipe.ts';
 
 export const PACK_FORMAT = 'svc.pack.v1';
 
@@ -35,8 +32,6 @@ export const PackFacts = Type.Object({
   size_bytes: Type.Integer(),
 });
 export type PackFacts = Static<typeof PackFacts>;
-
-const factsSchema = Compile(PackFacts);
 
 /** A pack's directory and its parts. */
 export interface PackPlaces {
@@ -110,7 +105,7 @@ export function readFacts(places: PackPlaces): PackFacts {
   const stranger = readdirSync(tree).find((name) => name !== 'usr' && name !== 'etc');
   if (stranger !== undefined) throw new PackError(`${join(tree, stranger)} is not an entry that a pack may bring`);
   const facts = readJson(places.facts);
-  if (!factsSchema.Check(facts)) throw new PackError(`${places.facts} is not what a pack says of itself`);
+  if (!fits(PackFacts, facts)) throw new PackError(`${places.facts} is not what a pack says of itself`);
   if (packPlaces(join(directory, '../..'), facts.name, facts.version).directory !== join(directory)) {
     throw new PackError(`${directory} holds ${facts.name} ${facts.version}`);
   }

@@ -5,6 +5,11 @@ import type { MountPoint } from '../oci/bundle.ts';
 /** The name of the pack that every host has, which no other pack may take. */
 export const SYSTEM_PACK = 'system';
 
+/** A pack's name: also a directory, and what a submission says as `runtime`. */
+export const PACK_NAME = /^[a-z0-9][a-z0-9.-]{0,63}$/;
+/** A pack's version: also a directory. */
+export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
+
 /** A pack that cells can be made of. */
 export interface Pack extends RuntimePack {
   /** Trees and files of the host, and where a cell has them. */

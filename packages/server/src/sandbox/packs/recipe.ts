@@ -5,20 +5,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { canonicalJson } from '@svc/evidence';
-import { LANGUAGES } from '@svc/protocol';
-import { type Static, Type } from 'typebox';
+import { LANGUAGES, type Static, Type } from '@svc/protocol';
 import { Compile } from 'typebox/compile';
 import { ENVIRONMENT } from '../oci/bundle.ts';
-import { SYSTEM_PACK } from './pack.ts';
+import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from './pack.ts';
 import { PackError } from './pack-error.ts';
 
 const RECIPE_BYTES_MAX = 64 * 1024;
 const LIST_MAX = 256;
-
-/** A pack's name: also a directory, and what a submission says as `runtime`. */
-export const PACK_NAME = /^[a-z0-9][a-z0-9.-]{0,63}$/;
-/** A pack's version: also a directory. */
-export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
 
 const text = (pattern: RegExp, charsMax = 256) => Type.String({ pattern: pattern.source, maxLength: charsMax });
 const list = (pattern: RegExp) => Type.Array(text(pattern), { maxItems: LIST_MAX, uniqueItems: true });
