@@ -41,7 +41,7 @@ export function createJobs(options: JobsOptions): Jobs {
   };
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
-    list: (caller, query) => answered(list(caller.tenant, query, { store })),
+    list: (caller, query) => answeredSoon(list(caller.tenant, query, { store })),
     detail: (caller, job_id) => answeredSoon(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),

@@ -37,7 +37,7 @@ export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
   /** The JSON text of a `JobList`. */
-  list(caller: Caller, query: ListQuery): Promise<string>;
+  list(caller: Caller, query: ListQuery): Soon<string>;
   /** The JSON text of a `JobDetail`. */
   detail(caller: Caller, job_id: string): Soon<string>;
   /** The JSON text of a `CancellationAnswer`. */

@@ -37,7 +37,7 @@ export function summaries(db: LedgerDatabase) {
     .select((expression) =>
       expression
         .case()
-        .when('attestations.key_id', 'is', null)
+        .when('attestations.job_id', 'is', null)
         .then(expression.lit(0))
         .else(expression.lit(1))
         .end()

@@ -65,7 +65,7 @@ export interface Store extends AsyncDisposable {
   jobDetail(input: JobDetailInput): Soon<string | null>;
   jobSummary(key: JobKey): Promise<JobSummary | null>;
   /** One page of a tenant's jobs, newest first. */
-  list(input: ListInput): Promise<ListPage>;
+  list(input: ListInput): Soon<ListPage>;
   events(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage | null>;
   /** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
   textExtent(input: TextExtentInput): Promise<TextExtent | null>;

@@ -31,10 +31,10 @@ export function jobHandlers(context: RouteContext): Pick<OperationHandlers, JobO
   const { jobs } = context;
   return {
     submitJob: submitHandler(context),
-    listJobs: async (request, reply) => {
+    listJobs: (request, reply) => {
       const { limit = listLimitDefault, cursor = null, status = null, language = null } = readList(request.query);
-      const query = { limit, cursor, statuses: status, language };
-      return sendJsonText(reply, 200, await jobs.list(callerOf(request), query));
+      const page = jobs.list(callerOf(request), { limit, cursor, statuses: status, language });
+      return whenKnown(page, (text) => sendJsonText(reply, 200, text));
     },
     getJob: (request, reply) => {
       holdUntilAnswered(reply, context, 'response');

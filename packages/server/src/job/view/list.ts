@@ -1,4 +1,6 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
+import { type Soon, whenKnown } from '../../soon.ts';
+import type { ListPage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { ListQuery } from '../jobs.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -7,11 +9,22 @@ export interface ListOptions {
   readonly store: Pick<Store, 'list'>;
 }
 
-/** One page as the JSON text of a `JobList`; `next_cursor` is null on the last one. Rejects as `decodeCursor` does. */
-export async function list(tenant: string, query: ListQuery, { store }: ListOptions): Promise<string> {
+/** The text of a page that is asked for again. */
+const texts = new WeakMap<ListPage, string>();
+
+/** One page as the JSON text of a `JobList`; `next_cursor` is null on the last one. Throws as `decodeCursor` does. */
+export function list(tenant: string, query: ListQuery, { store }: ListOptions): Soon<string> {
   const { limit, cursor, statuses, language } = query;
   const before = cursor === null ? null : decodeCursor(tenant, cursor);
-  const { items, next } = await store.list({ tenant, limit, before, statuses, language });
+  return whenKnown(store.list({ tenant, limit, before, statuses, language }), (page) => textOf(tenant, page));
+}
+
+function textOf(tenant: string, page: ListPage): string {
+  const known = texts.get(page);
+  if (known !== undefined) return known;
+  const { items, next } = page;
   const next_cursor = next === null ? null : encodeCursor(tenant, next);
-  return `{"items":${items},"next_cursor":${JSON.stringify(next_cursor)}}`;
+  const text = `{"items":${items},"next_cursor":${JSON.stringify(next_cursor)}}`;
+  texts.set(page, text);
+  return text;
 }

@@ -5,6 +5,7 @@
 import type { EventBody } from '@svc/protocol';
 import type { InputOf, Reads, Writes } from '../commands.ts';
 import { FinalDetails } from '../final-details.ts';
+import { KeptLists } from '../kept-lists.ts';
 import type {
   AdmitInput,
   ArtifactPieceInput,
@@ -44,6 +45,7 @@ export class SqliteStore implements Store {
   readonly #writer: Channel<Writes>;
   readonly #reader: Channel<Reads>;
   readonly #details = new FinalDetails();
+  readonly #lists = new KeptLists();
 
   private constructor(writer: Channel<Writes>, reader: Channel<Reads>) {
     this.#writer = writer;
@@ -75,7 +77,7 @@ export class SqliteStore implements Store {
   }
 
   admit(input: AdmitInput) {
-    return this.#writer.call('admit', input);
+    return this.#change('admit', input);
   }
 
   findByIdempotencyKey(tenant: string, key: string) {
@@ -87,19 +89,19 @@ export class SqliteStore implements Store {
   }
 
   start(input: StartInput) {
-    return this.#writer.call('start', input);
+    return this.#change('start', input);
   }
 
   append(key: JobKey, events: readonly EventBody[]) {
-    return this.#writer.call('append', { key, events });
+    return this.#change('append', { key, events });
   }
 
   finish(input: FinishInput) {
-    return this.#writer.call('finish', input);
+    return this.#change('finish', input);
   }
 
   requestCancel(input: CancelInput) {
-    return this.#writer.call('requestCancel', input);
+    return this.#change('requestCancel', input);
   }
 
   runningJobs() {
@@ -119,7 +121,7 @@ export class SqliteStore implements Store {
   }
 
   list(input: ListInput) {
-    return this.#reader.call('list', input);
+    return this.#lists.read(input, () => this.#reader.call('list', input));
   }
 
   events(key: JobKey, { after, limit }: { readonly after: number; readonly limit: number }) {
@@ -144,6 +146,11 @@ export class SqliteStore implements Store {
 
   artifacts(key: JobKey) {
     return this.#reader.call('artifacts', key);
+  }
+
+  /** Calls the writer for what changes jobs, and so what lists say. */
+  #change<Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) {
+    return this.#lists.change(tenantOf(input), () => this.#writer.call(name, input));
   }
 
   counts() {
@@ -179,11 +186,11 @@ export class SqliteStore implements Store {
   }
 
   storeAttestation(input: AttestationInput) {
-    return this.#writer.call('storeAttestation', input);
+    return this.#change('storeAttestation', input);
   }
 
   withdrawAttestation(input: InputOf<Writes['withdrawAttestation']>) {
-    return this.#details.change(() => this.#writer.call('withdrawAttestation', input));
+    return this.#details.change(() => this.#change('withdrawAttestation', input));
   }
 
   attestation(key: JobKey, part: AttestationPart) {
@@ -219,8 +226,15 @@ export class SqliteStore implements Store {
   }
 
   deleteEnded(input: InputOf<Writes['deleteEnded']>) {
-    return this.#details.change(() => this.#writer.call('deleteEnded', input));
+    return this.#details.change(() => this.#change('deleteEnded', input));
   }
+}
+
+/** Whose jobs a change is about; null where it may be about any tenant's. */
+function tenantOf(input: unknown): string | null {
+  const { tenant, key } = input as { readonly tenant?: unknown; readonly key?: Partial<JobKey> };
+  if (typeof tenant === 'string') return tenant;
+  return key?.tenant ?? null;
 }
 
 /** Says which ledger could not be opened, in the one line that an operator reads. */
