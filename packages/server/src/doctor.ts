@@ -19,7 +19,7 @@ export function doctor(config: Config, onCheck: (check: Check) => void = () => {
 
 async function isReserveFree(directory: string, reserveMb: number | null): Promise<boolean> {
   try {
-    await createFreeSpaceReserve({ directory, reserveMb }).check();
+    createFreeSpaceReserve({ directory, reserveMb }).check();
     return true;
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'insufficient_storage') return false;

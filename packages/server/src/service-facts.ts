@@ -75,7 +75,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
       const checks = {
         store: await storeIsReady(),
         provider: health.isReady(),
-        free_space: await hasRoom(reserve),
+        free_space: hasRoom(reserve),
         accepting: !stopping.aborted,
       };
       return { status: Object.values(checks).every(Boolean) ? 'ready' : 'unready', checks };
@@ -136,9 +136,9 @@ function capabilitiesOf(
 }
 
 /** False also where it cannot be known: then no job is taken. */
-async function hasRoom(reserve: FactsOptions['reserve']): Promise<boolean> {
+function hasRoom(reserve: FactsOptions['reserve']): boolean {
   try {
-    return (await reserve.roomForJobs()) > 0;
+    return reserve.roomForJobs() > 0;
   } catch {
     return false;
   }

@@ -22,6 +22,7 @@ import { cellsOf, ProviderHealth } from '../src/provider-health.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
 import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
+import { commitsIn } from '../src/store/test-commits.ts';
 import { SAME_THREAD } from '../src/store/test-threads.ts';
 import { createLog } from '../src/telemetry/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
@@ -68,12 +69,16 @@ export class JobRig implements AsyncDisposable {
       log: silent,
       onReady: () => this.nudges.send('queue'),
     });
-    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells: cellsOf(this.health, null) };
+    const cells = cellsOf(this.health, {
+      prepare: (request) => this.health.prepare(request),
+      take: (kind) => this.provider.take(kind),
+    });
+    const shared = { store: this.store, history: this.history, nudges: this.nudges, cells };
     this.dispatcher = new Dispatcher({
       log: silent,
       concurrency: 4,
       tenantConcurrency: null,
-      roomForJobs: () => Promise.resolve(Number.POSITIVE_INFINITY),
+      roomForJobs: () => Number.POSITIVE_INFINITY,
       concurrentMemMbMax: 4096,
       cellMemMb: 0,
       drainSeconds: 0,
@@ -84,7 +89,7 @@ export class JobRig implements AsyncDisposable {
     this.jobs = createJobs({
       ceilings: LIMIT_CEILINGS,
       queue: { total: 100, perTenant: 100 },
-      checkFreeSpace: () => Promise.resolve(),
+      checkFreeSpace: () => undefined,
       keys: { publicKey: () => null },
       isSigning: false,
       log: silent,
@@ -105,6 +110,17 @@ export class JobRig implements AsyncDisposable {
   async submit(body: object = hello, caller: Caller = acme): Promise<JobKey> {
     const { answer } = await this.jobs.submit(caller, { body, idempotencyKey: null });
     return { tenant: caller.tenant, job_id: answer.job_id };
+  }
+
+  /** Resolves once nothing is known to wait in the queue and the rig is at rest. */
+  async idle(): Promise<void> {
+    await this.store.queuedJobs({ exclude: [], held: new Map(), limit: 0, slots: 1, tenantSlots: null });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** How many transactions the ledger has committed since it was opened. */
+  commits(): number {
+    return commitsIn(join(this.#directory, 'svc.db'));
   }
 
   /** The row of a job once it is terminal. */

@@ -50,6 +50,9 @@ export class ScriptedCell implements Sandbox {
   program: Program | null = null;
   stopped: StopCause | null = null;
   disposed = false;
+  isReleased = false;
+  /** What the cell waits for before it has taken a program; rejects where it cannot take one. */
+  ready: Promise<void> = Promise.resolve();
   readonly released = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<Collection>();
   #sink: OutputSink | null = null;
@@ -70,13 +73,15 @@ export class ScriptedCell implements Sandbox {
     return 4096;
   }
 
-  handOver(program: Program): Promise<HeldLimits> {
+  async handOver(program: Program): Promise<HeldLimits> {
     this.program = program;
+    await this.ready;
     const held = { wall_seconds: true, cpu_seconds: true, mem_mb: true, max_pids: true, max_file_mb: true };
-    return Promise.resolve({ effective_limits: program.limits, limit_enforcement: held });
+    return { effective_limits: program.limits, limit_enforcement: held };
   }
 
   release(sink: OutputSink): void {
+    this.isReleased = true;
     this.#sink = sink;
     this.released.resolve();
   }
@@ -144,6 +149,7 @@ export class ScriptedProvider implements Provider {
   /** What the next cell proves to be; it may wait before it says. */
   script: () => Posture | Promise<Posture> = () => readyPosture;
   readonly #failures: Error[] = [];
+  readonly #parked: ScriptedCell[] = [];
   #waiting: (() => void)[] = [];
 
   async prepare({ language }: { readonly language: Language }): Promise<Sandbox> {
@@ -157,6 +163,25 @@ export class ScriptedProvider implements Provider {
 
   originOf({ language, runtime }: CellKind): CellOrigin {
     return { kind: `${language} ${runtime}`, madeOf: 'script' };
+  }
+
+  /** Makes a cell that waits for a submission. It is among `cells` from now on. */
+  park({ language = 'python', posture = readyPosture }: { language?: Language; posture?: Posture } = {}): ScriptedCell {
+    const cell = new ScriptedCell(language, posture);
+    this.cells.push(cell);
+    this.#parked.push(cell);
+    return cell;
+  }
+
+  /** Cells that wait for a submission. */
+  get parked(): number {
+    return this.#parked.length;
+  }
+
+  /** See `Cells`. */
+  take({ language }: { readonly language: Language }): Sandbox | null {
+    const at = this.#parked.findIndex((cell) => cell.language === language);
+    return this.#parked.splice(at, at < 0 ? 0 : 1)[0] ?? null;
   }
 
   /** The next cell cannot be made; those behind it are as `script` says. */

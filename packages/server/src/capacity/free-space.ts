@@ -2,7 +2,7 @@
  * The part of the file system that no new job may take, kept so that every job that was started can be recorded to its
  * end. Spec § POST /v1/jobs 6b.
  */
-import { statfs } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
 import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import { ServiceError } from '../service-error.ts';
 
@@ -12,8 +12,6 @@ const MIB = 1024 * 1024;
 const reserveBytesDefault = 1024 * MIB;
 const reserveShareDefault = 0.05;
 
-/** For how long one look at the file system is believed where a job is only admitted. */
-const lookMilliseconds = 500;
 const retryAfterSeconds = 10;
 
 /** Bytes of a character that JSON escapes, for each byte of it. */
@@ -28,18 +26,18 @@ const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {
   /**
-   * Resolves while the reserve is free.
+   * Returns while the reserve is free.
    *
    * @throws ServiceError `insufficient_storage` where it is not, `internal` where the file system cannot be asked.
    */
-  check(): Promise<void>;
+  check(): void;
   /**
    * How many jobs may be in flight so that each can write all that a job may write: 0 while the reserve is not free, else
    * at least 1. What has been started may use the reserve up.
    *
    * @throws ServiceError `internal` where the file system cannot be asked.
    */
-  roomForJobs(): Promise<number>;
+  roomForJobs(): number;
 }
 
 export interface FreeSpaceOptions {
@@ -50,20 +48,15 @@ export interface FreeSpaceOptions {
 }
 
 /**
- * Watches one file system. Checks within half a second share one look. A job is started by a look of its own: in half a
- * second jobs may write more than the reserve.
+ * Watches one file system, which the kernel answers for from memory within microseconds. Each job is started by a look of
+ * its own: within half a second jobs may write more than the reserve.
  */
-export function createFreeSpaceReserve({ directory, reserveMb }: FreeSpaceOptions): FreeSpaceReserve {
-  let look: { at: number; room: Promise<number> } | null = null;
-  const lookNow = () => {
-    look = { at: performance.now(), room: roomIn(directory, reserveMb) };
-    return look.room;
-  };
+export function createFreeSpaceReserve(options: FreeSpaceOptions): FreeSpaceReserve {
+  const roomForJobs = () => roomIn(options);
   return {
-    roomForJobs: lookNow,
-    async check() {
-      const room = look !== null && performance.now() - look.at <= lookMilliseconds ? look.room : lookNow();
-      if ((await room) > 0) return;
+    roomForJobs,
+    check() {
+      if (roomForJobs() > 0) return;
       throw new ServiceError('insufficient_storage', 'The free-space reserve forbids another job.', {
         retryAfterSeconds,
       });
@@ -71,9 +64,9 @@ export function createFreeSpaceReserve({ directory, reserveMb }: FreeSpaceOption
   };
 }
 
-async function roomIn(directory: string, reserveMb: number | null): Promise<number> {
+function roomIn({ directory, reserveMb }: FreeSpaceOptions): number {
   try {
-    const { bsize, blocks, bavail } = await statfs(directory);
+    const { bsize, blocks, bavail } = statfsSync(directory);
     const free = bavail * bsize;
     const reserve =
       reserveMb === null ? Math.max(reserveBytesDefault, blocks * bsize * reserveShareDefault) : reserveMb * MIB;

@@ -16,10 +16,10 @@ import { list } from './view/list.ts';
 import { replay } from './view/replay.ts';
 import { result } from './view/result.ts';
 
-export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'history'> {
+export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> {
   readonly store: Store;
   readonly history: History;
-  readonly dispatcher: Pick<Dispatcher, 'stop'>;
+  readonly dispatcher: Pick<Dispatcher, 'admit' | 'stop'>;
   readonly keys: AttestationOptions['keys'];
   readonly isSigning: boolean;
   readonly nudges: AttestationOptions['nudges'];

@@ -161,7 +161,7 @@ test('a job that is stored twice is refused alone: its neighbours in the transac
   expect(results[2]).toMatchObject({ reason: { name: 'StoreError', code: 'internal' } });
   expect(await listed(store, { tenant })).toHaveLength(3);
   expect(
-    (await store.queuedJobs(choice({ exclude: [], limit: 5000 }))).filter((job) => job.tenant === tenant),
+    (await store.queuedJobs(choice({ exclude: [], limit: 5000 }))).jobs.filter((job) => job.tenant === tenant),
   ).toHaveLength(3);
 });
 

@@ -1,14 +1,17 @@
-/** The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. */
+/**
+ * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. Where a slot and a cell
+ * wait for the job, it starts in the same transaction and never enters the queue.
+ */
 import { canonicalJson, GENESIS_HASH } from '@svc/evidence';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
-import { extendChain } from './events.ts';
-import { jobSummary } from './jobs.ts';
+import { insertEvents, linkBehind } from './events.ts';
+import { jobSummary, recordExecution, startedEvent } from './jobs.ts';
 import { prepared } from './prepared.ts';
 import { enqueue } from './queue.ts';
-import type { AdmitInput, AdmitResult, JobKey, JobSummary } from './records.ts';
+import type { AdmitInput, AdmitResult, ExecutionRecord, JobKey, JobSummary } from './records.ts';
 import type { JobTable, LedgerDatabase } from './schema.ts';
 import { submissionEvidence } from './submission-evidence.ts';
-import { queueDepth, tenantCounts } from './tenants.ts';
+import { queuedCounts, startedAtOnce } from './tenants.ts';
 
 const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
   db
@@ -27,20 +30,22 @@ const insertKey = prepared((db, row: JobKey & { key: string; spec_sha256: string
   }),
 );
 
-type NewJob = JobKey & Pick<JobTable, 'language' | 'runtime' | 'created_at'>;
+type NewJob = JobKey &
+  Pick<JobTable, 'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head'>;
 
 const insertJob = prepared((db, row: NewJob) =>
   db.insertInto('jobs').values({
     tenant: row.tenant,
     job_id: row.job_id,
-    status: 'queued',
+    status: row.status,
     language: row.language,
     runtime: row.runtime,
     created_at: row.created_at,
+    started_at: row.started_at,
     cancellation_requested: 0,
     truncated: 0,
-    chain_seq: 0,
-    chain_head: GENESIS_HASH,
+    chain_seq: row.chain_seq,
+    chain_head: row.chain_head,
   }),
 );
 
@@ -78,21 +83,44 @@ async function earlierAdmission(db: LedgerDatabase, { tenant, idempotency }: Adm
 }
 
 async function boundReached(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult | null> {
-  if ((await tenantCounts(db, input.tenant)).queued >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
-  if ((await queueDepth(db)) >= input.queueMax) return { kind: 'full', of: 'queue' };
+  const { ofTenant, all } = await queuedCounts(db, input.tenant);
+  if (ofTenant >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
+  if (all >= input.queueMax) return { kind: 'full', of: 'queue' };
   return null;
 }
 
 async function accept(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult> {
-  const { tenant, job_id, created_at, requested_spec: spec, idempotency } = input;
-  const job = { tenant, job_id, language: spec.language, runtime: spec.runtime, created_at };
-  await insertJob.run(db, job);
+  const { tenant, job_id, created_at, requested_spec: spec, idempotency, start } = input;
+  const key = { tenant, job_id };
+  const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
+  const { language, runtime } = spec;
+  const status = start === undefined ? 'queued' : 'running';
+  await insertJob.run(db, {
+    ...linked.tail,
+    status,
+    language,
+    runtime,
+    created_at,
+    started_at: start?.started_at ?? null,
+  });
   const evidence = canonicalJson(submissionEvidence(spec));
-  await insertSpec.run(db, { tenant, job_id, requested_spec: JSON.stringify(spec), evidence });
-  if (idempotency !== null) await insertKey.run(db, { tenant, job_id, ...idempotency });
-  await extendChain(db, { tenant, job_id, chain_seq: 0, chain_head: GENESIS_HASH }, [queuedEvent(spec, created_at)]);
-  await enqueue(db, { ...job, mem_mb: spec.limits.mem_mb });
+  await insertSpec.run(db, { ...key, requested_spec: JSON.stringify(spec), evidence });
+  if (idempotency !== null) await insertKey.run(db, { ...key, ...idempotency });
+  insertEvents(db, linked);
+  if (start === undefined) await enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
+  else await startAtOnce(db, key, start.execution);
   return { kind: 'created', job: freshSummary(input) };
+}
+
+/** What a job has that starts without having been queued: what was observed of its cell, and its tenant's turn. */
+async function startAtOnce(db: LedgerDatabase, key: JobKey, execution: ExecutionRecord): Promise<void> {
+  await recordExecution(db, key, execution);
+  await startedAtOnce(db, key.tenant);
+}
+
+function firstEvents({ requested_spec, created_at, start }: AdmitInput): EventBody[] {
+  const queued = queuedEvent(requested_spec, created_at);
+  return start === undefined ? [queued] : [queued, startedEvent(start.started_at, start.execution)];
 }
 
 function queuedEvent(spec: RequestedSpec, timestamp: string): EventBody {
@@ -100,7 +128,7 @@ function queuedEvent(spec: RequestedSpec, timestamp: string): EventBody {
   return { kind: 'queued', timestamp, data: { language, runtime, requirements, limits } };
 }
 
-/** The summary of a job that was accepted just now, as it would be read. */
+/** The summary of a job at the moment at which it was accepted: queued, also where it starts at once. */
 function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput): JobSummary {
   return {
     tenant,

@@ -58,27 +58,43 @@ const selectPage = prepared((db, page: JobKey & { after: number; limit: number }
     .limit(page.limit),
 );
 
-/** Stores events behind the tail of a job's chain and moves the tail. It answers where the chain ends now. */
-export async function extendChain(
-  db: LedgerDatabase,
+/** Events in their place behind the tail of a job's chain, and where the chain ends with them. */
+export interface LinkedEvents {
+  readonly tail: ChainedJob;
+  readonly rows: readonly EventTable[];
+  /** Whether one of them says that output is cut. */
+  readonly isTruncated: boolean;
+}
+
+/** Places events behind the tail of a job's chain. Nothing is stored. */
+export function linkBehind(
   { tenant, job_id, chain_seq, chain_head }: ChainedJob,
   bodies: readonly EventBody[],
-): Promise<ChainedJob> {
-  const rows = Array.from(
-    linkEvents({ job_id, seq: chain_seq, head: chain_head }, bodies),
-    ({ event, data_json }): EventTable & { event_hash: string } => ({ tenant, ...event, data: data_json }),
-  );
-  insertEvent.runEach(db, rows);
-  const last = rows.at(-1);
-  const tail = {
+): LinkedEvents {
+  const rows = Array.from(linkEvents({ job_id, seq: chain_seq, head: chain_head }, bodies), ({ event, data_json }) => ({
     tenant,
-    job_id,
-    chain_seq: last?.seq ?? chain_seq,
-    chain_head: last?.event_hash ?? chain_head,
+    ...event,
+    data: data_json,
+  }));
+  const last = rows.at(-1);
+  return {
+    tail: { tenant, job_id, chain_seq: last?.seq ?? chain_seq, chain_head: last?.event_hash ?? chain_head },
+    rows,
+    isTruncated: bodies.some(({ kind }) => kind === 'truncated'),
   };
-  await moveTail.run(db, tail);
-  if (bodies.some((body) => body.kind === 'truncated')) await markTruncated.run(db, tail);
-  return tail;
+}
+
+/** Stores linked events. The job's row gets their tail from the caller, in the same transaction. */
+export function insertEvents(db: LedgerDatabase, { rows }: LinkedEvents): void {
+  insertEvent.runEach(db, rows);
+}
+
+/** Stores events behind the tail of a job's chain and moves the tail. */
+export async function extendChain(db: LedgerDatabase, job: ChainedJob, bodies: readonly EventBody[]): Promise<void> {
+  const linked = linkBehind(job, bodies);
+  insertEvents(db, linked);
+  await moveTail.run(db, linked.tail);
+  if (linked.isTruncated) await markTruncated.run(db, linked.tail);
 }
 
 /** See `Store.append`. */

@@ -1,13 +1,12 @@
 /** A job's row: read by its owner, listed for recovery, moved from queued to running, given what was observed of it. */
 import type { EventBody, StoredSpec } from '@svc/protocol';
 import { sql } from 'kysely';
-import { extendChain } from './events.ts';
+import { type ChainedJob, insertEvents, linkBehind } from './events.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 import { prepared } from './prepared.ts';
-import { dequeue } from './queue.ts';
+import { startFromQueue } from './queue.ts';
 import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob, StartInput } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import { tookTurn } from './tenants.ts';
 
 const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
   summaries(db).where('jobs.tenant', '=', tenant).where('jobs.job_id', '=', job_id),
@@ -53,21 +52,34 @@ const selectRunning = prepared((db) =>
     .orderBy('started_at'),
 );
 
-const startQueued = prepared((db, { tenant, job_id, started_at }: JobKey & { started_at: string }) =>
+const selectQueued = prepared((db, { tenant, job_id }: JobKey) =>
   db
-    .updateTable('jobs')
-    .set({ status: 'running', started_at })
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'chain_seq', 'chain_head'])
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id)
-    .where('status', '=', 'queued')
-    .returning(['tenant', 'job_id', 'chain_seq', 'chain_head']),
+    .where('status', '=', sql.lit('queued')),
+);
+
+const startQueued = prepared((db, row: ChainedJob & { started_at: string }) =>
+  db
+    .updateTable('jobs')
+    .set({ status: 'running', started_at: row.started_at, chain_seq: row.chain_seq, chain_head: row.chain_head })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id),
 );
 
 const upsertExecution = prepared((db, row: JobKey & { execution: string }) =>
   db
     .insertInto('job_executions')
     .values({ tenant: row.tenant, job_id: row.job_id, execution: row.execution })
-    .onConflict((conflict) => conflict.columns(['tenant', 'job_id']).doUpdateSet({ execution: row.execution })),
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant', 'job_id'])
+        .doUpdateSet({ execution: row.execution })
+        // What stands there already is not written again.
+        .where('job_executions.execution', '!=', row.execution),
+    ),
 );
 
 const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
@@ -112,12 +124,13 @@ export async function runningJobs(db: LedgerDatabase): Promise<readonly RunningJ
 /** See `Store.start`. */
 export async function start(db: LedgerDatabase, input: StartInput): Promise<boolean> {
   const { tenant, job_id, started_at, execution } = input;
-  const queued = await startQueued.first(db, { tenant, job_id, started_at });
+  const queued = await selectQueued.first(db, { tenant, job_id });
   if (queued === null) return false;
   await recordExecution(db, { tenant, job_id }, execution);
-  await extendChain(db, queued, [startedEvent(started_at, execution)]);
-  await dequeue(db, queued);
-  await tookTurn(db, tenant);
+  const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
+  insertEvents(db, linked);
+  await startQueued.run(db, { ...linked.tail, started_at });
+  await startFromQueue(db, queued);
   return true;
 }
 
@@ -131,7 +144,8 @@ export async function recordExecution(
   else await upsertExecution.run(db, { tenant, job_id, execution: JSON.stringify(execution) });
 }
 
-function startedEvent(timestamp: string, execution: ExecutionRecord): EventBody {
+/** The event that says that a job runs, and under what. */
+export function startedEvent(timestamp: string, execution: ExecutionRecord): EventBody {
   const { backend, isolation_class, bootstrap_ready, effective_limits: limits } = execution;
   return { kind: 'started', timestamp, data: { backend, isolation_class, bootstrap_ready, limits } };
 }

@@ -98,6 +98,6 @@ test('the time a job was accepted decides before its id, whatever form the id ha
     const second = { created_at: at(2), job_id: 'job_zz' };
     expect(ids(await list({ tenant, ...filter, before: second }))).toEqual(expected.slice(2));
   }
-  const queued = await ledger.store.queuedJobs(choice({ exclude: [], limit: 1000 }));
+  const { jobs: queued } = await ledger.store.queuedJobs(choice({ exclude: [], limit: 1000 }));
   expect(ids(queued.filter((job) => job.tenant === tenant))).toEqual(expected.toReversed());
 });

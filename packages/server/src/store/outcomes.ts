@@ -6,7 +6,7 @@ import { HASH_VERSION, sealReceipt } from '@svc/evidence';
 import type { EventBody, JobEvent } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
 import { queueForAttestation } from './attestations.ts';
-import { type ChainedJob, extendChain } from './events.ts';
+import { type ChainedJob, insertEvents, linkBehind } from './events.ts';
 import { recordExecution } from './jobs.ts';
 import { prepared } from './prepared.ts';
 import { dequeue } from './queue.ts';
@@ -19,7 +19,7 @@ import { endedRunning } from './tenants.ts';
 const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('jobs')
-    .select(['tenant', 'job_id', 'status', 'created_at', 'started_at', 'chain_seq', 'chain_head'])
+    .select(['tenant', 'job_id', 'status', 'created_at', 'started_at', 'truncated', 'chain_seq', 'chain_head'])
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id),
 );
@@ -54,8 +54,8 @@ const selectOutput = prepared((db, { tenant, job_id }: JobKey) =>
     .orderBy('seq'),
 );
 
-type Ending = JobKey &
-  Pick<JobTable, 'status' | 'finished_at' | 'duration_ms' | 'exit_code' | 'signal' | 'terminal_reason'>;
+type Ending = ChainedJob &
+  Pick<JobTable, 'status' | 'finished_at' | 'duration_ms' | 'exit_code' | 'signal' | 'terminal_reason' | 'truncated'>;
 
 const endJob = prepared((db, ending: Ending) =>
   db
@@ -67,6 +67,9 @@ const endJob = prepared((db, ending: Ending) =>
       exit_code: ending.exit_code,
       signal: ending.signal,
       terminal_reason: ending.terminal_reason,
+      truncated: ending.truncated,
+      chain_seq: ending.chain_seq,
+      chain_head: ending.chain_head,
     })
     .where('tenant', '=', ending.tenant)
     .where('job_id', '=', ending.job_id),
@@ -109,10 +112,12 @@ const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
 export async function finish(db: LedgerDatabase, input: FinishInput): Promise<boolean> {
   const job = await selectUnfinished.first(db, input);
   if (job === null || isTerminal(job.status)) return false;
-  const tail = await extendChain(db, job, [...input.events, finishedEvent(input)]);
+  const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
+  const { tail } = linked;
+  insertEvents(db, linked);
   await storeArtifacts(db, input);
   await recordExecution(db, input, input.execution);
-  await endJob.run(db, endingOf(input));
+  await endJob.run(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
   if (job.status === 'queued') await dequeue(db, input);
   else await endedRunning(db, input.tenant);
   const facts = await terminalFacts(db, job, tail);
@@ -140,9 +145,9 @@ function finishedEvent(input: FinishInput): EventBody {
   return { kind: 'finished', timestamp: input.finished_at, data };
 }
 
-function endingOf(input: FinishInput): Ending {
-  const { tenant, job_id, status, finished_at, duration_ms, exit_code, signal, terminal_reason } = input;
-  return { tenant, job_id, status, finished_at, duration_ms, exit_code, signal, terminal_reason };
+function endingOf(input: FinishInput): Omit<Ending, 'truncated' | keyof ChainedJob> {
+  const { status, finished_at, duration_ms, exit_code, signal, terminal_reason } = input;
+  return { status, finished_at, duration_ms, exit_code, signal, terminal_reason };
 }
 
 async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }: FinishInput): Promise<void> {

@@ -4,10 +4,15 @@
  * first, and two tenants that both keep the queue full get the same number of slots. A job that runs cannot be put back:
  * once the ledger knows a second tenant, no tenant gets the last slot beside all the others.
  */
+import { sql } from 'kysely';
+import { fairShare } from './fair-share.ts';
 import { prepared } from './prepared.ts';
-import type { JobKey, QueueChoice, QueuedJob } from './records.ts';
+import type { ChosenJob, JobKey, QueueAnswer, QueueChoice, QueuedJob } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import { hasSeveralTenants, joinedQueue, leftQueue, waitingTenants } from './tenants.ts';
+import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
+
+/** A submission that is longer is read by itself, when its job has its slot. */
+const shortSpecBytesMax = 64 * 1024;
 
 const insertQueued = prepared((db, row: QueuedJob) =>
   db.insertInto('queue').values({
@@ -34,52 +39,61 @@ const selectOldest = prepared((db, { tenant, limit }: { tenant: string; limit: n
     .limit(limit),
 );
 
+const selectShortSpec = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_specs')
+    .select('requested_spec')
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where((row) => row(row.fn<number>('octet_length', ['requested_spec']), '<=', sql.lit(shortSpecBytesMax))),
+);
+
 /** A tenant in the course of a choice. */
 interface Contender {
   readonly tenant: string;
-  /** Jobs for which it holds a slot: running, taken by the caller, or chosen just now. */
+  /** Slots that it holds: of the caller's jobs, and of those chosen just now. */
   load: number;
   readonly lastTurn: number;
   /** Its queued jobs that nobody took, oldest first; null until it is first considered. */
   jobs: QueuedJob[] | null;
 }
 
-/**
- * See `Store.queuedJobs`. `exclude` names jobs that the caller has taken already: they count as their tenant's load and
- * are not answered.
- */
-export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promise<readonly QueuedJob[]> {
+/** See `Store.queuedJobs`. */
+export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promise<QueueAnswer> {
+  const tenants = await firstTenants(db);
+  const loadMax = fairShare(choice, tenants);
   const contenders = (await waitingTenants(db)).map(
-    ({ tenant, running, last_turn }): Contender => ({ tenant, load: running, lastTurn: last_turn, jobs: null }),
+    ({ tenant, last_turn }): Contender => ({
+      tenant,
+      load: choice.held.get(tenant) ?? 0,
+      lastTurn: last_turn,
+      jobs: null,
+    }),
   );
-  const loadMax = choice.tenantSlots ?? (await fairShare(db, choice.slots));
   const chosen: QueuedJob[] = [];
   while (chosen.length < choice.limit) {
     const next = firstInTurn(contenders, loadMax);
     if (next === null) break;
-    if (next.jobs === null) await considerJobs(db, next, choice);
+    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, choice);
     else chosen.push(...takeTurn(next));
   }
-  return chosen;
+  const jobs: ChosenJob[] = [];
+  for (const job of chosen) {
+    jobs.push({ ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null });
+  }
+  return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
 }
 
-/** Reads a tenant's oldest jobs and counts those already taken: it may no longer be first in turn. */
-async function considerJobs(db: LedgerDatabase, contender: Contender, { exclude, limit }: QueueChoice): Promise<void> {
-  const { tenant } = contender;
-  const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length });
-  contender.jobs = oldest.filter(({ job_id }) => !exclude.includes(job_id));
-  contender.load += oldest.length - contender.jobs.length;
+/** A tenant's oldest jobs that the caller has not taken yet: one more than it can take, if there is one. */
+async function jobsOf(db: LedgerDatabase, tenant: string, { exclude, limit }: QueueChoice): Promise<QueuedJob[]> {
+  const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length + 1 });
+  return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 
 /** The tenant's oldest job, as none or one. Its load alone says that it had this turn: the choice is not stored. */
 function takeTurn(contender: Contender): QueuedJob[] {
   contender.load += 1;
   return contender.jobs?.splice(0, 1) ?? [];
-}
-
-/** What one tenant may have of the slots: all of them while it is alone, all but one among others. */
-async function fairShare(db: LedgerDatabase, slots: number): Promise<number> {
-  return (await hasSeveralTenants(db)) ? Math.max(1, slots - 1) : slots;
 }
 
 function firstInTurn(contenders: readonly Contender[], loadMax: number): Contender | null {
@@ -101,7 +115,13 @@ export async function enqueue(db: LedgerDatabase, job: QueuedJob): Promise<void>
   await joinedQueue(db, job.tenant);
 }
 
-/** Takes a job out of the queue; part of the transaction that starts it or ends it. */
+/** Takes a job out of the queue that starts; part of the transaction that starts it. */
+export async function startFromQueue(db: LedgerDatabase, key: JobKey): Promise<void> {
+  await deleteQueued.run(db, key);
+  await startedFromQueue(db, key.tenant);
+}
+
+/** Takes a job out of the queue that never ran; part of the transaction that ends it. */
 export async function dequeue(db: LedgerDatabase, key: JobKey): Promise<void> {
   await deleteQueued.run(db, key);
   await leftQueue(db, key.tenant);

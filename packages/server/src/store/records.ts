@@ -18,6 +18,7 @@ import type {
   TerminalStatus,
   Whoami,
 } from '@svc/protocol';
+import type { Shares } from './fair-share.ts';
 
 /** Who a row belongs to. Both members together are the key of a job: no query for a caller takes an id alone. */
 export interface JobKey {
@@ -113,6 +114,8 @@ export interface AdmitInput extends JobKey {
   } | null;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
+  /** Given where a slot and a cell wait for the job: it is started in the transaction that accepts it. */
+  readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
 }
 
 /** What admission came to, decided and stored in one transaction. `full` says whose bound was reached. */
@@ -131,15 +134,27 @@ export interface QueuedJob extends JobKey {
 }
 
 /** Which queued jobs the dispatcher asks for. */
-export interface QueueChoice {
-  /** Jobs that it has taken already. */
+export interface QueueChoice extends Shares {
+  /** Jobs that it has taken already and that may be queued still. */
   readonly exclude: readonly string[];
+  /** How many slots each tenant holds at present; a tenant that is not named holds none. */
+  readonly held: ReadonlyMap<string, number>;
   /** How many more it can take. */
   readonly limit: number;
-  /** How many jobs may be in flight at once. */
-  readonly slots: number;
-  /** How many of them one tenant may have; null stands for all while it is the only one ever, and else all but one. */
-  readonly tenantSlots: number | null;
+}
+
+/** A job that was chosen, with the JSON text of its submission; null where that is too long to come along. */
+export interface ChosenJob extends QueuedJob {
+  readonly requested_spec: string | null;
+}
+
+export interface QueueAnswer {
+  /** In the order in which they should run. */
+  readonly jobs: readonly ChosenJob[];
+  /** Whether no job is queued beside these and those that the caller has taken already. */
+  readonly isEmpty: boolean;
+  /** Two of the tenants that ever submitted a job, or the one or none that did. */
+  readonly tenants: readonly string[];
 }
 
 /** A job that a process left `running`. */

@@ -24,8 +24,8 @@ import type {
   ListInput,
   ListPage,
   OutboxEntry,
+  QueueAnswer,
   QueueChoice,
-  QueuedJob,
   RunningJob,
   StartInput,
   StoreCounts,
@@ -40,13 +40,16 @@ import type {
 } from './records.ts';
 
 export interface Store extends AsyncDisposable {
-  /** Stores a queued job with its `queued` event and its idempotency key, or says why not. */
+  /**
+   * Stores a queued job with its `queued` event and its idempotency key, or says why not. With `start` the job runs as
+   * soon as it is stored: it has both events, and never was in the queue.
+   */
   admit(input: AdmitInput): Promise<AdmitResult>;
   /** The job a key of this tenant stands for, without creating anything. */
   findByIdempotencyKey(tenant: string, key: string): Promise<{ spec_sha256: string; job: JobSummary } | null>;
 
   /** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
-  queuedJobs(input: QueueChoice): Promise<readonly QueuedJob[]>;
+  queuedJobs(input: QueueChoice): Promise<QueueAnswer>;
   /** queued → running with the `started` event. False where the job is no longer queued. */
   start(input: StartInput): Promise<boolean>;
   /** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */

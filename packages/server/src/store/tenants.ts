@@ -14,6 +14,8 @@ export interface WaitingTenant {
   readonly last_turn: number;
 }
 
+const nextTurn = sql<number>`(select coalesce(max(last_turn), 0) + 1 from tenants)`;
+
 const waiting = prepared((db) =>
   db.selectFrom('tenants').select(['tenant', 'queued', 'running', 'last_turn']).where('queued', '>', sql.lit(0)),
 );
@@ -29,6 +31,27 @@ const countQueued = prepared((db) =>
 
 const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
   db.selectFrom('tenants').select(['queued', 'running']).where('tenant', '=', tenant),
+);
+
+const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .selectFrom('tenants')
+    .select((row) => [
+      row.fn.sum<number | null>('queued').as('all'),
+      row.fn.sum<number | null>('queued').filterWhere('tenant', '=', tenant).as('of_tenant'),
+    ])
+    .where('queued', '>', sql.lit(0)),
+);
+
+const startAtOnce = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .insertInto('tenants')
+    .values({ tenant, queued: 0, running: 1, last_turn: nextTurn })
+    .onConflict((conflict) =>
+      conflict
+        .column('tenant')
+        .doUpdateSet((row) => ({ running: row('tenants.running', '+', 1), last_turn: nextTurn })),
+    ),
 );
 
 const enter = prepared((db, { tenant }: { tenant: string }) =>
@@ -47,12 +70,13 @@ const leaveQueue = prepared((db, { tenant }: { tenant: string }) =>
     .where('tenant', '=', tenant),
 );
 
-const takeTurn = prepared((db, { tenant }: { tenant: string }) =>
+const startQueued = prepared((db, { tenant }: { tenant: string }) =>
   db
     .updateTable('tenants')
     .set((row) => ({
+      queued: row('queued', '-', 1),
       running: row('running', '+', 1),
-      last_turn: sql<number>`(select max(last_turn) + 1 from tenants)`,
+      last_turn: nextTurn,
     }))
     .where('tenant', '=', tenant),
 );
@@ -69,14 +93,20 @@ export function waitingTenants(db: LedgerDatabase): Promise<WaitingTenant[]> {
   return waiting.all(db, {});
 }
 
-/** Whether jobs of more than one tenant were ever submitted. */
-export async function hasSeveralTenants(db: LedgerDatabase): Promise<boolean> {
-  return (await selectTwo.all(db, {})).length > 1;
+/** Two of the tenants that ever submitted a job, or the one or none that did. */
+export async function firstTenants(db: LedgerDatabase): Promise<readonly string[]> {
+  return (await selectTwo.all(db, {})).map(({ tenant }) => tenant);
 }
 
 /** How many jobs of everybody are queued. */
 export async function queueDepth(db: LedgerDatabase): Promise<number> {
   return Number((await countQueued.first(db, {}))?.queued ?? 0);
+}
+
+/** How many jobs are queued, of one tenant and of everybody. */
+export async function queuedCounts(db: LedgerDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
+  const counts = await selectQueued.first(db, { tenant });
+  return { ofTenant: Number(counts?.of_tenant ?? 0), all: Number(counts?.all ?? 0) };
 }
 
 /** How many jobs of one tenant are queued, and how many run. */
@@ -94,9 +124,14 @@ export async function leftQueue(db: LedgerDatabase, tenant: string): Promise<voi
   await leaveQueue.run(db, { tenant });
 }
 
-/** Records that a job of the tenant runs: the tenant had its turn. */
-export async function tookTurn(db: LedgerDatabase, tenant: string): Promise<void> {
-  await takeTurn.run(db, { tenant });
+/** Records that a queued job of the tenant runs: the tenant had its turn. */
+export async function startedFromQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+  await startQueued.run(db, { tenant });
+}
+
+/** Records that a job of the tenant runs that was never queued: the tenant had its turn. */
+export async function startedAtOnce(db: LedgerDatabase, tenant: string): Promise<void> {
+  await startAtOnce.run(db, { tenant });
 }
 
 /** Records that a job of the tenant runs no more. */

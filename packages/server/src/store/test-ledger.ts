@@ -117,8 +117,8 @@ export function newKey(tenant = 'acme'): JobKey {
 }
 
 /** What a dispatcher asks for that bounds no tenant. */
-export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'>): QueueChoice {
-  return { ...asked, slots: 10_000, tenantSlots: 10_000 };
+export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>): QueueChoice {
+  return { held: new Map(), slots: 10_000, tenantSlots: 10_000, ...asked };
 }
 
 export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {

@@ -52,8 +52,9 @@ describe('an admitted job', () => {
   });
 
   test('comes of no submission while the free-space reserve is touched', async () => {
-    const checkFreeSpace = () =>
-      Promise.reject(new ServiceError('insufficient_storage', 'full', { retryAfterSeconds: 9 }));
+    const checkFreeSpace = () => {
+      throw new ServiceError('insufficient_storage', 'full', { retryAfterSeconds: 9 });
+    };
     await using rig = await JobRig.open({ checkFreeSpace });
     await expect(rig.submit()).rejects.toMatchObject({ code: 'insufficient_storage', retryAfterSeconds: 9 });
     expect(await count(rig)).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * Turns a request into a queued row, durable before the client hears of it, or into a refusal that has left nothing behind.
+ * Turns a request into a row, durable before the client hears of it, or into a refusal that has left nothing behind.
  * Spec § POST /v1/jobs.
  */
 import { randomUUIDv7 } from 'node:crypto';
@@ -9,7 +9,7 @@ import { ServiceError } from '../../service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Cells } from '../dispatch/cells.ts';
-import type { History } from '../history.ts';
+import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
 import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
@@ -17,13 +17,14 @@ import { parseSubmission } from './submission.ts';
 
 export interface AdmitOptions {
   readonly store: Pick<Store, 'findByIdempotencyKey'>;
-  readonly history: Pick<History, 'admit'>;
+  /** Stores a submission, and starts it at once where it may. */
+  readonly dispatcher: Pick<Dispatcher, 'admit'>;
   readonly provider: ProviderFacts;
   readonly cells: Pick<Cells, 'isReady'>;
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
-  /** Rejects with `insufficient_storage` while the free-space reserve is touched. */
-  readonly checkFreeSpace: () => Promise<void>;
+  /** Throws `insufficient_storage` while the free-space reserve is touched. */
+  readonly checkFreeSpace: () => void;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
 }
@@ -59,9 +60,9 @@ export async function admit(tenant: string, submission: Submission, options: Adm
   }
   checkPolicy(spec, options.provider);
   if (!options.cells.isReady()) throw workerUnavailable();
-  await options.checkFreeSpace();
+  options.checkFreeSpace();
   await submission.checkAuthority?.();
-  const result = await options.history.admit({
+  const result = await options.dispatcher.admit({
     tenant,
     job_id: `job_${randomUUIDv7()}`,
     created_at: new Date().toISOString(),

@@ -193,7 +193,7 @@ describe('while no cell can be made', () => {
   test('queued jobs wait, new ones are refused, and all go on when cells can be made again', async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     rig.provider.script = broken;
-    const keys = [await rig.submit(), await rig.submit(), await rig.submit()];
+    const keys = await Promise.all([rig.submit(), rig.submit(), rig.submit()]);
     await expect.poll(() => rig.health.isReady()).toBe(false);
     await expect(rig.submit()).rejects.toMatchObject({ code: 'worker_unavailable', retryAfterSeconds: 5 });
     await expect.poll(() => rig.dispatcher.inFlight).toBe(0);
@@ -227,7 +227,7 @@ describe('while no cell can be made', () => {
 describe('while the disk has no room', () => {
   test('no queued job starts, and jobs start again when there is', async () => {
     let room = 0;
-    await using rig = await JobRig.open({ roomForJobs: () => Promise.resolve(room) });
+    await using rig = await JobRig.open({ roomForJobs: () => room });
     const keys = [await rig.submit(), await rig.submit()];
     expect(rig.dispatcher.inFlight).toBe(0);
     room = 1;

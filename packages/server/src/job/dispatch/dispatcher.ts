@@ -1,18 +1,23 @@
 /**
- * Gives queued jobs a slot: as many at once as the service may run and the disk has room for, as much memory together as
- * they may have, in the order the store says. While no cell can be made, all of them wait. One loop, woken by a nudge, by
- * a freed slot and by a slow timer, since nobody says when a disk has room again; it reads what it needs from the store
- * each time.
+ * Gives jobs a slot: as many at once as the service may run and the disk has room for, as much memory together as they may
+ * have, in the order the store says. While no cell can be made, all of them wait. One loop, woken by a nudge, by a freed
+ * slot and by a slow timer, since nobody says when a disk has room again; it reads what it needs from the store each time.
+ *
+ * A submission for which a slot and a parked cell are free, and before which no job waits, starts at once: it is stored
+ * running, in the transaction that accepts it.
  */
-import type { StopCause } from '../../sandbox/sandbox.ts';
-import type { QueuedJob } from '../../store/records.ts';
+import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
+import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { arrivedWithin } from '../arrived-within.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
 import type { Cells } from './cells.ts';
-import { type Flight, launch } from './flight.ts';
+import type { Flight } from './flight.ts';
+import { launch } from './launch.ts';
+import { isIsolatedFor, launchAtOnce } from './launch-at-once.ts';
+import { QueueKnowledge } from './queue-knowledge.ts';
 
 export interface DispatcherOptions {
   readonly store: Store;
@@ -23,8 +28,8 @@ export interface DispatcherOptions {
   readonly concurrency: number;
   /** Jobs of one tenant that may be in flight; null leaves one slot to others once there are others. */
   readonly tenantConcurrency: number | null;
-  /** How many jobs may be in flight with the disk as it is; rejects where that cannot be known. */
-  readonly roomForJobs: () => Promise<number>;
+  /** How many jobs may be in flight with the disk as it is; throws where that cannot be known. */
+  readonly roomForJobs: () => number;
   /** MiB that the memory limits of all jobs in flight, and what their cells take beside, may add up to. */
   readonly concurrentMemMbMax: number;
   /** MiB that a cell takes beside its job's memory limit. A job that is alone may have its whole limit all the same. */
@@ -42,6 +47,7 @@ const landingMilliseconds = 2000;
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #flights = new Map<string, Flight>();
+  readonly #queue = new QueueKnowledge();
   readonly #stopping = new AbortController();
   readonly #giveUp = new AbortController();
   #loop: Promise<void> | null = null;
@@ -58,7 +64,17 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Jobs that hold a slot, being prepared or running. */
   get inFlight(): number {
-    return this.#flights.size;
+    return this.#holding().length;
+  }
+
+  /**
+   * Stores a submission: running, where nothing stands against that it starts at once, and queued otherwise. What it came
+   * to is the store's answer; a job that runs is answered as it was accepted, queued.
+   */
+  async admit(input: AdmitInput): Promise<AdmitResult> {
+    const sandbox = this.#cellAtOnce(input);
+    const result = sandbox === null ? null : await this.#admitAtOnce(input, sandbox);
+    return result ?? (await this.#queue.enter(() => this.#options.history.admit(input)));
   }
 
   /** Ends a job that holds a slot; without effect on any other. */
@@ -92,55 +108,131 @@ export class Dispatcher implements AsyncDisposable {
       } catch (error) {
         log.error({ err: error }, 'no job could be started');
       }
-      await arrivedWithin(nudge.arrived, recheckMilliseconds);
+      const hasArrived = await arrivedWithin(nudge.arrived, recheckMilliseconds);
+      if (!hasArrived) this.#queue.doubt();
     }
   }
 
   /** Launches queued jobs while slots and memory last. The first that does not fit waits, and nothing passes it. */
   async #fill(): Promise<void> {
-    const { store, concurrency, tenantConcurrency } = this.#options;
-    const free = (await this.#slots()) - this.#flights.size;
-    if (free <= 0) return;
+    if (this.#queue.isSurelyEmpty) return;
+    const { store, concurrency: slots, tenantConcurrency: tenantSlots } = this.#options;
+    const limit = this.#freeSlots();
+    if (limit <= 0) return;
+    const found = this.#queue.look();
     const exclude = [...this.#flights.keys()];
-    const jobs = await store.queuedJobs({ exclude, limit: free, slots: concurrency, tenantSlots: tenantConcurrency });
+    const { jobs, ...answer } = await store.queuedJobs({
+      exclude,
+      held: this.#heldByTenant(),
+      limit,
+      slots,
+      tenantSlots,
+    });
+    const areLaunched = this.#launchInTurn(jobs);
+    found({ ...answer, isEmpty: areLaunched && answer.isEmpty });
+  }
+
+  /** Whether all of them could be launched. Others may have started since the jobs were chosen. */
+  #launchInTurn(jobs: readonly ChosenJob[]): boolean {
     for (const job of jobs) {
-      if (this.#stopping.signal.aborted) return;
-      if (!this.#fits(job)) return;
-      this.#launch(job);
+      if (this.#stopping.signal.aborted || this.#freeSlots() <= 0 || !this.#fits(job)) return false;
+      this.#keep(launch(job, this.#dependencies()));
+    }
+    return true;
+  }
+
+  /** A parked cell for a submission that may start at once; null where it has to wait for anything. */
+  #cellAtOnce({ tenant, requested_spec }: AdmitInput): Sandbox | null {
+    const { language, runtime, limits } = requested_spec;
+    const { cells, concurrency: slots, tenantConcurrency: tenantSlots, concurrentMemMbMax } = this.#options;
+    if (this.#loop === null || this.#stopping.signal.aborted || !this.#queue.isSurelyEmpty) return null;
+    if (limits.mem_mb > concurrentMemMbMax || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
+    if (this.#heldBy(tenant) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
+    const sandbox = cells.take({ language, runtime });
+    if (sandbox === null) return null;
+    if (isIsolatedFor(sandbox, requested_spec)) return sandbox;
+    // A cell that is less than the job demands is no cell for it, and a cell that was taken is never given back.
+    void this.#disposed(sandbox);
+    return null;
+  }
+
+  /** Null where the job could not start at once after all, and nothing is stored. */
+  async #admitAtOnce(input: AdmitInput, sandbox: Sandbox): Promise<AdmitResult | null> {
+    const { flight, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
+    this.#keep(flight);
+    return await admitted;
+  }
+
+  #dependencies() {
+    return { ...this.#options, giveUp: this.#giveUp.signal };
+  }
+
+  async #disposed(sandbox: Sandbox): Promise<void> {
+    try {
+      await sandbox[Symbol.asyncDispose]();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'a cell could not be taken down');
     }
   }
 
   /** Whether the job may be launched. One that is larger than the whole bound, which was lowered, ends without running. */
-  #fits(job: QueuedJob): boolean {
+  #fits({ mem_mb }: Pick<QueuedJob, 'mem_mb'>): boolean {
     const { concurrentMemMbMax, cellMemMb } = this.#options;
-    const memMb = this.#memMb();
-    return memMb === 0 || job.mem_mb > concurrentMemMbMax || memMb + job.mem_mb + cellMemMb <= concurrentMemMbMax;
+    const held = this.#memMb();
+    return held === 0 || mem_mb > concurrentMemMbMax || held + mem_mb + cellMemMb <= concurrentMemMbMax;
   }
 
-  /** How many jobs may be in flight now. */
-  async #slots(): Promise<number> {
-    const { cells, concurrency, roomForJobs, log } = this.#options;
-    const room = await roomForJobs();
+  /**
+   * How many more jobs may be launched now. A job whose cell is gone holds no slot while its end is stored, but there are
+   * never more of those than slots: what the store does not take must not pile up.
+   */
+  #freeSlots(): number {
+    const { cells, concurrency } = this.#options;
+    const room = this.#room();
+    if (!cells.isReady()) return 0;
+    return Math.min(concurrency - this.#holding().length, Math.min(2 * concurrency, room) - this.#flights.size);
+  }
+
+  /** How many jobs may be in flight with the disk as it is. */
+  #room(): number {
+    const { roomForJobs, log } = this.#options;
+    const room = roomForJobs();
     if (this.#isRoom && room === 0) log.warn('no job is started: the free-space reserve is not free');
     if (!this.#isRoom && room > 0) log.info('jobs are started again: the free-space reserve is free');
     this.#isRoom = room > 0;
-    return cells.isReady() ? Math.min(concurrency, room) : 0;
+    return room;
   }
 
-  #launch(job: QueuedJob): void {
-    const flight = launch(job, { ...this.#options, giveUp: this.#giveUp.signal });
-    this.#flights.set(job.job_id, flight);
+  /** Takes a flight's slot until its cell is gone, and remembers the flight until its end is stored. */
+  #keep(flight: Flight): void {
+    const { nudges } = this.#options;
+    this.#flights.set(flight.job.job_id, flight);
+    void flight.freed.then(() => nudges.send('queue'));
     void flight.landed.then(() => {
-      this.#flights.delete(job.job_id);
-      this.#options.nudges.send('queue');
+      this.#flights.delete(flight.job.job_id);
+      // What did not start may be queued still.
+      if (!flight.hasStarted()) this.#queue.doubt();
+      nudges.send('queue');
     });
+  }
+
+  #holding(): Flight[] {
+    return [...this.#flights.values()].filter((flight) => flight.holdsSlot());
+  }
+
+  #heldBy(tenant: string): number {
+    return this.#holding().filter(({ job }) => job.tenant === tenant).length;
+  }
+
+  #heldByTenant(): ReadonlyMap<string, number> {
+    return new Map(this.#holding().map(({ job }) => [job.tenant, this.#heldBy(job.tenant)]));
   }
 
   /** What the cells of all flights may take. A job that is too large to run takes nothing. */
   #memMb(): number {
     const { concurrentMemMbMax, cellMemMb } = this.#options;
     let sum = 0;
-    for (const { job } of this.#flights.values()) {
+    for (const { job } of this.#holding()) {
       if (job.mem_mb <= concurrentMemMbMax) sum += job.mem_mb + cellMemMb;
     }
     return sum;

@@ -142,13 +142,14 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a ledger of %s', (
   });
 
   test('that waited still wait, and those that ran are found by recovery', async () => {
-    const queued = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
+    const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
       language: 'bash',
       runtime: null,
       mem_mb: 256,
       created_at: '2025-03-01T12:00:10.000Z',
+      requested_spec: expect.stringContaining('"language":"bash"') as string,
     });
     expect((await store.runningJobs()).map((job) => job.job_id)).toContain('job_04');
     expect(await store.job(acme('job_04'))).toMatchObject({ status: 'running', receipt_json: null });
@@ -218,7 +219,7 @@ describe('the jobs of v0.3', () => {
   });
 
   test('that waited run after those that waited longer', async () => {
-    const queued = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
+    const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued.map((job) => job.job_id)).toEqual(['job_zz', 'job_07aa']);
     expect((await store.job(acme('job_07aa')))?.requested_spec).toEqual({
       language: 'python',

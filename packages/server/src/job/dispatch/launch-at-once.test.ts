@@ -1,0 +1,266 @@
+import type { JobList } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
+import { readyPosture } from '../../../test/scripted-provider.ts';
+import { StoreError } from '../../store/store-error.ts';
+
+const exited = { kind: 'exited', exit_code: 0 } as const;
+
+/** A rig whose dispatcher has looked at its empty queue. */
+async function idleRig(options: Parameters<typeof JobRig.open>[0] = {}): Promise<JobRig> {
+  const rig = await JobRig.open(options);
+  await rig.idle();
+  return rig;
+}
+
+/** A gate that a step of the store waits at. */
+function gate() {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    reached: reached.promise,
+    open: () => opened.resolve(),
+    async pass() {
+      reached.resolve();
+      await opened.promise;
+    },
+  };
+}
+
+describe('a submission for which a slot and a parked cell are free', () => {
+  test('starts in the transaction that accepts it, and the second transaction ends it', async () => {
+    await using rig = await idleRig();
+    const cell = rig.provider.park();
+    const before = rig.commits();
+    const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
+    const key = { tenant: 'acme', job_id: answer.job_id };
+    expect(rig.commits()).toBe(before + 1);
+    expect(answer.status).toBe('queued');
+    expect(await rig.row(key)).toMatchObject({ status: 'running', created_at: answer.created_at });
+    expect(cell).toMatchObject({ isReleased: true, program: { code: hello.code } });
+    cell.end(exited);
+    const row = await rig.ended(key);
+    expect(rig.commits()).toBe(before + 2);
+    expect(row).toMatchObject({ status: 'succeeded', execution: { isolation_class: 'linux-shared-kernel' } });
+    expect(row.started_at !== null && row.created_at <= row.started_at).toBe(true);
+    const past = await rig.past(key);
+    expect(past.map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
+    expect(past[1]?.[1]).toMatchObject({ backend: 'namespace', limits: { mem_mb: 256 }, bootstrap_ready: true });
+    await expect.poll(() => cell.disposed && rig.dispatcher.inFlight).toBe(0);
+  });
+
+  test('leaves the same record as one that was queued', async () => {
+    await using rig = await idleRig();
+    rig.provider.park();
+    const atOnce = await rig.submit();
+    const queued = await rig.submit();
+    for (const ordinal of [0, 1]) (await rig.provider.running(ordinal)).end(exited);
+    const [one, other] = [await rig.ended(atOnce), await rig.ended(queued)];
+    const alike = ({ requested_spec, execution, status }: typeof one) => ({ requested_spec, execution, status });
+    expect(alike(one)).toEqual(alike(other));
+    const [first, second] = [await rig.past(atOnce), await rig.past(queued)];
+    expect(first.slice(0, 2)).toEqual(second.slice(0, 2));
+    const members = (receipt: string | null) => Object.keys(JSON.parse(String(receipt)) as object);
+    expect(members(one.receipt_json)).toEqual(members(other.receipt_json));
+  });
+
+  test('is not released before the store has said that it runs', async () => {
+    const stored = gate();
+    await using rig = await idleRig({
+      faults: (real) => ({
+        async admit(input) {
+          const result = await real.admit(input);
+          await stored.pass();
+          return result;
+        },
+      }),
+    });
+    const cell = rig.provider.park();
+    const submitted = rig.submit();
+    await stored.reached;
+    expect(cell).toMatchObject({ isReleased: false, program: { code: hello.code } });
+    stored.open();
+    const key = await submitted;
+    expect(cell.isReleased).toBe(true);
+    cell.end(exited);
+    await rig.ended(key);
+  });
+});
+
+describe('a slot and a cell that were taken for nothing', () => {
+  test.each([
+    ['a key that stands for another job', hello, 'replayed'],
+    ['a key that was used for another specification', { ...hello, code: 'print(2)' }, 'idempotency_key_reused'],
+  ])('are free again: %s', async (_, body, came) => {
+    await using rig = await idleRig();
+    const cells = [rig.provider.park(), rig.provider.park()];
+    const submit = (given: object) => rig.jobs.submit(acme, { body: given, idempotencyKey: 'key' });
+    // Both looked for the key before either was stored.
+    const [first, second] = await Promise.allSettled([submit(hello), submit(body)]);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
+    expect(second).toMatchObject(
+      came === 'replayed' ? { value: { replayed: true } } : { status: 'rejected', reason: { code: came } },
+    );
+    await expect.poll(() => rig.dispatcher.inFlight).toBe(1);
+    expect(cells.map(({ isReleased, disposed }) => [isReleased, disposed])).toEqual([
+      [true, false],
+      [false, true],
+    ]);
+    cells[0]?.end(exited);
+    await expect.poll(() => rig.dispatcher.inFlight).toBe(0);
+  });
+
+  test.each([
+    ['a full queue', { queue: { total: 0, perTenant: 0 } }, 'tenant_capacity_exhausted'],
+    [
+      'a store that fails',
+      { faults: () => ({ admit: () => Promise.reject(new StoreError('full', 'no space')) }) },
+      'insufficient_storage',
+    ],
+  ])('are free again: %s', async (_, options, code) => {
+    await using rig = await idleRig(options);
+    const cell = rig.provider.park();
+    await expect(rig.submit()).rejects.toMatchObject({ code });
+    await expect.poll(() => rig.dispatcher.inFlight).toBe(0);
+    expect(cell).toMatchObject({ isReleased: false, disposed: true });
+  });
+});
+
+describe('a submission is queued', () => {
+  test('where its parked cell cannot take it, and runs in another', async () => {
+    await using rig = await idleRig();
+    const cell = rig.provider.park();
+    cell.ready = Promise.reject(new Error('the cell is gone'));
+    const key = await rig.submit();
+    (await rig.provider.running(1)).end(exited);
+    expect(await rig.ended(key)).toMatchObject({ status: 'succeeded' });
+    expect(cell).toMatchObject({ isReleased: false, disposed: true });
+  });
+
+  test('where the parked cell is less than it demands', async () => {
+    await using rig = await idleRig();
+    const cell = rig.provider.park({ posture: { ...readyPosture, isolation_class: 'none' } });
+    const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
+    (await rig.provider.running(1)).end(exited);
+    expect(await rig.ended(key)).toMatchObject({ status: 'succeeded' });
+    expect(cell).toMatchObject({ program: null, disposed: true });
+  });
+
+  test('where it is larger than all jobs together may be: it gets no parked cell', async () => {
+    await using rig = await idleRig({ concurrentMemMbMax: 128 });
+    rig.provider.park();
+    const key = await rig.submit();
+    expect(await rig.ended(key)).toMatchObject({ status: 'error', terminal_reason: 'bootstrap_failed' });
+    expect(rig.provider.parked).toBe(1);
+  });
+
+  test('while another waits, which it never passes', async () => {
+    await using rig = await idleRig({ concurrentMemMbMax: 512 });
+    const large = { ...hello, limits: { mem_mb: 384 } };
+    const keys = [await rig.submit(large), await rig.submit(large)];
+    const running = await rig.provider.running(0);
+    rig.provider.park();
+    // It would fit beside the one that runs.
+    const small = await rig.submit({ ...hello, limits: { mem_mb: 64 } });
+    expect((await rig.row(small)).status).toBe('queued');
+    expect(rig.provider.parked).toBe(1);
+    running.end(exited);
+    for (const ordinal of [2, 3]) (await rig.provider.running(ordinal)).end(exited);
+    for (const key of [...keys, small]) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test.each([
+    ['as many slots as the operator lets one have', { concurrency: 3, tenantConcurrency: 1 }],
+    ['all slots but one, among other tenants', { concurrency: 2, tenantConcurrency: null }],
+  ])('where its tenant holds %s', async (_, options) => {
+    await using rig = await idleRig(options);
+    const first = rig.provider.park();
+    const other = await rig.submit(hello, callerOf('umbrella'));
+    first.end(exited);
+    await rig.ended(other);
+    await expect.poll(() => rig.dispatcher.inFlight).toBe(0);
+    const second = rig.provider.park();
+    const held = await rig.submit();
+    expect(second.isReleased).toBe(true);
+    rig.provider.park();
+    const waits = await rig.submit();
+    expect((await rig.row(waits)).status).toBe('queued');
+    expect(rig.provider.parked).toBe(1);
+    second.end(exited);
+    (await rig.provider.running(3)).end(exited);
+    for (const key of [held, waits]) expect((await rig.ended(key)).status).toBe('succeeded');
+  });
+
+  test('before the dispatcher has looked at the queue: an earlier process may have left jobs in it', async () => {
+    await using rig = await JobRig.open();
+    rig.provider.park();
+    const key = await rig.submit();
+    expect(rig.provider.parked).toBe(1);
+    (await rig.provider.running(1)).end(exited);
+    await rig.ended(key);
+  });
+});
+
+describe('between the hand-over and the release', () => {
+  test('a cancelled job ends without having run', async () => {
+    const stored = gate();
+    await using rig = await idleRig({
+      faults: (real) => ({
+        async admit(input) {
+          const result = await real.admit(input);
+          await stored.pass();
+          return result;
+        },
+      }),
+    });
+    const cell = rig.provider.park();
+    const submitted = rig.submit();
+    await stored.reached;
+    const list = await rig.jobs.list(acme, { limit: 1, cursor: null, statuses: null, language: null });
+    const { items } = JSON.parse(list) as JobList;
+    await rig.cancel(String(items[0]?.job_id));
+    stored.open();
+    const key = await submitted;
+    expect(await rig.ended(key)).toMatchObject({ status: 'cancelled', duration_ms: 0 });
+    expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'cancel_requested', 'finished']);
+    expect(cell).toMatchObject({ isReleased: false, disposed: true });
+  });
+
+  test('a service that stops before the job is stored leaves it queued', async () => {
+    const rig = await idleRig();
+    const cell = rig.provider.park();
+    const given = Promise.withResolvers<void>();
+    cell.ready = given.promise;
+    const submitted = rig.submit();
+    await expect.poll(() => cell.program).not.toBeNull();
+    const drained = rig.dispatcher[Symbol.asyncDispose]();
+    given.resolve();
+    const key = await submitted;
+    await drained;
+    expect((await rig.row(key)).status).toBe('queued');
+    expect(cell).toMatchObject({ isReleased: false, disposed: true });
+    await rig[Symbol.asyncDispose]();
+  });
+
+  test('a service that stops while the job is stored ends it, and nothing of it ran', async () => {
+    const stored = gate();
+    const rig = await idleRig({
+      faults: (real) => ({
+        async admit(input) {
+          await stored.pass();
+          return await real.admit(input);
+        },
+      }),
+    });
+    const cell = rig.provider.park();
+    const submitted = rig.submit();
+    await stored.reached;
+    const drained = rig.dispatcher[Symbol.asyncDispose]();
+    setImmediate(() => stored.open());
+    const key = await submitted;
+    await drained;
+    expect(await rig.row(key)).toMatchObject({ status: 'error', terminal_reason: 'server_shutdown' });
+    expect(cell).toMatchObject({ isReleased: false, disposed: true });
+    await rig[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,63 @@
+/**
+ * What is known of the queue without reading it: whether a job may wait in it, and whether there was ever more than one
+ * tenant. Every job enters the queue through this process, so that after a look at an empty queue nothing waits until the
+ * next job enters. Where nothing is known, jobs are taken to wait.
+ */
+import { fairShare, type Shares } from '../../store/fair-share.ts';
+import type { QueueAnswer } from '../../store/records.ts';
+
+/** Stands for tenants that nobody has named yet. */
+const SEVERAL = ['', ''];
+
+export class QueueKnowledge {
+  #mayHold = true;
+  /** Jobs on their way into the queue. */
+  #entering = 0;
+  /** Grows with everything that makes an older look at the queue worth nothing. */
+  #changes = 0;
+  /** Two tenants at most: more make no difference. Null before the first look. */
+  #tenants: Set<string> | null = null;
+
+  /** Whether no job waits, nor is on its way into the queue. */
+  get isSurelyEmpty(): boolean {
+    return !this.#mayHold && this.#entering === 0;
+  }
+
+  /** A job may be queued that was not, or the last look is long ago. */
+  doubt(): void {
+    this.#mayHold = true;
+    this.#changes += 1;
+  }
+
+  /** Has a job enter the queue. From before it is stored it counts as waiting. */
+  async enter<Answer>(store: () => Promise<Answer>): Promise<Answer> {
+    this.#entering += 1;
+    this.doubt();
+    try {
+      return await store();
+    } finally {
+      this.#entering -= 1;
+      this.doubt();
+    }
+  }
+
+  /** Begins a look at the queue; what it found is told to the answer. `isEmpty` says whether everything found was taken. */
+  look(): (found: Pick<QueueAnswer, 'isEmpty' | 'tenants'>) => void {
+    const changes = this.#changes;
+    return ({ isEmpty, tenants }) => {
+      this.#tenants ??= new Set();
+      for (const tenant of tenants) this.#note(tenant);
+      if (isEmpty && this.#changes === changes && this.#entering === 0) this.#mayHold = false;
+    };
+  }
+
+  /** How many slots the tenant may hold; as many as among others where it is not known to be the only one. */
+  shareOf(tenant: string, shares: Shares): number {
+    this.#note(tenant);
+    return fairShare(shares, this.#tenants === null ? SEVERAL : [...this.#tenants]);
+  }
+
+  #note(tenant: string): void {
+    if (this.#tenants !== null && this.#tenants.size < SEVERAL.length) this.#tenants.add(tenant);
+  }
+}
