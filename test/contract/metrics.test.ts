@@ -57,6 +57,7 @@ describe('the metrics of the service', () => {
   });
 
   test('count jobs by language and by how they ended, and what it took', async () => {
+    await expect.poll(() => current('svc_parked_cells{language="bash"}'), soon).toBeGreaterThan(0);
     const before = await scrape();
     await rig().run(bash);
     await rig().run({ language: 'bash', code: 'exit 3' });
@@ -68,6 +69,11 @@ describe('the metrics of the service', () => {
     expect(await grown('svc_jobs_admitted_total{language="bash"}')).toBe(2);
     expect(await grown('svc_job_duration_seconds_count{language="bash"}')).toBe(2);
     expect(await grown('svc_sandbox_prepare_seconds_count{result="ready"}')).toBe(3);
+    const taken = await Promise.all(
+      ['parked', 'awaited', 'cold'].map((how) => grown(`svc_cells_taken_total{how="${how}"}`)),
+    );
+    expect(taken.reduce((sum, count) => sum + count, 0)).toBe(3);
+    expect(taken[0]).toBeGreaterThanOrEqual(1);
     // Admitted, started and finished, each.
     expect(await grown('svc_store_commit_seconds_count')).toBeGreaterThanOrEqual(9);
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);

@@ -121,8 +121,9 @@ export const serviceCases: readonly HostileCase[] = [
     id: 'ESC-25',
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
     holds: 'a program is handed over only to a cell that was observed; the receipt says only what was',
-    // What is taken away is what crun is given for each cell.
-    scenario: ({ hostileClass }) => withService({ provider: hostileClass, 'namespace-launcher': 'crun' }, waitForCells),
+    // What is taken away is what crun is given for each cell. A cell that waits would be good still.
+    scenario: ({ hostileClass }) =>
+      withService({ provider: hostileClass, 'namespace-launcher': 'crun', 'parked-mb-max': '0' }, waitForCells),
   },
   {
     id: 'ESC-32',
@@ -187,7 +188,8 @@ const STORM = { namespace: 48, gvisor: 8, full: 200 } as const;
 
 function stormSettings(provider: HostileClass): RigSettings {
   const concurrency = String(sizeFor(provider, STORM));
-  const many = { 'tenant-waits-max': '256', 'waits-max': '256' };
+  // Cells that wait for other jobs would be counted with those that are left.
+  const many = { 'tenant-waits-max': '256', 'waits-max': '256', 'parked-mb-max': '0' };
   return { provider, concurrency, 'concurrent-mem-mb-max': '100000', ...many };
 }
 

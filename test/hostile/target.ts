@@ -2,6 +2,7 @@
  * What is attacked: a real provider of one class, opened as the service opens it, on a host where secrets were planted.
  * It runs attacks in cells and knows, from the kernel's own books, which processes of the host belong to which cell.
  */
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -93,16 +94,27 @@ export class Target implements AsyncDisposable {
 
   async #run(attack: Attack): Promise<Seen> {
     const program = programOf(attack);
-    const request = { language: program.language, runtime: null };
-    const sandbox = await this.#preparing.together(() => this.provider.prepare(request));
+    const sandbox = await this.#preparing.together(() => this.#prepare(program.language));
     return await (await letGo(sandbox, program)).seen;
+  }
+
+  /** Under crun a cell that is made for its job; elsewhere one that was made ahead, and is whole when its job comes. */
+  async #prepare(language: Language): Promise<Sandbox> {
+    const request = { language, runtime: null };
+    if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
+      return await this.provider.prepare(request);
+    const wanted = new AbortController();
+    const sandbox = await this.provider.prepare({ ...request, aheadUntil: wanted.signal });
+    assert.ok(sandbox.isWhole(), 'a cell that was made ahead is not whole');
+    wanted.abort();
+    return sandbox;
   }
 
   /** One cell at a time, so that the group that appears meanwhile is the one of this cell. */
   #prepareAlone(language: Language): Promise<{ sandbox: Sandbox; group: string }> {
     return this.#preparing.alone(async () => {
       const before = new Set(groupNames(this.dataDirectory));
-      const sandbox = await this.provider.prepare({ language, runtime: null });
+      const sandbox = await this.#prepare(language);
       const group = groupNames(this.dataDirectory).find((name) => !before.has(name));
       if (group === undefined) throw new Error('a cell was prepared and no control group appeared');
       return { sandbox, group };

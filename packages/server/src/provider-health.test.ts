@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readyPosture, ScriptedProvider, unready } from '../test/scripted-provider.ts';
 import { ProviderHealth } from './provider-health.ts';
-import { BootstrapError } from './sandbox/sandbox.ts';
+import { BootstrapError, NotReadyInTime } from './sandbox/sandbox.ts';
 import { createLog } from './telemetry/log.ts';
 
 const log = createLog('silent');
@@ -33,6 +33,28 @@ test('a cell that fails where another can be made says nothing of the host, and 
   await expect(health.prepare({ ...request, runtime: 'a-pack' })).rejects.toBeInstanceOf(BootstrapError);
   await expect.poll(() => provider.cells.map(({ disposed }) => disposed)).toEqual([true]);
   expect(health.isReady()).toBe(true);
+});
+
+test('a job whose cell was not ready in time gets another, once', async () => {
+  const { provider, health } = rig();
+  const late = () => new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) });
+  provider.failOnce(late());
+  expect((await health.prepare(request)).posture).toBe(readyPosture);
+  provider.failOnce(late());
+  provider.failOnce(late());
+  await expect(health.prepare(request)).rejects.toThrow('late');
+  await expect.poll(() => provider.cells.map(({ disposed }) => disposed)).toEqual([false, true]);
+  expect(health.isReady()).toBe(true);
+});
+
+test('a cell that nobody waits for is not made again where it was not ready in time', async () => {
+  const { provider, health } = rig();
+  provider.failOnce(new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) }));
+  const aheadUntil = new AbortController().signal;
+  await expect(health.prepare({ ...request, aheadUntil })).rejects.toThrow('late');
+  await health[Symbol.asyncDispose]();
+  // The one cell is that of the trial.
+  expect(provider.cells.map(({ program }) => program?.code)).toEqual(['']);
 });
 
 test('a failure of the service itself is not one of the host', async () => {

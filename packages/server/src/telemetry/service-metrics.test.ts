@@ -76,6 +76,21 @@ test('what stands is asked at each scrape', async () => {
   expect((await series('svc_queue_oldest_age_seconds'))['']).toBeGreaterThanOrEqual(5);
 });
 
+test('cells that wait are told as they stand, and what became of them as it grows', async () => {
+  expect((await series('svc_parked_cells'))['language="python"']).toBe(2);
+  expect(await series('svc_parked_bytes')).toEqual({ '': 3000 });
+  expect(await series('svc_parked_limit_bytes')).toEqual({ '': 4096 });
+  expect(await series('svc_cells_taken_total')).toEqual({ 'how="parked"': 5, 'how="awaited"': 1, 'how="cold"': 2 });
+  expect(await series('svc_parked_cells_lost_total')).toEqual({
+    'why="died"': 1,
+    'why="changed"': 0,
+    'why="surplus"': 3,
+  });
+  parking = { ...PARKING, cells: new Map([['python', 0]]), taken: { ...PARKING.taken, parked: 7 } };
+  expect((await series('svc_parked_cells'))['language="python"']).toBe(0);
+  expect((await series('svc_cells_taken_total'))['how="parked"']).toBe(7);
+});
+
 test('a ledger that does not answer leaves out what it would say, and comes back', async () => {
   counts = () => Promise.reject(new Error('gone'));
   expect(await series('svc_store_ready')).toEqual({ '': 0 });

@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Group, GroupRoot } from './cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from './layout.ts';
@@ -38,6 +39,21 @@ describe('a control group', () => {
     await once(startIn(group, 'exec tail /dev/zero'), 'exit');
     expect(group.oomKills()).toBeGreaterThan(0);
     expect(group.memoryPeakBytes()).toBeGreaterThan(8 * MIB);
+    await group.remove();
+  });
+
+  it('gets a part of the processors, and the whole of it back', async () => {
+    const group = groups.create('share');
+    const read = () => {
+      const { location } = group;
+      if (location.version === 'v2') return Number(readFileSync(join(location.directory, 'cpu.weight')));
+      return Number(readFileSync(join(location.paths.cpu ?? '', 'cpu.shares')));
+    };
+    const whole = read();
+    group.share(1 / 16);
+    expect(Math.abs(read() - whole / 16)).toBeLessThan(1);
+    group.share(1);
+    expect(read()).toBe(whole);
     await group.remove();
   });
 

@@ -124,6 +124,27 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     expect(stdout).toBe('alive\n');
   });
 
+  test.runIf(builder === 'launcher')('cells end with the launcher that forked them, and are replaced', async () => {
+    await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+    const died = parked.facts().lost.died;
+    for (const pid of childrenOf(process.pid)) kill(pid);
+    await expect.poll(() => parked.facts().lost.died, { timeout: 10_000 }).toBeGreaterThanOrEqual(died + 3);
+    await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+  });
+
+  test.runIf(isSandboxed && builder !== 'runsc')(
+    'a cell whose interpreter alone was killed is found out, and the job gets another',
+    async () => {
+      await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
+      const groupsBefore = new Set(groups.names());
+      await using cell = await provider.prepare({ ...bash, aheadUntil: new AbortController().signal });
+      expect(cell.isWhole()).toBe(true);
+      const own = groups.names().find((name) => !groupsBefore.has(name)) as string;
+      kill(Math.max(...groups.open(own).members()));
+      await expect.poll(() => cell.isWhole()).toBe(false);
+    },
+  );
+
   test('when it is drained, nothing of the parked cells is left', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     await parked[Symbol.asyncDispose]();
