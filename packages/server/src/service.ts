@@ -15,7 +15,6 @@ import type { Config } from './config.ts';
 import { checkLedgerDirectory, openDataDirectory } from './data-directory.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listener.ts';
-import { openInstance } from './instance.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { recover } from './job/dispatch/recover.ts';
@@ -24,16 +23,15 @@ import type { Jobs } from './job/jobs.ts';
 import { createNudges, type Nudges } from './job/nudges.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
 import { openAccess } from './open-access.ts';
+import { openBoth } from './open-both.ts';
+import { type OpenSandbox, openSandbox } from './open-sandbox.ts';
 import { type OpenSigning, openFormerKeys, openSigning, type PublicKeys } from './open-signing.ts';
 import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './open-telemetry.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/operator-socket.ts';
 import { cellsOf, ProviderHealth } from './provider-health.ts';
 import { Retention } from './retention.ts';
-import { hostPosture } from './sandbox/doctor/host-posture.ts';
-import { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
-import { NoProviderError, openProvider } from './sandbox/preflight.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import { createServiceFacts } from './service-facts.ts';
 import { StartError } from './start-error.ts';
@@ -88,12 +86,12 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   await using parts = new AsyncDisposableStack();
   const log = createLog(config.logLevel);
   const stopping = new AbortController();
-  const store = parts.use(await openLedger(config, log));
-  const { id: instance } = parts.use(openInstance(config.dataDir));
+  const [store, sandbox] = await openGround(config, log);
+  parts.use(store);
+  const { provider } = parts.use(sandbox);
   const rows = rememberedRows(store);
   const credentials = createCredentials(rows);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
-  const provider = parts.use(await openSandbox({ config, instance, log }));
   const nudges = createNudges();
   const { health, parked } = openCells({ config, provider, nudges, log });
   parts.use(health);
@@ -180,9 +178,14 @@ async function closeDoor(app: Door): Promise<void> {
   clearTimeout(timer);
 }
 
+/** What takes longest: the ledger's threads load and programs are tried at the same time. */
+async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
+  await openDataDirectory(config.dataDir);
+  return await openBoth(openLedger(config, log), openSandbox({ config, log }));
+}
+
 async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
   const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
-  await openDataDirectory(dataDir);
   await checkLedgerDirectory(dirname(databasePath({ dataDir, databaseUrl })));
   return await openStore({ dataDir, databaseUrl, check, onTrouble });
 }
@@ -196,35 +199,6 @@ function openRetention({ retentionDays, attestationMode }: Config, store: Store,
     days: retentionDays,
     unattested: attestationMode === 'off' ? 'removed' : 'kept',
   });
-}
-
-interface SandboxParts {
-  readonly config: Config;
-  readonly instance: string;
-  readonly log: Log;
-}
-
-async function openSandbox({ config, instance, log }: SandboxParts): Promise<Provider> {
-  try {
-    const { provider, rejections, packsLeftOut, runtimeDefects } = await openProvider({
-      choice: config.provider,
-      namespaceLauncher: config.namespaceLauncher,
-      loopback: config.loopback,
-      instance,
-      packsDirectory: packsDirectoryOf(config),
-      workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,
-      hostPostureSha256: await hostPostureDigest(config, instance),
-    });
-    for (const leftOut of packsLeftOut) log.warn(leftOut, 'a runtime pack is not offered');
-    for (const rejection of rejections) log.warn(rejection, 'a stronger provider did not pass its preflight');
-    if (runtimeDefects !== null)
-      log.warn({ runtimeDefects }, 'the runtime is old (`npm run setup` as root upgrades it)');
-    if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
-    return provider;
-  } catch (error) {
-    if (error instanceof NoProviderError) throw new StartError(error.message, { cause: error });
-    throw error;
-  }
 }
 
 interface CellParts {
@@ -253,14 +227,6 @@ function openCells({ config, provider, nudges, log }: CellParts): { health: Prov
   });
   return { health, parked };
 }
-
-/** What `svc doctor --json` says of this host, for receipts. A development subprocess is held by none of it. */
-async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
-  return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
-}
-
-/** A job's files may together be as large as this many files of the largest size one may have. */
-const workFilesOfFullSize = 2;
 
 interface JobParts {
   readonly config: Config;

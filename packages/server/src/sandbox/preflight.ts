@@ -28,7 +28,8 @@ export interface PreflightOptions {
   readonly packsDirectory: string | null;
   /** The most that a job can write below `/work`, in bytes. */
   readonly workBytes: number;
-  readonly hostPostureSha256: string | null;
+  /** Asked for each cell: trials are made while the host is still being looked at. Null where nobody wants to know. */
+  readonly hostPostureSha256: (() => string | null) | null;
   /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
   readonly loopback?: LoopbackChoice;
 }

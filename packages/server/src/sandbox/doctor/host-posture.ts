@@ -13,8 +13,8 @@ import { machine, release } from 'node:os';
 import { join } from 'node:path';
 import { canonicalJson } from '@svc/evidence';
 import { readCgroupLayout } from '../cgroup/layout.ts';
+import { digestOf } from '../executable.ts';
 import { crunRuntime, type Runtime, runscRuntime } from '../oci/runtime.ts';
-import { hashFile } from '../packs/manifest.ts';
 import { instanceName } from '../run-directory.ts';
 import { CgroupTrials } from './cgroup-trials.ts';
 import { kernelTrials } from './kernel-trials.ts';
@@ -93,7 +93,7 @@ function isControl({ id }: Check): boolean {
 async function foundRuntime(find: () => Promise<Runtime>): Promise<RuntimeFinding | null> {
   try {
     const { path, identity } = await find();
-    return { version: identity.version, sha256: hashFile(path) };
+    return { version: identity.version, sha256: digestOf(path) };
   } catch {
     return null; // Not there, or none that is used: the checks of the doctor say which.
   }

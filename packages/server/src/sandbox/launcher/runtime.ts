@@ -4,10 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { versionOf } from '../executable.ts';
 import { GUEST } from '../oci/bundle.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
 import { findInterpreters, observeNamespaceCell } from '../oci/observe.ts';
-import { type Runtime, versionOf } from '../oci/runtime.ts';
+import type { Runtime } from '../oci/runtime.ts';
 import type { Start, StartedProcess } from '../oci/start.ts';
 import { openPipesOf } from '../pipes.ts';
 import { launcherConfiguration, type Zygote } from './configuration.ts';

@@ -39,7 +39,7 @@ export interface OciFactoryOptions {
   /** The service's own directory on the host, root only. */
   readonly directory: string;
   readonly workBytes: number;
-  readonly hostPostureSha256: string | null;
+  readonly hostPostureSha256: (() => string | null) | null;
   readonly loopback: boolean;
 }
 
@@ -112,7 +112,7 @@ export class OciCells implements AsyncDisposable {
           rootUid,
           hybridMount: groups.hybridMount,
           workBytes,
-          hostPostureSha256,
+          hostPostureSha256: hostPostureSha256?.() ?? null,
           loopback,
           readyMilliseconds: request.readyMilliseconds ?? READY_MILLISECONDS_MAX,
           aheadUntil: request.aheadUntil,

@@ -1,18 +1,15 @@
 /** What differs between the two OCI runtimes that run the one hardened bundle. */
-import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
 import type { Group } from '../cgroup/cgroup.ts';
+import { versionOf } from '../executable.ts';
 import type { CellOptions } from './cell-options.ts';
 import type { GuestReport } from './guest-report.ts';
 import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
 import { requireVersion } from './runtime-version.ts';
 import { type Start, startUnderRuntime } from './start.ts';
 
-const run = promisify(execFile);
-const VERSION_MILLISECONDS_MAX = 5000;
 const MIB = 1024 * 1024;
 const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
@@ -165,10 +162,4 @@ function find(name: string): string {
     } catch {}
   }
   throw new Error(`${name} is not installed (Debian, Ubuntu: apt-get install ${name})`);
-}
-
-/** What a program says of its version; null where it says none. */
-export async function versionOf(path: string, pattern: RegExp): Promise<string | null> {
-  const { stdout } = await run(path, ['--version'], { timeout: VERSION_MILLISECONDS_MAX });
-  return pattern.exec(stdout)?.[1] ?? null;
 }

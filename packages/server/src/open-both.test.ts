@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { openBoth } from './open-both.ts';
+
+function part(name: string, disposed: string[]) {
+  return { name, [Symbol.asyncDispose]: async () => void disposed.push(name) };
+}
+
+test('two parts that open are both there', async () => {
+  const disposed: string[] = [];
+  const parts = await openBoth(Promise.resolve(part('one', disposed)), Promise.resolve(part('other', disposed)));
+  expect([parts.map(({ name }) => name), disposed]).toEqual([['one', 'other'], []]);
+});
+
+test('a part whose counterpart fails is disposed, also where it opens later', async () => {
+  const disposed: string[] = [];
+  const late = Promise.withResolvers<ReturnType<typeof part>>();
+  const opened = openBoth(Promise.reject(new Error('refused')), late.promise);
+  late.resolve(part('late', disposed));
+  await expect(opened).rejects.toThrow('refused');
+  expect(disposed).toEqual(['late']);
+});
+
+test('where both parts fail, the failure of the first is told, whichever came first', async () => {
+  const late = Promise.withResolvers<ReturnType<typeof part>>();
+  const opened = openBoth(late.promise, Promise.reject(new Error('the second')));
+  late.reject(new Error('the first'));
+  await expect(opened).rejects.toThrow('the first');
+});

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { digestOf, versionOf } from './executable.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'svc-executable-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+describe('the digest of an executable', () => {
+  const remembered = join(directory, 'remembered', 'executables.json');
+
+  test('is of its content, as often as it is asked for', () => {
+    const path = join(directory, 'same');
+    writeFileSync(path, 'one');
+    expect([digestOf(path, remembered), digestOf(path, remembered)]).toEqual([sha256('one'), sha256('one')]);
+  });
+
+  test('is another where the file was changed to the same size and its times set back', () => {
+    const path = join(directory, 'changed');
+    writeFileSync(path, 'one');
+    utimesSync(path, 1, 1);
+    digestOf(path, remembered);
+    writeFileSync(path, 'two');
+    utimesSync(path, 1, 1);
+    expect(digestOf(path, remembered)).toBe(sha256('two'));
+  });
+
+  test('is read again where what was remembered is not legible', () => {
+    const path = join(directory, 'again');
+    writeFileSync(path, 'one');
+    digestOf(path, remembered);
+    writeFileSync(remembered, '{');
+    expect(digestOf(path, remembered)).toBe(sha256('one'));
+  });
+
+  test('does not need that anything can be remembered', () => {
+    const path = join(directory, 'forgotten');
+    writeFileSync(path, 'one');
+    expect(digestOf(path, join(path, 'below-a-file'))).toBe(sha256('one'));
+  });
+});
+
+describe('the version of an executable', () => {
+  const path = join(directory, 'says');
+  const write = (script: string) => {
+    writeFileSync(path, `#!/bin/sh\n${script}\n`);
+    chmodSync(path, 0o755);
+  };
+
+  test('is asked again where the file was changed, and not before', async () => {
+    write(`echo "says version $(cat ${directory}/number)"`);
+    writeFileSync(join(directory, 'number'), '1');
+    expect(await versionOf(path, /version (\S+)/)).toBe('1');
+    writeFileSync(join(directory, 'number'), '2');
+    expect(await versionOf(path, /version (\S+)/)).toBe('1');
+    write('echo version 3');
+    expect(await versionOf(path, /version (\S+)/)).toBe('3');
+  });
+
+  test('is null where the program says none, and a refusal is not remembered', async () => {
+    write('echo nothing');
+    expect(await versionOf(path, /version (\S+)/)).toBeNull();
+    write(`[ -e ${directory}/ready ] && echo version 4`);
+    await expect(versionOf(path, /version (\S+)/)).rejects.toThrow('Command failed');
+    writeFileSync(join(directory, 'ready'), '');
+    expect(await versionOf(path, /version (\S+)/)).toBe('4');
+  });
+});
