@@ -1,6 +1,7 @@
 /**
- * Builds the launcher of namespace cells (packages/server/src/sandbox/launcher) with the system's C compiler: a program,
- * and the same as a library for interpreters that are forked. Without it the service has crun build those cells.
+ * Builds what starts cells with the system's C compiler: the launcher of namespace cells (packages/server/src/sandbox/launcher),
+ * a program and the same as a library for interpreters that are forked, and the starter of gVisor cells (…/sentry). Without
+ * the one the service has crun build cells, without the other `runsc run`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
@@ -12,12 +13,21 @@ const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-prot
 /** What is built, of which sources. */
 const TARGETS = [
   {
+    folder: 'sentry',
+    file: 'svc-sentry',
+    sources: ['main.c', 'process.c', 'roots.c', 'control.c'],
+    flags: ['-static'],
+    libraries: [],
+  },
+  {
+    folder: 'launcher',
     file: 'svc-launcher',
     sources: ['main.c', 'filter.c', 'root.c', 'executable.c', ...SHARED],
     flags: ['-fPIE', '-pie', '-Wl,-z,now'],
     libraries: ['-lseccomp'],
   },
   {
+    folder: 'launcher',
     file: 'svc-launcher.so',
     sources: ['zygote.c', 'python.c', 'executable.c', ...SHARED],
     flags: ['-fPIC', '-shared', '-Wl,-z,now'],
@@ -31,25 +41,33 @@ function isBuilt(target, sources) {
   return readdirSync(sources).every((name) => !/\.[ch]$/.test(name) || statSync(join(sources, name)).mtimeMs < mtimeMs);
 }
 
+/** Under another name first: a service that starts meanwhile finds a whole one or none. */
+function build({ file, sources, flags, libraries }, cwd, built) {
+  const partial = join(built, `${file}.${process.pid}`);
+  const command = [...FLAGS, ...flags, '-o', partial, ...sources, ...libraries];
+  execFileSync('cc', command, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  renameSync(partial, join(built, file));
+}
+
 /**
- * Builds what is missing or older than a source. Throws, with what the compiler said, where that fails.
+ * Builds what is missing or older than a source. Throws, with what the compiler said, where one fails, after the others.
  * @param {string} root the checkout
  * @returns {boolean} whether anything was built
  */
 export function buildLauncher(root) {
   const server = join(root, 'packages', 'server');
-  const sources = join(server, 'src', 'sandbox', 'launcher');
+  const sourcesOf = (folder) => join(server, 'src', 'sandbox', folder);
   const built = join(server, 'native');
-  const stale = TARGETS.filter(({ file }) => !isBuilt(join(built, file), sources));
+  const stale = TARGETS.filter(({ folder, file }) => !isBuilt(join(built, file), sourcesOf(folder)));
   if (stale.length > 0) mkdirSync(built, { recursive: true });
-  for (const { file, sources: names, flags, libraries } of stale) {
-    // Under another name first: a service that starts meanwhile finds a whole one or none.
-    const partial = join(built, `${file}.${process.pid}`);
-    execFileSync('cc', [...FLAGS, ...flags, '-o', partial, ...names, ...libraries], {
-      cwd: sources,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    renameSync(partial, join(built, file));
-  }
+  const failures = stale.flatMap((target) => {
+    try {
+      build(target, sourcesOf(target.folder), built);
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (failures.length > 0) throw failures[0];
   return stale.length > 0;
 }

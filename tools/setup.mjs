@@ -192,13 +192,13 @@ function attempt(deed, work) {
   }
 }
 
-/** Without the launcher the service starts a runtime for each cell, which is right and slower. */
+/** Without what is compiled the service starts a runtime for each cell, which is right and slower. */
 function compileLauncher() {
   if (process.platform !== 'linux') return;
   try {
-    if (buildLauncher(root)) say('built the launcher of namespace cells');
+    if (buildLauncher(root)) say('built what starts cells');
   } catch (error) {
-    say(`could not build the launcher of namespace cells, crun builds them: ${error.stderr ?? error.message}`);
+    say(`could not build all that starts cells, crun or runsc does: ${error.stderr ?? error.message}`);
   }
 }
 

@@ -110,7 +110,7 @@ const FAULTS: readonly Fault[] = [
   {
     title: 'its users cannot be mapped',
     step: 'bootstrap',
-    change: edited({ set: ['linux', 'uidMappings', 0, 'hostID'], to: 0xffffffff }),
+    change: (options) => ({ ...options, rootUid: 0xffffffff }),
   },
   {
     title: 'its system call filter cannot be loaded',

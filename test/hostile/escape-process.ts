@@ -115,10 +115,6 @@ export const processCases: readonly HostileCase[] = [
     id: 'ESC-27',
     title: 'the processes of every running job belong to host users of their own, which no user database knows',
     holds: 'two ids from a high range for each cell, mapped in a user namespace',
-    accepted: {
-      gvisor:
-        "gVisor's own kernel runs as nobody, with no capability but two in a user namespace of its own, where they reach nothing; its gofer has an id of its own",
-    },
     alone: true,
     scenario: assertUsersOfTheirOwn,
   },
@@ -242,8 +238,8 @@ async function assertUsersOfTheirOwn(target: Target): Promise<void> {
   }
 }
 
-/** Host users of a cell's processes: the runtime itself, which is root, apart, and gVisor's kernel, which is nobody. */
+/** Host users of a cell's processes, apart from what started them and waits, which is root. */
 function usersOf(pids: readonly number[]): string[] {
-  const own = pids.filter((pid) => !/ run -|^runsc-sandbox|^$/.test(commandOf(pid)));
+  const own = pids.filter((pid) => !/ run -|svc-sentry|^$/.test(commandOf(pid)));
   return [...new Set(own.flatMap((pid) => statusOf(pid, 'Uid').split(' ')))].filter((id) => id !== '');
 }

@@ -22,6 +22,7 @@ import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.
 import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/run-directory.ts';
 import { BootstrapError, type Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
+import { gvisorLauncher } from './launchers.ts';
 import type { Target } from './target.ts';
 
 /** Where `stage.pl` and `guest/` are, and what they need beside them. */
@@ -118,9 +119,9 @@ export class FaultBench implements AsyncDisposable {
 export function withEdits(runtime: Runtime, edits: readonly BundleEdit[]): Runtime {
   return {
     ...runtime,
-    command: (directory, id) => [
-      ...['/usr/bin/python3', EDIT_BUNDLE, join(directory, 'config.json'), JSON.stringify(edits)],
-      ...runtime.command(directory, id),
+    command: (options) => [
+      ...['/usr/bin/python3', EDIT_BUNDLE, join(options.directory, 'config.json'), JSON.stringify(edits)],
+      ...runtime.command(options),
     ],
   };
 }
@@ -130,5 +131,5 @@ async function runtimeOf(target: Target): Promise<Runtime> {
   const { posture } = await target.attack({ program: 'wait.sh', limits: { wall_seconds: 0.1 } });
   const platform = GVISOR_PLATFORMS.find((name) => name === posture.runtime_identity.platform);
   if (platform === undefined) throw new Error('the platform of gVisor was not observed');
-  return await runscRuntime(platform);
+  return await runscRuntime({ platform, launcher: gvisorLauncher() });
 }

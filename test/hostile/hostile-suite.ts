@@ -3,17 +3,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { hostileCases } from './cases.ts';
 import { appliesTo, expectHeld, type HostileCase, type HostileClass } from './hostile-case.ts';
-import { type NamespaceLauncher, useNamespaceLauncher } from './namespace-launcher.ts';
+import { type GvisorLauncher, LAUNCHERS, type NamespaceLauncher, useLauncher } from './launchers.ts';
 import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
-/** A missing runtime fails every test of the class: nothing is skipped. */
-export function describeHostile(hostileClass: HostileClass, launcher: NamespaceLauncher = 'fork'): void {
-  const cases = hostileCases.filter((hostileCase) => appliesTo(hostileCase, hostileClass));
+/** A missing runtime fails every test of the class: nothing is skipped. `only` are the ids of the cases to try; all without. */
+export function describeHostile(
+  hostileClass: HostileClass,
+  launcher: NamespaceLauncher | GvisorLauncher = LAUNCHERS[hostileClass][0],
+  only?: readonly string[],
+): void {
+  const cases = hostileCases.filter(
+    (hostileCase) => appliesTo(hostileCase, hostileClass) && only?.includes(hostileCase.id) !== false,
+  );
   let target: Target;
   let chosen: Disposable;
   beforeAll(async () => {
-    chosen = useNamespaceLauncher(launcher);
+    chosen = useLauncher(hostileClass, launcher);
     target = await Target.open(hostileClass);
   });
   afterAll(async () => {

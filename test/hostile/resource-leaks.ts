@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { leftoversOf } from '../rig/leftovers.ts';
 import type { Holdings } from './holdings.ts';
 import type { HostileCase } from './hostile-case.ts';
-import { namespaceLauncher } from './namespace-launcher.ts';
+import { namespaceLauncher } from './launchers.ts';
 import { doSeparately } from './separate-service.ts';
 import { CASE_MILLISECONDS_MAX, sizeFor } from './size.ts';
 import { Target } from './target.ts';

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
-import { launcherEnvironment } from './namespace-launcher.ts';
+import { launcherEnvironment } from './launchers.ts';
 
 /** What the process does. It answers with one JSON document. */
 export type SeparateTask =

@@ -8,7 +8,7 @@ import { instanceOf } from '../rig/leftovers.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
 import { groupMembers, groupNames, statusOf } from './host-groups.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';
-import { namespaceLauncher } from './namespace-launcher.ts';
+import { namespaceLauncher } from './launchers.ts';
 import { sizeFor } from './size.ts';
 import { programOf } from './target.ts';
 

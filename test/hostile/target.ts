@@ -12,7 +12,7 @@ import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
 import type { Program, Provider, Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
-import { namespaceLauncher } from './namespace-launcher.ts';
+import { gvisorLauncher, namespaceLauncher } from './launchers.ts';
 import { Preparing } from './preparing.ts';
 
 /** The most that a job can write below `/work` here, in bytes. */
@@ -59,6 +59,7 @@ export class Target implements AsyncDisposable {
     const { provider } = await openProvider({
       choice: hostileClass,
       namespaceLauncher: namespaceLauncher(),
+      gvisorLauncher: gvisorLauncher(),
       instance: directory,
       packsDirectory: null,
       workBytes: WORK_BYTES,

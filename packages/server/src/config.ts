@@ -45,6 +45,7 @@ export interface Config {
   readonly storeCheck: SettingValues['SERVICE_STORE_CHECK'];
   readonly provider: SettingValues['SERVICE_PROVIDER'];
   readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
+  readonly gvisorLauncher: SettingValues['SERVICE_GVISOR_LAUNCHER'];
   readonly loopback: SettingValues['SERVICE_LOOPBACK'];
   /** Absolute; null stands for the one in the data directory. */
   readonly runtimePacksDir: string | null;
@@ -171,6 +172,7 @@ function configOf(values: SettingValues): Config {
     storeCheck: values.SERVICE_STORE_CHECK,
     provider: values.SERVICE_PROVIDER,
     namespaceLauncher: values.SERVICE_NAMESPACE_LAUNCHER,
+    gvisorLauncher: values.SERVICE_GVISOR_LAUNCHER,
     loopback: values.SERVICE_LOOPBACK,
     runtimePacksDir: values.SERVICE_RUNTIME_PACKS_DIR === undefined ? null : resolve(values.SERVICE_RUNTIME_PACKS_DIR),
     legacyKeys,

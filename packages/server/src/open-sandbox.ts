@@ -39,6 +39,7 @@ async function provenProvider(config: Config, instance: string): Promise<Opened>
   const provider = openProvider({
     choice: config.provider,
     namespaceLauncher: config.namespaceLauncher,
+    gvisorLauncher: config.gvisorLauncher,
     loopback: config.loopback,
     instance,
     packsDirectory: packsDirectoryOf(config),

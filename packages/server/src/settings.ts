@@ -66,6 +66,13 @@ const SHAPES = {
     description:
       'What builds cells of the namespace class: `fork` a launcher of our own, `crun` a runtime that starts for each. `auto` forks where the set-up has built the launcher.',
   },
+  SERVICE_GVISOR_LAUNCHER: {
+    type: 'string',
+    enum: ['auto', 'direct', 'runsc'],
+    default: 'auto',
+    description:
+      'What starts cells of the gVisor class: `direct` a program of our own, `runsc` its own `run`. `auto` takes ours where the set-up has built it for this release of runsc.',
+  },
   SERVICE_LOOPBACK: {
     type: 'string',
     enum: ['auto', 'on', 'off'],

@@ -23,6 +23,8 @@ export interface PreflightOptions {
   readonly choice: ProviderChoice;
   /** What builds namespace cells; `auto` by default: the launcher where it was built, else crun. */
   readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
+  /** What starts gVisor cells; `auto` by default: our own program where it was built and knows this runsc, else `runsc run`. */
+  readonly gvisorLauncher?: 'auto' | 'direct' | 'runsc';
   /** Names the groups and the directory on the host. Whoever opens a provider holds it: what is left of it is killed. */
   readonly instance: string;
   readonly packsDirectory: string | null;

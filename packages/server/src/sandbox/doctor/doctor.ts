@@ -2,7 +2,7 @@
  * Tries every control of this host for real, one at a time, and leaves nothing behind. It only returns data: what to print
  * and with which exit code to end is for the command line.
  */
-import { openGvisorCellsOn, openNamespaceCells } from '../oci/open-cells.ts';
+import { openGvisorCells, openNamespaceCells } from '../oci/open-cells.ts';
 import type { PreflightOptions } from '../preflight.ts';
 import { instanceName } from '../run-directory.ts';
 import { tryCells } from './cell-trials.ts';
@@ -48,7 +48,7 @@ async function tryGvisor(checks: Checks, options: DoctorOptions): Promise<Provid
     needs: ['runtime.runsc', 'cgroup.limits'],
     async open() {
       if (platform === null) throw new Error('no platform of gVisor starts a cell here');
-      return openGvisorCellsOn(preflight, platform);
+      return openGvisorCells(preflight);
     },
   });
 }

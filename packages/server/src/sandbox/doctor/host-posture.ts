@@ -81,7 +81,10 @@ export async function postureOf(checks: readonly Check[]): Promise<HostPosture> 
     controls: Object.fromEntries(checks.filter(isControl).map(({ id, result }) => [id, result])),
     vulnerabilities: readVulnerabilities(),
     settings: Object.fromEntries(SETTINGS.map((name) => [name, readLine(join('/proc/sys', name))])),
-    runtimes: { crun: await foundRuntime(crunRuntime), runsc: await foundRuntime(() => runscRuntime('ptrace')) },
+    runtimes: {
+      crun: await foundRuntime(crunRuntime),
+      runsc: await foundRuntime(() => runscRuntime({ platform: 'ptrace', launcher: 'runsc' })),
+    },
   };
   return { findings, sha256: createHash('sha256').update(canonicalJson(findings)).digest('hex') };
 }

@@ -1,6 +1,6 @@
 /** The OCI runtimes and gVisor's ways to intercept system calls, as found on this host. */
 import { existsSync } from 'node:fs';
-import { tryGvisorPlatform } from '../oci/open-cells.ts';
+import { tryGvisorWay } from '../oci/open-cells.ts';
 import { crunRuntime, GVISOR_PLATFORMS, type GvisorPlatform, type Runtime, runscRuntime } from '../oci/runtime.ts';
 import { knownDefects } from '../oci/runtime-version.ts';
 import type { PreflightOptions } from '../preflight.ts';
@@ -12,7 +12,7 @@ export function crunTrial(): Trial {
 }
 
 export function runscTrial(): Trial {
-  return runtimeTrial('runsc', () => runscRuntime('ptrace'));
+  return runtimeTrial('runsc', () => runscRuntime({ platform: 'ptrace', launcher: 'runsc' }));
 }
 
 function runtimeTrial(name: 'crun' | 'runsc', find: () => Promise<Runtime>): Trial {
@@ -52,7 +52,7 @@ function platformTrial(platform: GvisorPlatform, options: PreflightOptions): Tri
     async attempt() {
       if (platform === 'kvm' && !existsSync('/dev/kvm')) return warn('there is no /dev/kvm', fix);
       try {
-        await tryGvisorPlatform(options, platform);
+        await tryGvisorWay(options, { platform, launcher: 'runsc' });
         return pass('started a cell');
       } catch (error) {
         return warn((error as Error).message.replaceAll(/\s+/g, ' '), fix);

@@ -37,7 +37,7 @@ export interface CellOptions {
 
 /** `stage.pl` joins the group, makes the cell's mounts and becomes the runtime. */
 export function stageCommand(options: CellOptions): readonly string[] {
-  const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, id, loopback } = options;
+  const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, loopback } = options;
   return [
     PERL,
     join(programs, 'stage.pl'),
@@ -56,7 +56,7 @@ export function stageCommand(options: CellOptions): readonly string[] {
     '--',
     ...treesOf(options).map(({ source }) => source),
     '--',
-    ...runtime.command(directory, id),
+    ...runtime.command(options),
   ];
 }
 

@@ -1,57 +1,76 @@
 /**
- * Chooses how gVisor intercepts system calls on this host, by trying: a platform may hang instead of failing, and what
- * `runsc` says of itself proves nothing. What was found is remembered until the machine starts again.
+ * Chooses how gVisor intercepts system calls on this host, and what starts its cells, by trying: a platform may hang instead
+ * of failing, and what `runsc` says of itself proves nothing. What was found is remembered until the machine starts again.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { sayReasons } from '../reasons.ts';
-import { GVISOR_PLATFORMS, type GvisorPlatform, runscRuntime } from './runtime.ts';
+import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from './runtime.ts';
+import { sentryObstacle } from './sentry-command.ts';
 
 const DIRECTORY = '/run/svc';
 const REMEMBERED = `${DIRECTORY}/gvisor-platform.json`;
 
-/** Resolves where a cell started on the platform. */
-type TryPlatform = (platform: GvisorPlatform) => Promise<void>;
+/** Resolves where a cell started in that way. */
+type TryWay = (way: GvisorWay) => Promise<void>;
 
-/** The best platform that starts a cell in time. Rejects, saying how each of them failed. */
-export async function choosePlatform(tryPlatform: TryPlatform): Promise<GvisorPlatform> {
-  const key = await hostKey();
-  const known = recall(key);
+/**
+ * The best way that starts a cell in time. `launcher` is the only one that may start cells; `auto` prefers our own. Rejects,
+ * saying how each way failed.
+ */
+export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWay): Promise<GvisorWay> {
+  const { identity } = await runscRuntime({ platform: 'ptrace', launcher: 'runsc' });
+  const ways = waysWith(launcher, sentryObstacle(identity.version));
+  const key = hostKey(identity.version, ways);
+  const known = recall(key, ways);
   if (known !== null) return known;
-  const best = await firstThatWorks(tryPlatform);
+  const best = await firstThatWorks(ways, tryWay);
   remember(key, best);
   return best;
 }
 
-/** Best first and one at a time: where the best works, none is tried that could hang. */
-async function firstThatWorks(tryPlatform: TryPlatform): Promise<GvisorPlatform> {
+/** Best first. Our own start is for the best platform alone: the others need more of the host than it gives. */
+function waysWith(launcher: GvisorLauncher | 'auto', obstacle: string | null): readonly GvisorWay[] {
+  if (launcher === 'direct' && obstacle !== null) throw new Error(obstacle);
+  const direct = { platform: 'systrap', launcher: 'direct' } as const;
+  const run = GVISOR_PLATFORMS.map((platform) => ({ platform, launcher: 'runsc' }) as const);
+  if (launcher === 'direct') return [direct];
+  return launcher === 'auto' && obstacle === null ? [direct, ...run] : run;
+}
+
+/** One at a time: where the best works, none is tried that could hang. */
+async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promise<GvisorWay> {
   const failures: [string, string][] = [];
-  for (const platform of GVISOR_PLATFORMS) {
+  for (const way of ways) {
     try {
-      await tryPlatform(platform);
-      return platform;
+      await tryWay(way);
+      return way;
     } catch (error) {
-      failures.push([platform, (error as Error).message]);
+      failures.push([nameOf(way), (error as Error).message]);
     }
   }
   throw new Error(sayReasons(failures));
 }
 
-/** What a remembered choice is good for: this runsc on this start of this machine. */
-async function hostKey(): Promise<string> {
-  const { identity } = await runscRuntime('ptrace');
-  return `${identity.version} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}`;
+function nameOf({ platform, launcher }: GvisorWay): string {
+  return launcher === 'direct' ? `${platform} by svc-sentry` : platform;
 }
 
-function recall(key: string): GvisorPlatform | null {
+/** What a remembered choice is good for: this runsc, with this choice, on this start of this machine. */
+function hostKey(version: string | null, ways: readonly GvisorWay[]): string {
+  const names = ways.map(nameOf).join(', ');
+  return `${version} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${names}`;
+}
+
+function recall(key: string, ways: readonly GvisorWay[]): GvisorWay | null {
   try {
-    const remembered = JSON.parse(readFileSync(REMEMBERED, 'utf8')) as { key?: unknown; platform?: unknown };
-    return remembered.key === key ? (GVISOR_PLATFORMS.find((name) => name === remembered.platform) ?? null) : null;
+    const remembered = JSON.parse(readFileSync(REMEMBERED, 'utf8')) as { key?: unknown; way?: unknown };
+    return remembered.key === key ? (ways.find((way) => nameOf(way) === remembered.way) ?? null) : null;
   } catch {
     return null; // Nothing remembered, or nothing legible: it is found out again.
   }
 }
 
-function remember(key: string, platform: GvisorPlatform): void {
+function remember(key: string, way: GvisorWay): void {
   mkdirSync(DIRECTORY, { recursive: true, mode: 0o711 });
-  writeFileSync(REMEMBERED, JSON.stringify({ key, platform }), { mode: 0o600 });
+  writeFileSync(REMEMBERED, JSON.stringify({ key, way: nameOf(way) }), { mode: 0o600 });
 }

@@ -6,9 +6,9 @@ import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
 import type { Cells, PreflightOptions } from '../preflight.ts';
 import { instanceName, openRunDirectory } from '../run-directory.ts';
-import { choosePlatform } from './gvisor-platform.ts';
+import { chooseWay } from './gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
-import { crunRuntime, type GvisorPlatform, type Runtime, runscRuntime } from './runtime.ts';
+import { crunRuntime, type GvisorWay, type Runtime, runscRuntime } from './runtime.ts';
 import { knownDefects } from './runtime-version.ts';
 
 const MIB = 1024 * 1024;
@@ -22,21 +22,22 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Cel
   return openOciCells(options, forks ? await launcherRuntime() : await crunRuntime());
 }
 
-/** Cells of the gVisor class, under runsc with the best platform that works on this host. */
+/** Cells of the gVisor class, under runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Cells> {
-  return openGvisorCellsOn(options, await choosePlatform((platform) => tryGvisorPlatform(options, platform)));
+  const { gvisorLauncher = 'auto' } = options;
+  return openGvisorCellsOn(options, await chooseWay(gvisorLauncher, (way) => tryGvisorWay(options, way)));
 }
 
-/** Cells of the gVisor class on a platform that is known to work. */
-export async function openGvisorCellsOn(options: PreflightOptions, platform: GvisorPlatform): Promise<Cells> {
-  return openOciCells(options, await runscRuntime(platform));
+/** Cells of the gVisor class in a way that is known to work. */
+export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Cells> {
+  return openOciCells(options, await runscRuntime(way));
 }
 
-/** Starts one cell on a platform, which is gone when this resolves. Rejects where it is not ready in time. */
-export async function tryGvisorPlatform(options: PreflightOptions, platform: GvisorPlatform): Promise<void> {
-  if (platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
-  const instance = `${options.instance}#${platform}`;
-  await using cells = await openGvisorCellsOn({ ...options, instance, packsDirectory: null }, platform);
+/** Starts one cell in that way, which is gone when this resolves. Rejects where it is not ready in time. */
+export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay): Promise<void> {
+  if (way.platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
+  const instance = `${options.instance}#${way.platform}`;
+  await using cells = await openGvisorCellsOn({ ...options, instance, packsDirectory: null }, way);
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds: TRY_MILLISECONDS_MAX });
 }
 

@@ -8,6 +8,7 @@ import type { CellOptions } from './cell-options.ts';
 import type { GuestReport } from './guest-report.ts';
 import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
 import { requireVersion } from './runtime-version.ts';
+import { sentryCommand } from './sentry-command.ts';
 import { type Start, startUnderRuntime } from './start.ts';
 
 const MIB = 1024 * 1024;
@@ -41,8 +42,8 @@ export interface Runtime extends AsyncDisposable {
   readonly outputPipeBytes: number;
   /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
   readonly hidesAttributes: boolean;
-  /** The command that runs the bundle in `directory` in the foreground; empty where no runtime is started for a cell. */
-  command(directory: string, id: string): readonly string[];
+  /** The command that runs the cell's bundle in the foreground; empty where no runtime is started for a cell. */
+  command(options: CellOptions): readonly string[];
   /** Has process 1 of a cell made, whose groups are there and hold it from its first instruction. */
   start(options: CellOptions): Start;
   /** Throws, naming what is missing, unless the cell is what the class demands. */
@@ -77,7 +78,7 @@ export async function crunRuntime(): Promise<Runtime> {
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
     outputPipeBytes: 0,
     hidesAttributes: false,
-    command: (directory, id) => [
+    command: ({ directory, id }) => [
       path,
       `--root=${join(directory, 'state')}`,
       '--cgroup-manager=disabled',
@@ -115,8 +116,20 @@ const GVISOR_MEMORY_BYTES = 36 * MIB;
  */
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
+/**
+ * What starts the two processes of a gVisor cell: `direct` a program of ours, which takes a third of the processor time off a
+ * cell, or `runsc run`.
+ */
+export type GvisorLauncher = 'direct' | 'runsc';
+
+/** A platform, and what starts its cells. */
+export interface GvisorWay {
+  readonly platform: GvisorPlatform;
+  readonly launcher: GvisorLauncher;
+}
+
 /** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
-export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
+export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<Runtime> {
   const path = find('runsc');
   const version = await versionOf(path, /runsc version (\S+)/);
   requireVersion('runsc', version);
@@ -132,25 +145,25 @@ export async function runscRuntime(platform: GvisorPlatform): Promise<Runtime> {
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,
     hidesAttributes: true,
-    command: (directory, id) => [
-      path,
-      `--root=${join(directory, 'state')}`,
-      `--platform=${platform}`,
-      '--network=none',
-      '--ignore-cgroups',
-      '--oci-seccomp',
-      `--log=${join(directory, 'runsc.log')}`,
-      `--panic-log=${join(directory, 'panic.log')}`,
-      'run',
-      `-bundle=${directory}`,
-      id,
-    ],
+    command: (options) => {
+      const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups', '--oci-seccomp'];
+      return launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, runsc);
+    },
     start: startUnderRuntime,
     observe: (_runtimePid, report) => observeGvisorCell(report),
     ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
     heldProcesses: ({ guest }) => guest + 1,
     [Symbol.asyncDispose]: async () => {},
   };
+}
+
+function runCommand({ directory, id }: CellOptions, runsc: readonly string[]): readonly string[] {
+  const files = [
+    `--root=${join(directory, 'state')}`,
+    `--log=${join(directory, 'runsc.log')}`,
+    `--panic-log=${join(directory, 'panic.log')}`,
+  ];
+  return [...runsc, ...files, 'run', `-bundle=${directory}`, id];
 }
 
 function find(name: string): string {

@@ -1,0 +1,231 @@
+/*
+ * svc-sentry BUNDLE ID ROOT_UID ROOTFS [SOURCE DESTINATION FLAGS]... -- RUNSC FLAG...
+ *
+ * The binds are those of config.json in the directory BUNDLE, in its order. Standard input, output and error are the cell's.
+ * Lives as long as the cell, and ends both processes with itself.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/sysinfo.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sentry.h"
+
+#define BIT(capability) (1ull << (capability))
+#define FOR_FILES \
+    (BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | BIT(CAP_FSETID))
+
+static const char *LOG = "runsc.log";
+
+/* The last that runsc wrote in its log is why it failed. */
+static void say_log(void)
+{
+    char text[2048];
+    int file = open(LOG, O_RDONLY | O_CLOEXEC);
+    off_t end = file < 0 ? 0 : lseek(file, 0, SEEK_END);
+    off_t from = end > (off_t)sizeof text ? end - (off_t)sizeof text : 0;
+    ssize_t count = file < 0 ? 0 : pread(file, text, sizeof text, from);
+    if (count > 0 && write(STDERR_FILENO, text, count) < 0) return;
+}
+
+void fail(const char *format, ...)
+{
+    char text[1024];
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    if (length > (int)sizeof text - 1) length = sizeof text - 1;
+    dprintf(STDERR_FILENO, "svc-sentry: %.*s\n", length, text);
+    say_log();
+    syscall(SYS_exit_group, 125);
+    __builtin_unreachable();
+}
+
+void must(long result, const char *what)
+{
+    if (result < 0) fail("%s: %m", what);
+}
+
+static unsigned long number(const char *word)
+{
+    char *end;
+    errno = 0;
+    unsigned long value = strtoul(word, &end, 10);
+    if (errno != 0 || *word < '0' || *word > '9' || *end != '\0') fail("not a number: %s", word);
+    return value;
+}
+
+static struct cell read_arguments(int count, char **words)
+{
+    if (count < 7) fail("too few words");
+    struct cell cell = { .bundle = words[1], .id = words[2], .root = number(words[3]), .rootfs = words[4] };
+    int at = 5;
+    for (; at + 2 < count && strcmp(words[at], "--"); at += 3) {
+        if (cell.bind_count == BINDS_MAX) fail("too many binds");
+        cell.binds[cell.bind_count++] = (struct bind){ words[at], words[at + 1], number(words[at + 2]) };
+    }
+    if (at + 1 >= count || strcmp(words[at], "--")) fail("malformed words");
+    cell.runsc = words + at + 1;
+    cell.runsc_count = count - at - 1;
+    if (strspn(cell.id, "0123456789abcdefghijklmnopqrstuvwxyz-") != strlen(cell.id)) fail("malformed id");
+    return cell;
+}
+
+/* The descriptors that one process is given, which no other has. */
+struct ends {
+    int io[BINDS_MAX + 1], mounts, spec, log;
+};
+
+/* One connection for the root and for each bind, and a pipe by which the gofer tells what it serves. */
+static void connect_both(const struct cell *cell, struct ends *kernel, struct ends *gofer)
+{
+    int pair[2];
+    for (int at = 0; at <= cell->bind_count; at++) {
+        must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), "socketpair");
+        kernel->io[at] = pair[0], gofer->io[at] = pair[1];
+    }
+    must(pipe2(pair, O_CLOEXEC), "pipe");
+    kernel->mounts = pair[0], gofer->mounts = pair[1];
+    struct ends *each[] = { kernel, gofer };
+    for (int at = 0; at < 2; at++) {
+        must(each[at]->spec = open("config.json", O_RDONLY | O_CLOEXEC), "open config.json");
+        must(each[at]->log = open(LOG, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), "open the log");
+    }
+}
+
+/* Names a descriptor to runsc, which is to inherit it. */
+static void give(struct command *command, const char *flag, int descriptor)
+{
+    must(fcntl(descriptor, F_SETFD, 0), flag);
+    add_word(command, "--%s=%d", flag, descriptor);
+}
+
+static void add_common(struct command *command, const struct cell *cell, const struct ends *ends, const char *subcommand)
+{
+    for (int at = 1; at < cell->runsc_count; at++) add_word(command, "%s", cell->runsc[at]);
+    give(command, "log-fd", ends->log);
+    give(command, "panic-log-fd", ends->log);
+    add_word(command, "%s", subcommand);
+    add_word(command, "--bundle=%s", cell->bundle);
+    add_word(command, "--apply-caps=false");
+    add_word(command, "--setup-root=false");
+    for (int at = 0; at <= cell->bind_count; at++) {
+        give(command, "io-fds", ends->io[at]);
+        add_word(command, "--gofer-mount-confs=lisafs:none");
+    }
+    give(command, "mounts-fd", ends->mounts);
+    give(command, "spec-fd", ends->spec);
+}
+
+static void close_ends(const struct cell *cell, const struct ends *ends)
+{
+    for (int at = 0; at <= cell->bind_count; at++) close(ends->io[at]);
+    close(ends->mounts), close(ends->spec), close(ends->log);
+}
+
+static pid_t start_gofer(const struct cell *cell, const struct ends *ends, int executable)
+{
+    struct making gofer = {
+        .namespaces = CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWUTS,
+        .capabilities = FOR_FILES | BIT(CAP_SYS_CHROOT),
+        .enter_root = enter_root_of_gofer,
+        .executable = executable,
+    };
+    add_word(&gofer.command, "runsc-gofer");
+    add_common(&gofer.command, cell, ends, "gofer");
+    pid_t pid = start(cell, &gofer);
+    close_ends(cell, ends);
+    return pid;
+}
+
+/* `always within_size [never]`: the word in brackets. Without one runsc takes no huge pages. */
+static void add_huge_pages(struct command *command)
+{
+    char text[128] = "";
+    int file = open("/sys/kernel/mm/transparent_hugepage/shmem_enabled", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    if (read(file, text, sizeof text - 1) > 0 && strchr(text, '[') != NULL) {
+        char *word = strchr(text, '[') + 1;
+        word[strcspn(word, "]")] = '\0';
+        add_word(command, "--host-shmem-huge=%s", word);
+    }
+    close(file);
+}
+
+/* Its process ids are the host's: systrap wants it so. */
+static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int executable, int server, int ready)
+{
+    struct making kernel = {
+        .namespaces = CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS,
+        .capabilities = FOR_FILES,
+        .enter_root = enter_root_of_kernel,
+        .executable = executable,
+    };
+    struct sysinfo host;
+    must(sysinfo(&host), "sysinfo");
+    add_word(&kernel.command, "runsc-sandbox");
+    add_common(&kernel.command, cell, ends, "boot");
+    give(&kernel.command, "controller-fd", server);
+    give(&kernel.command, "start-sync-fd", ready);
+    for (int stream = 0; stream < 3; stream++)
+        give(&kernel.command, "stdio-fds", fcntl(stream, F_DUPFD_CLOEXEC, 3));
+    add_word(&kernel.command, "--total-memory=%llu", (unsigned long long)host.totalram * host.mem_unit);
+    add_word(&kernel.command, "--total-host-memory=%llu", (unsigned long long)host.totalram * host.mem_unit);
+    add_word(&kernel.command, "--attached");
+    add_huge_pages(&kernel.command);
+    pid_t pid = start(cell, &kernel);
+    close_ends(cell, ends);
+    return pid;
+}
+
+/* The kernel ends first, or has the gofer end by itself just before. A gofer that ended otherwise has left it without files. */
+static int wait_for_both(pid_t kernel, pid_t gofer)
+{
+    int status, of_kernel = 0, left = 2;
+    while (left > 0) {
+        pid_t pid = waitpid(-1, &status, 0);
+        if (pid < 0 && errno != EINTR) fail("waitpid: %m");
+        if (pid < 0) continue;
+        left--;
+        if (pid == kernel) of_kernel = status;
+        if (left > 0 && (pid == kernel || status != 0)) kill(pid == kernel ? gofer : kernel, SIGKILL);
+    }
+    return WIFEXITED(of_kernel) ? WEXITSTATUS(of_kernel) : 128 + WTERMSIG(of_kernel);
+}
+
+int main(int count, char **words)
+{
+    struct ends kernel_ends, gofer_ends;
+    int client, ready[2];
+    struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
+    struct cell cell = read_arguments(count, words);
+    close_range(3, ~0u, 0);
+    must(chdir(cell.bundle), cell.bundle);
+    must(setgroups(0, NULL), "leave all groups");
+    /* runsc would lock memory for a moment where it takes much of it at once. It does without, as this does. */
+    (void)!setrlimit(RLIMIT_MEMLOCK, &unlimited);
+    int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
+    must(executable, cell.runsc[0]);
+    int server = listen_unnamed(&client);
+    must(pipe2(ready, O_CLOEXEC), "pipe");
+    connect_both(&cell, &kernel_ends, &gofer_ends);
+    pid_t gofer = start_gofer(&cell, &gofer_ends, executable);
+    pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1]);
+    start_program(client, cell.id);
+    return wait_for_both(kernel, gofer);
+}

@@ -1,0 +1,68 @@
+/*
+ * What the two processes see of the host. Both get a root of their own, with /proc in it until they have set their filters:
+ * the kernel nothing else at all, the gofer the trees of the cell below /root.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sentry.h"
+
+static const unsigned long BARE = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+/* The root is put together below one directory of the host, covered in this namespace alone. */
+static void make_root(const char *at)
+{
+    must(mount("", "/", NULL, MS_SLAVE | MS_REC, NULL), "keep mounts apart");
+    must(mount("svc-root", at, "tmpfs", BARE, "size=64k,mode=755"), "mount a root");
+    must(mount("", at, NULL, MS_UNBINDABLE, NULL), "keep the root apart");
+    must(chdir(at), "enter the root");
+    must(mkdir("proc", 0755), "make proc");
+    must(mount("/proc", "proc", NULL, MS_BIND | MS_REC, NULL), "bind /proc");
+}
+
+static void enter(void)
+{
+    must(syscall(SYS_pivot_root, ".", "."), "change the root");
+    must(umount2(".", MNT_DETACH), "leave the host's root");
+    must(chdir("/"), "enter the root");
+}
+
+static void remount(const char *at, unsigned long flags, const char *what)
+{
+    must(mount("", at, NULL, MS_BIND | MS_REMOUNT | flags, NULL), what);
+}
+
+/* Nothing of a job exists yet, and every mount point is in a tree of ours: no name leads through a link. */
+static void show(const struct bind *bind)
+{
+    char at[WORD_BYTES_MAX];
+    snprintf(at, sizeof at, "root%s", bind->destination);
+    must(mount(bind->source, at, NULL, MS_BIND | MS_REC, NULL), bind->destination);
+    must(mount("", at, NULL, MS_PRIVATE | MS_REC, NULL), bind->destination);
+    if (bind->flags != 0) remount(at, bind->flags, bind->destination);
+}
+
+/* runsc opens its own /proc/self/fd as /proc/fs, from where no `..` leads up; the rest of /proc goes. */
+void enter_root_of_gofer(const struct cell *cell)
+{
+    make_root("/proc/fs");
+    must(mkdir("root", 0755), "make root");
+    must(mount("proc/self/fd", "proc/fs", NULL, MS_BIND, NULL), "bind /proc/self/fd");
+    must(mount(cell->rootfs, "root", NULL, MS_BIND | MS_REC, NULL), "bind the cell's root");
+    must(mount("", "root", NULL, MS_PRIVATE | MS_REC, NULL), "keep the cell's root apart");
+    for (int at = 0; at < cell->bind_count; at++) show(&cell->binds[at]);
+    remount("root", MS_RDONLY | MS_NOSUID | MS_NODEV, "make the cell's root read-only");
+    enter();
+}
+
+void enter_root_of_kernel(const struct cell *cell)
+{
+    (void)cell;
+    make_root("/tmp");
+    remount(".", MS_RDONLY | BARE, "make the root read-only");
+    enter();
+}

@@ -1,0 +1,69 @@
+/*
+ * Starts the two processes of a gVisor cell, its kernel (the sentry) and its file server (the gofer), as `runsc run` of release
+ * 20240729 does. That starts runsc seven times for a cell: itself, each of the two twice over, to give up privileges, and
+ * twice to take away a mount. This program makes the namespaces, roots and privileges itself, and starts runsc twice.
+ *
+ *   main.c       arguments; the two processes, and their end
+ *   process.c    a process in namespaces and a user mapping of its own, with few capabilities, that becomes runsc
+ *   roots.c      what each of the two sees of the host
+ *   control.c    what the kernel is asked before it runs anything
+ *
+ * Every failure ends the cell with one line on standard error.
+ */
+#ifndef SENTRY_H
+#define SENTRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { BINDS_MAX = 64, WORDS_MAX = 128, WORD_BYTES_MAX = 4096, JOB_UID = 1000 };
+
+/* A directory or a file of the host and where the gofer serves it. `flags` are those of mount(2) beside MS_BIND. */
+struct bind {
+    const char *source, *destination;
+    unsigned long flags;
+};
+
+/* What is to be started. `runsc` and the words behind it are the command up to runsc's own subcommand. */
+struct cell {
+    const char *bundle;        /* directory of config.json, which becomes the working directory */
+    const char *id;
+    uid_t root;                /* host user that is root of the cell; the next one is the job's */
+    const char *rootfs;
+    struct bind binds[BINDS_MAX];
+    int bind_count;
+    char **runsc;
+    int runsc_count;
+};
+
+/* The words of a command, whose text lives as long as the process. */
+struct command {
+    char *words[WORDS_MAX];
+    int count;
+};
+
+/* How a process is made: namespaces of clone(2), what it may do, and what it sees. */
+struct making {
+    unsigned long namespaces;
+    uint64_t capabilities;     /* one bit for each */
+    void (*enter_root)(const struct cell *cell);
+    struct command command;
+    int executable;            /* descriptor of runsc */
+    int unmounted;             /* descriptor on which runsc is to say that /proc can go */
+};
+
+void add_word(struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+pid_t start(const struct cell *cell, struct making *making);
+
+void enter_root_of_gofer(const struct cell *cell);
+void enter_root_of_kernel(const struct cell *cell);
+
+/* A socket that listens and is connected to already. `client` is the end of the one who speaks. */
+int listen_unnamed(int *client);
+void start_program(int client, const char *id);
+
+void must(long result, const char *what);
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

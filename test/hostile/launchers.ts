@@ -1,0 +1,36 @@
+/**
+ * What builds the cells that are attacked, a launcher for each class: the suite runs once with each. Processes that a case
+ * starts take the same one from their environment.
+ */
+import type { HostileClass } from './hostile-case.ts';
+
+/** For each class, what the service prefers first. */
+export const LAUNCHERS = { namespace: ['fork', 'crun'], gvisor: ['direct', 'runsc'] } as const;
+
+export type NamespaceLauncher = (typeof LAUNCHERS)['namespace'][number];
+export type GvisorLauncher = (typeof LAUNCHERS)['gvisor'][number];
+
+const VARIABLES = { namespace: 'HOSTILE_NAMESPACE_LAUNCHER', gvisor: 'HOSTILE_GVISOR_LAUNCHER' } as const;
+
+export function namespaceLauncher(): NamespaceLauncher {
+  return process.env[VARIABLES.namespace] === 'crun' ? 'crun' : 'fork';
+}
+
+export function gvisorLauncher(): GvisorLauncher {
+  return process.env[VARIABLES.gvisor] === 'runsc' ? 'runsc' : 'direct';
+}
+
+/** Chooses for every target that is opened until the result is disposed. */
+export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLauncher | GvisorLauncher): Disposable {
+  process.env[VARIABLES[hostileClass]] = launcher;
+  return {
+    [Symbol.dispose]() {
+      delete process.env[VARIABLES[hostileClass]];
+    },
+  };
+}
+
+/** The variables for a process of a case's own. */
+export function launcherEnvironment(): Readonly<Record<string, string>> {
+  return { [VARIABLES.namespace]: namespaceLauncher(), [VARIABLES.gvisor]: gvisorLauncher() };
+}
