@@ -33,9 +33,12 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
   return present.filter((name) => choice === 'all' || CHOSEN.includes(name)).map(programOf);
 }
 
-/** A file whose every test was skipped did not pass: there is nothing that it showed. */
+/**
+ * A file whose every test was skipped did not pass: there is nothing that it showed. The tests look at how Python buffers
+ * its output, and therefore do without what a cell sets for that.
+ */
 function programOf(name: string): TriedProgram {
-  const code = `${PYTHON} -m test -v ${name} >log 2>&1; code=$?; tail -c 60000 log
+  const code = `env -u PYTHONUNBUFFERED ${PYTHON} -m test -v ${name} >log 2>&1; code=$?; tail -c 60000 log
     ran=$(grep -oP '^Ran \\K[0-9]+' log | tail -1); skipped=$(grep -oP '^OK .*skipped=\\K[0-9]+' log | tail -1)
     if [ $code = 0 ] && [ "\${ran:-0}" -le "\${skipped:-0}" ]; then ${SKIPPED}; fi; exit $code`;
   return {
