@@ -39,7 +39,7 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
  */
 function programOf(name: string): TriedProgram {
   const code = `env -u PYTHONUNBUFFERED ${PYTHON} -m test -v ${name} >log 2>&1; code=$?; tail -c 60000 log
-    ran=$(grep -oP '^Ran \\K[0-9]+' log | tail -1); skipped=$(grep -oP '^OK .*skipped=\\K[0-9]+' log | tail -1)
+    ran=$(grep -oP '^Ran \\K[0-9]+' log | tail -1); skipped=$(grep -P '^OK\\b' log | tail -1 | grep -oP 'skipped=\\K[0-9]+')
     if [ $code = 0 ] && [ "\${ran:-0}" -le "\${skipped:-0}" ]; then ${SKIPPED}; fi; exit $code`;
   return {
     name: `cpython/${name}`,
