@@ -2,13 +2,14 @@
  * What a run costs from submission to terminal result, beside the bare interpreter and beside cold runtimes, in rounds that
  * take turns: whatever else the machine does meets both. Everything is durable, chained and signed, as by default.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission, ServiceStatus } from '@svc/protocol';
 import { residentMib, type Served, serveService } from './http/processes.ts';
 import { type Measurement, median, percentile } from './measurement.ts';
 import { type BareAnswer, type BareOrder, type BarePrograms, startBarePrograms } from './speed/bare-programs.ts';
+import { type CellRemains, countRemains } from './speed/cell-remains.ts';
 import { type JobClient, openJobClient } from './speed/job-client.ts';
 
 const KEY = 'key-of-the-benchmark';
@@ -35,10 +36,12 @@ const MIB = 2 ** 20;
 /** Just below what is stored of a stream, in lines that fit the record caps. */
 const MEBIBYTE: JobSubmission = { language: 'python', code: 'print((("x" * 1023) + "\\n") * 1023)' };
 
+type ServedCells = Awaited<ReturnType<typeof serveService>>;
+
 /** Some figures: their name, and how they are measured. */
 interface Figures {
   readonly what: string;
-  measure(service: Served, bare: BarePrograms): Promise<readonly Measurement[]>;
+  measure(service: ServedCells, bare: BarePrograms): Promise<readonly Measurement[]>;
 }
 
 /** Of the service with the namespace class alone. */
@@ -77,7 +80,7 @@ const NAMESPACE_FIGURES: readonly Figures[] = [
     jobs: 96,
   }),
   { what: '64 MiB of output drained', measure: drained },
-  { what: 'directories of 1,000 used cells left', measure: leftovers },
+  { what: '1,000 used cells left', measure: leftovers },
 ];
 
 /** Of the service with gVisor alone. */
@@ -109,7 +112,7 @@ export async function* measure({
 } = {}): AsyncGenerator<Measurement> {
   using bare = startBarePrograms();
   const wanted = (all: readonly Figures[]) => all.filter(({ what }) => what.includes(only));
-  const measured = (all: readonly Figures[]) => async (service: Served) => {
+  const measured = (all: readonly Figures[]) => async (service: ServedCells) => {
     const measurements: Measurement[] = [];
     for (const figures of all) measurements.push(...(await figures.measure(service, bare)));
     return measurements;
@@ -122,7 +125,7 @@ export async function* measure({
 
 async function withService(
   provider: 'namespace' | 'gvisor',
-  work: (service: Served) => Promise<Measurement[]>,
+  work: (service: ServedCells) => Promise<Measurement[]>,
   flags: Readonly<Record<string, string>> = {},
 ): Promise<Measurement[]> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-bench-'));
@@ -279,34 +282,38 @@ async function drained(service: Served, bare: BarePrograms): Promise<Measurement
   ];
 }
 
-/** What is left of cells once they are gone: groups, mounts and directories that bear the service's name. */
-async function leftovers({ port }: Served): Promise<Measurement[]> {
+/** What is left of cells that were used: control groups, directories, mounts and processes, without those of cells that wait. */
+async function leftovers({ port, pid, dataDirectory }: ServedCells): Promise<Measurement[]> {
   const clients = Array.from({ length: 8 }, () => openJobClient({ port, key: KEY }));
-  await driven(clients, { language: 'bash', code: 'echo hello' }, 1000);
-  const [client] = clients;
-  const status = await client?.call<{ running: number }>('GET', '/v1/status');
+  const bash: JobSubmission = { language: 'bash', code: 'echo hello' };
+  const [client] = clients as [JobClient];
+  await driven(clients, bash, 8);
+  const before = await quiet(client, () => countRemains(pid, dataDirectory));
+  await driven(clients, bash, 1000);
+  const after = await quiet(client, () => countRemains(pid, dataDirectory));
   for (const one of clients) one[Symbol.dispose]();
-  if (status === undefined || status.running > 0) throw new Error('jobs are still running');
   return [
     {
-      what: 'directories of 1,000 used cells left',
-      value: cellDirectories(),
+      what: 'groups, directories, mounts, processes of 1,000 used cells left',
+      value: after - before,
       unit: 'left',
       baseline: { what: 'allowed', value: 0 },
     },
   ];
 }
 
-/** Directories of cells that have ended: those that wait, parked, are not among them. */
-function cellDirectories(): number {
-  const root = '/run/svc';
-  return readdirSync(root).reduce((sum, instance) => {
-    try {
-      return sum + readdirSync(join(root, instance, 'cells')).length;
-    } catch {
-      return sum;
-    }
-  }, 0);
+const QUIET_MILLISECONDS_MAX = 10_000;
+
+/** How much there is beside the cells that wait, once no job runs and no cell is being made; after a while as it then is. */
+async function quiet(client: JobClient, count: () => CellRemains): Promise<number> {
+  const deadline = performance.now() + QUIET_MILLISECONDS_MAX;
+  for (;;) {
+    const { running, parked } = await client.call<ServiceStatus>('GET', '/v1/status');
+    const { groups, directories, mounts, processes } = count();
+    const isQuiet = running === 0 && groups === parked.cells;
+    if (isQuiet || performance.now() > deadline) return groups - parked.cells + directories + mounts + processes;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 const OWN_FIGURES = 'start to listening, memory when idle';

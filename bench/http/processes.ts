@@ -18,11 +18,14 @@ export interface Served extends AsyncDisposable {
 }
 
 /** `svc serve` with these settings by flag. Its log goes to a file, as it does where it is kept. */
-export function serveService(flags: Readonly<Record<string, string>>, directory: string): Promise<Served> {
+export async function serveService(
+  flags: Readonly<Record<string, string>>,
+  directory: string,
+): Promise<Served & { readonly dataDirectory: string }> {
   const given = { host: '127.0.0.1', port: '0', 'data-dir': directory, ...flags };
   const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   const log = openSync(join(directory, 'log'), 'a');
-  return served([svc, 'serve', ...words], { stdio: ['ignore', 'pipe', log] });
+  return { ...(await served([svc, 'serve', ...words], { stdio: ['ignore', 'pipe', log] })), dataDirectory: directory };
 }
 
 /** Fastify alone. */

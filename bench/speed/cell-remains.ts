@@ -1,0 +1,41 @@
+/** What there is on the host of one service's cells, counted in the kernel's own books. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { groupMembers, groupNames } from '../../test/hostile/host-groups.ts';
+import { instanceOf } from '../../test/rig/leftovers.ts';
+
+export interface CellRemains {
+  /** One for every cell that there is. */
+  readonly groups: number;
+  /** Of cells that have no group any more. */
+  readonly directories: number;
+  /** Mounts that the service itself sees. */
+  readonly mounts: number;
+  /** Processes that the service started and that are in no cell, such as launchers. */
+  readonly processes: number;
+}
+
+/** Of the service with this process id and data directory. */
+export function countRemains(pid: number, dataDirectory: string): CellRemains {
+  const groups = groupNames(dataDirectory);
+  const inCells = new Set(groups.flatMap((group) => groupMembers(dataDirectory, group)));
+  return {
+    groups: groups.length,
+    directories: readdirSync(join('/run/svc', instanceOf(dataDirectory), 'cells')).filter(
+      (name) => !groups.includes(name),
+    ).length,
+    mounts: readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n').length,
+    processes: descendantsOf(pid).filter((descendant) => !inCells.has(descendant)).length,
+  };
+}
+
+function descendantsOf(pid: number): number[] {
+  try {
+    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    );
+    return children.flatMap((child) => [child, ...descendantsOf(child)]);
+  } catch {
+    return []; // It has ended meanwhile.
+  }
+}
