@@ -19,6 +19,7 @@ import { Preparing } from './preparing.ts';
 export const WORK_BYTES = 24 * 1024 * 1024;
 /** On a busy machine a limit that a case is not about must not end it. */
 const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
+const AHEAD_MILLISECONDS_MAX = 60_000;
 const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', cjs: 'node', sh: 'bash' };
 
 /** A program that was let go and has not been collected. */
@@ -105,7 +106,9 @@ export class Target implements AsyncDisposable {
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
       return await this.provider.prepare(request);
     const wanted = new AbortController();
-    const sandbox = await this.provider.prepare({ ...request, aheadUntil: wanted.signal });
+    // With a small share of a busy machine it takes its time.
+    const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
+    const sandbox = await this.provider.prepare({ ...request, ...ahead });
     assert.ok(sandbox.isWhole(), 'a cell that was made ahead is not whole');
     wanted.abort();
     return sandbox;

@@ -139,7 +139,7 @@ export interface CellKind {
 }
 
 /**
- * What kind of cell is wanted. `readyMilliseconds` shortens how long its bootstrap may take, 10,000 by default. Where
+ * What kind of cell is wanted. `readyMilliseconds` is how long its bootstrap may take, 10,000 by default. Where
  * `signal` aborts before that has begun, it does not begin. A cell that is made ahead of demand gets a small share of the
  * processors until `aheadUntil` aborts.
  */

@@ -158,6 +158,22 @@ test('where the cell that is being made fails, the job gets a new one', async ()
   expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
 });
 
+test('a job waits ten seconds for the cell that is being made already, and then gets its own', async () => {
+  const gate = Promise.withResolvers<void>();
+  source.gate = () => gate.promise;
+  await started();
+  const prepared = parked.prepare({ language: source.requests[0]?.language ?? 'bash', runtime: null });
+  source.gate = () => Promise.resolve();
+  await vi.advanceTimersByTimeAsync(10_001);
+  await (await prepared).handOver(program);
+  gate.resolve();
+  await settled();
+  expect(source.cells.slice(0, 2).map((cell) => [cell.program !== null, cell.disposed])).toEqual([
+    [true, false],
+    [false, true],
+  ]);
+});
+
 test('a cell that dies while it waits is replaced after a pause, and is never handed out', async () => {
   await started();
   await innermost(source.cells.find(({ language }) => language === 'bash'))[Symbol.asyncDispose]();

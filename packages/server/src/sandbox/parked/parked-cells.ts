@@ -14,6 +14,10 @@ import { type Making, type Parked, Shelf } from './shelf.ts';
 const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
 /** What a waiting cell takes beside what its group counts: descriptors, buffers and mounts of the service and the kernel. */
 const OWN_BYTES = 1024 * 1024;
+/** How long a cell that is made ahead may take to be ready: with a small share of a busy machine it takes its time. */
+const AHEAD_MILLISECONDS_MAX = 60_000;
+/** How long a job waits for one of those before it gets its own: as long as for its own. */
+const CLAIMED_MILLISECONDS_MAX = 10_000;
 /** A kind of which a cell waits gives its room up to one that was asked for so many times as often. */
 const STAYING_FACTOR = 2;
 
@@ -188,7 +192,10 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     if (claimed === undefined) return null;
     shelf.making.delete(claimed);
     claimed.wanted.abort();
-    return await claimed.made.catch(() => null);
+    const cell = claimed.made.catch(() => null);
+    const inTime = await within(cell, CLAIMED_MILLISECONDS_MAX);
+    if (inTime === null) void cell.then((late) => late !== null && this.#end(late));
+    return inTime;
   }
 
   async #makeCold(shelf: Shelf, request: CellRequest): Promise<Sandbox> {
@@ -239,7 +246,15 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const { provider, source } = this.#options;
     const madeOf = provider.originOf(shelf.kind)?.madeOf ?? '';
     const wanted = new AbortController();
-    const making = { made: source.prepare({ ...shelf.kind, aheadUntil: wanted.signal }), madeOf, wanted };
+    const making = {
+      made: source.prepare({
+        ...shelf.kind,
+        aheadUntil: wanted.signal,
+        readyMilliseconds: AHEAD_MILLISECONDS_MAX,
+      }),
+      madeOf,
+      wanted,
+    };
     shelf.making.add(making);
     const parked = this.#park(shelf, making).finally(() => {
       this.#making.delete(parked);
@@ -323,6 +338,17 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     if (!Number.isFinite(next)) return;
     this.#timer = setTimeout(() => this.refill(), next - now + 1);
     this.#timer.unref();
+  }
+}
+
+/** Null where it takes longer. */
+async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(resolve, milliseconds, null);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
