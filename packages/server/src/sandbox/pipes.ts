@@ -18,7 +18,7 @@ export const PERL = '/usr/bin/perl';
 /** Runs the command that follows it with real pipes, and says on descriptor 5 how it ended. */
 export const SUPERVISE = fileURLToPath(new URL('./supervise.pl', import.meta.url));
 
-/** Our ends of a child's standard streams. */
+/** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */
 export interface Pipes {
   readonly stdin: Socket;
   readonly stdout: Socket;
@@ -119,8 +119,8 @@ function openEndsOf(pid: number): Ends {
 
 function streamsOf(descriptors: Ends): Pipes {
   const stdin = new Socket({ fd: descriptors.stdin, readable: false, writable: true });
-  const stdout = new Socket({ fd: descriptors.stdout, readable: true, writable: false });
-  const stderr = new Socket({ fd: descriptors.stderr, readable: true, writable: false });
+  const stdout = readInPlace(descriptors.stdout);
+  const stderr = readInPlace(descriptors.stderr);
   stdin.on('error', () => {}); // A program need not read its input: a broken pipe is no failure of ours.
   return {
     stdin,
@@ -131,6 +131,31 @@ function streamsOf(descriptors: Ends): Pipes {
       for (const socket of [stdin, stdout, stderr]) socket.destroy();
     },
   };
+}
+
+/** What is read of every pipe passes through this one buffer. Else a flood leaves a new buffer behind with every read. */
+const passing = Buffer.alloc(64 * 1024);
+
+/**
+ * The reading end of a pipe. A chunk of its `data` event is the listener's until it returns, and is overwritten by the next
+ * read. What comes while nobody listens is kept as any stream keeps it.
+ */
+function readInPlace(descriptor: number): Socket {
+  const socket: Socket = new Socket({
+    fd: descriptor,
+    readable: true,
+    writable: false,
+    onread: {
+      buffer: passing,
+      callback(length, buffer) {
+        const chunk = buffer.subarray(0, length);
+        if (socket.readableFlowing !== true || socket.readableLength > 0) return socket.push(Buffer.from(chunk));
+        socket.emit('data', chunk);
+        return true;
+      },
+    },
+  });
+  return socket;
 }
 
 function closed(socket: Socket): Promise<void> {

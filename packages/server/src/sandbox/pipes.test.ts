@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { PERL, type Pipes, SUPERVISE, spawnWithPipes } from './pipes.ts';
+
+/** A shell with real pipes, which waits for a line before it runs this. */
+async function started(script: string): Promise<Pipes> {
+  const words = ['/bin/sh', '-c', `read line; ${script}`];
+  return await spawnWithPipes([PERL, SUPERVISE, ...words], { env: {}, extra: ['pipe', 'pipe', 'pipe'] }).pipes;
+}
+
+test('a flood passes through one buffer, however long it is', async () => {
+  const pipes = await started('/usr/bin/head -c 67108864 /dev/zero; /usr/bin/head -c 1000000 /dev/zero >&2');
+  const buffers = new Set<ArrayBufferLike>();
+  let bytes = 0;
+  for (const stream of [pipes.stdout, pipes.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      buffers.add(chunk.buffer);
+      bytes += chunk.length;
+    });
+  }
+  pipes.stdin.end('\n');
+  await pipes.drained;
+  expect(bytes).toBe(68_108_864);
+  expect(buffers.size).toBe(1);
+});
+
+test('what is written before anybody listens is read in its order, and so is what comes later', async () => {
+  const pipes = await started('echo early; read line; echo late');
+  pipes.stdin.write('\n');
+  while (pipes.stdout.readableLength < 'early\n'.length) await new Promise((resolve) => setImmediate(resolve));
+  let said = '';
+  pipes.stdout.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+    if (said === 'early\n') pipes.stdin.end('\n');
+  });
+  pipes.stderr.resume();
+  await pipes.drained;
+  expect(said).toBe('early\nlate\n');
+});
