@@ -53,6 +53,8 @@ export interface TerminalRecord {
   readonly job: TerminalJob;
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
+  /** The texts that the data of the events was read from, which are checked as they are; none where they are not known. */
+  readonly dataTexts?: readonly string[];
 }
 
 /** Builds and signs the attestation of a job. */
@@ -78,6 +80,7 @@ function inconsistency(record: TerminalRecord): string | null {
     job_id: job.job_id,
     ...(typeof head === 'string' && { head }),
     ...(typeof count === 'number' && { count }),
+    ...(record.dataTexts !== undefined && { dataTexts: record.dataTexts }),
   });
   if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.fault}`;
   const contradicted = contradictedMember(record);

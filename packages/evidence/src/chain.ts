@@ -38,9 +38,9 @@ export function eventText(event: LinkedEvent): string {
   return textOf(event, canonicalJson(event.data));
 }
 
-/** The digest of one event, as 64 lower-case hex digits. */
-export function eventHash(event: LinkedEvent): string {
-  return sha256Hex(eventText(event));
+/** The digest of one event, as 64 lower-case hex digits; of its data as this text where it is given. */
+export function eventHash(event: LinkedEvent, data_json = canonicalJson(event.data)): string {
+  return sha256Hex(textOf(event, data_json));
 }
 
 /** Places events behind the tail of a job's chain, in the order given. The last one is the new tail. */

@@ -1,5 +1,6 @@
 import type { EventBody, JobEvent } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
+import { canonicalJson } from './canonical-json.ts';
 import { chainEvents, GENESIS_HASH } from './chain.ts';
 import { type ChainFault, verifyChain } from './verify-chain.ts';
 
@@ -29,6 +30,20 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(events, expected)).toEqual({ kind: 'intact', head, count: 5, unverifiable: 0 });
     expect(verifyChain(events)).toMatchObject({ kind: 'intact' });
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
+  });
+
+  test('takes the digests of the texts that the data was read from, where they are given', () => {
+    const dataTexts = events.map(({ data }) => canonicalJson(data));
+    expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
+    const other = dataTexts.with(2, '{"text":"TWO"}');
+    expect(verifyChain(events, { ...expected, dataTexts: other })).toEqual({ kind: 'broken', seq: 3, fault: 'digest' });
+    const spaced = dataTexts.with(2, '{ "text": "two" }');
+    expect(verifyChain(events, { ...expected, dataTexts: spaced })).toMatchObject({ kind: 'broken', seq: 3 });
+  });
+
+  test('takes no text from an event itself', () => {
+    const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
+    expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, fault: 'digest' });
   });
 
   const [first, second, third, fourth, fifth] = events as [JobEvent, JobEvent, JobEvent, JobEvent, JobEvent];

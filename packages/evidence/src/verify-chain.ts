@@ -12,6 +12,11 @@ export interface ExpectedChain {
   readonly head?: string;
   /** Number of hashed events: with it, a cut-off tail shows. */
   readonly count?: number;
+  /**
+   * The text that the data of each event was read from, by whoever read it: the digest is then taken of this text, which
+   * is canonical where the digest holds. Never from where the events are from.
+   */
+  readonly dataTexts?: readonly string[];
 }
 
 export type ChainFault =
@@ -57,7 +62,7 @@ export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain 
   for (const event of events) {
     seq++;
     job_id ??= event.job_id;
-    const fault = eventFault(event, { job_id, seq, head, count });
+    const fault = eventFault(event, { job_id, seq, head, count, dataText: expected.dataTexts?.[seq - 1] });
     if (fault !== null) return { kind: 'broken', seq, fault };
     if (event.hash_version !== HASH_VERSION) continue;
     if (++count > (expected.count ?? Number.POSITIVE_INFINITY)) return { kind: 'broken', seq, fault: 'surplus' };
@@ -74,6 +79,7 @@ interface Position {
   readonly seq: number;
   readonly head: string;
   readonly count: number;
+  readonly dataText: string | undefined;
 }
 
 function eventFault(event: JobEvent, at: Position): ChainFault | null {
@@ -82,7 +88,7 @@ function eventFault(event: JobEvent, at: Position): ChainFault | null {
   if (event.hash_version === 0) return legacyFault(event, at);
   if (event.hash_version !== HASH_VERSION) return 'hash_version';
   if (event.prev_hash !== at.head) return 'link';
-  return event.event_hash === recomputedHash(event) ? null : 'digest';
+  return event.event_hash === recomputedHash(event, at.dataText) ? null : 'digest';
 }
 
 /** A migrated event has no digests and stands before every hashed one: anything else was made to look migrated. */
@@ -91,9 +97,9 @@ function legacyFault(event: JobEvent, at: Position): ChainFault | null {
 }
 
 /** Of an event that has its `prev_hash`. Null where it has no canonical form, and so was never chained. */
-function recomputedHash(event: JobEvent): string | null {
+function recomputedHash(event: JobEvent, dataText: string | undefined): string | null {
   try {
-    return eventHash(event as LinkedEvent);
+    return eventHash(event as LinkedEvent, dataText);
   } catch {
     return null;
   }

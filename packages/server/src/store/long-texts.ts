@@ -21,7 +21,7 @@ import type { EventTable, LedgerDatabase } from './schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
 /** A text that is longer is not put together whole: its pieces are read when they are asked for. */
-const wholeBytesMax = 4 * 2 ** 20;
+const wholeBytesMax = 8 * 2 ** 20;
 
 const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.selectFrom('jobs').select(['status', 'chain_seq']).where('tenant', '=', tenant).where('job_id', '=', job_id),
@@ -131,11 +131,10 @@ export async function textPiece(
 ): Promise<TextPiece | null> {
   if ((await selectJob.first(db, key)) === null) return null;
   const kept = textsOf(db).get(nameOf({ ...key, kind, after: from, until }));
-  const piece =
-    kept === undefined
-      ? readPiece(db, { ...key, kind, from, after, until })
-      : kept.pieces.find((candidate) => candidate.after === after);
-  return piece == null ? null : { content: piece.content, last: piece.last };
+  if (kept === undefined) return readPiece(db, { ...key, kind, from, after, until });
+  const piece = kept.pieces.find((candidate) => candidate.after === after);
+  // What is answered is given away.
+  return piece === undefined ? null : { content: piece.content.slice(), last: piece.last };
 }
 
 interface Asked extends Range {

@@ -88,7 +88,7 @@ function everyCommand(): [string, unknown][] {
     ['schemaVersion', null],
     ['probe', null],
     ['outbox', { now: at(9_999), limit: 1 }],
-    ['terminalRecords', { keys: [key], charsMax: 9 }],
+    ['terminalRecords', { keys: [key], bytesMax: 9 }],
     ['postponeAttestation', { ...key, due_at: null, error: 'e', at: at(1) }],
     ['resumeAttestations', at(1)],
     ['storeAttestation', attestation],

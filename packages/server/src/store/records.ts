@@ -341,8 +341,8 @@ export interface TerminalRecord extends JobKey {
   readonly truncated: boolean;
   readonly receipt_json: string;
   readonly receipt_sha256: string;
-  /** The complete history in order, as the JSON text of an array of `StoredEvent`: large ones cross threads as text. */
-  readonly events_json: string;
+  /** The complete history, packed: see `unpackHistory`. Whoever passes it to another thread gives it away. */
+  readonly history: Uint8Array<ArrayBuffer>;
 }
 
 export type TerminalRecordResult =

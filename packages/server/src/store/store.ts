@@ -91,10 +91,10 @@ export interface Store extends AsyncDisposable {
 
   /** Jobs to be attested in the order in which they ended: those never tried, and those that are due again at `now`. */
   outbox(input: { readonly now: string; readonly limit: number }): Promise<readonly OutboxEntry[]>;
-  /** The records of jobs, in their order: as many as `charsMax` characters have room for, and the first in any case. */
+  /** The records of jobs, in their order: as many as `bytesMax` bytes have room for, and the first in any case. */
   terminalRecords(input: {
     readonly keys: readonly JobKey[];
-    readonly charsMax: number;
+    readonly bytesMax: number;
   }): Promise<readonly TerminalRecordResult[]>;
   /**
    * Puts an attestation off until `due_at`, because of `error`; null puts it off until `resumeAttestations`. False where

@@ -3,7 +3,8 @@ import { admit } from './admission.ts';
 import { append, events } from './events.ts';
 import { job, start } from './jobs.ts';
 import { finish } from './outcomes.ts';
-import type { JobKey, StoredEvent } from './records.ts';
+import { unpackHistory } from './packed-history.ts';
+import type { JobKey } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
 import type { Connection } from './sqlite/connection.ts';
 import { terminalRecords } from './terminal-records.ts';
@@ -28,13 +29,13 @@ async function endedJob(lines: readonly string[] = []): Promise<JobKey> {
 
 test('a record is the row, the receipt and every event as they are stored', async () => {
   const key = await endedJob(['hé', '']);
-  const [result] = await terminalRecords(db, { keys: [key], charsMax: 1 });
+  const [result] = await terminalRecords(db, { keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error(result?.kind);
-  const { events_json, ...record } = result.record;
+  const { history, ...record } = result.record;
   const row = await job(db, key);
   expect(row).toMatchObject(record);
   const page = await events(db, { key, after: 0, limit: 100 });
-  const stored = (JSON.parse(events_json) as StoredEvent[]).map((event) => ({
+  const stored = unpackHistory(key.job_id, history).map((event) => ({
     ...event,
     data: JSON.parse(event.data),
   }));
@@ -44,18 +45,18 @@ test('a record is the row, the receipt and every event as they are stored', asyn
 
 test('as many records are answered as there is room for, the first in any case', async () => {
   const keys = [await endedJob(['x'.repeat(1000)]), await endedJob(), await endedJob()];
-  expect(await terminalRecords(db, { keys, charsMax: 1 })).toHaveLength(1);
-  const [first, second] = await terminalRecords(db, { keys, charsMax: 1_000_000 });
+  expect(await terminalRecords(db, { keys, bytesMax: 1 })).toHaveLength(1);
+  const [first, second] = await terminalRecords(db, { keys, bytesMax: 1_000_000 });
   if (first?.kind !== 'record' || second?.kind !== 'record') throw new Error('two records were expected');
-  const charsOfFirst = first.record.receipt_json.length + first.record.events_json.length;
-  expect(await terminalRecords(db, { keys, charsMax: charsOfFirst })).toHaveLength(1);
-  expect(await terminalRecords(db, { keys, charsMax: charsOfFirst + 1 })).toHaveLength(2);
+  const bytesOfFirst = first.record.receipt_json.length + first.record.history.length;
+  expect(await terminalRecords(db, { keys, bytesMax: bytesOfFirst })).toHaveLength(1);
+  expect(await terminalRecords(db, { keys, bytesMax: bytesOfFirst + 1 })).toHaveLength(2);
 });
 
 test('a job that is unknown, foreign or without a receipt has no record, and does not hide the next one', async () => {
   const [key, bare] = [await endedJob(), await endedJob()];
   connection.database.prepare('delete from receipts where job_id = ?').run(bare.job_id);
   const keys = [newKey(), { ...key, tenant: 'other' }, bare, key];
-  const results = await terminalRecords(db, { keys, charsMax: 1_000_000 });
+  const results = await terminalRecords(db, { keys, bytesMax: 1_000_000 });
   expect(results.map(({ kind }) => kind)).toEqual(['absent', 'absent', 'absent', 'record']);
 });

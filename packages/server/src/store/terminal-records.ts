@@ -2,6 +2,7 @@
  * The whole record of a terminal job as it is stored, for whoever is to vouch for it. Nothing of it is parsed or checked
  * here: what rotted is found by whoever does.
  */
+import { packHistory } from './packed-history.ts';
 import { prepared } from './prepared.ts';
 import type { JobKey, TerminalRecordResult } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
@@ -43,15 +44,15 @@ const selectHistory = prepared((db, { tenant, job_id }: JobKey) =>
 /** See `Store.terminalRecords`. One that cannot be read does not keep the others from being answered. */
 export async function terminalRecords(
   db: LedgerDatabase,
-  { keys, charsMax }: { readonly keys: readonly JobKey[]; readonly charsMax: number },
+  { keys, bytesMax }: { readonly keys: readonly JobKey[]; readonly bytesMax: number },
 ): Promise<readonly TerminalRecordResult[]> {
   const results: TerminalRecordResult[] = [];
-  let chars = 0;
+  let bytes = 0;
   for (const key of keys) {
     const result = await terminalRecord(db, key);
     results.push(result);
-    if (result.kind === 'record') chars += result.record.receipt_json.length + result.record.events_json.length;
-    if (chars >= charsMax) break;
+    if (result.kind === 'record') bytes += result.record.receipt_json.length + result.record.history.length;
+    if (bytes >= bytesMax) break;
   }
   return results;
 }
@@ -60,8 +61,8 @@ async function terminalRecord(db: LedgerDatabase, key: JobKey): Promise<Terminal
   try {
     const row = await selectTerminal.first(db, key);
     if (row === null) return { kind: 'absent' };
-    const events_json = JSON.stringify(await selectHistory.all(db, key));
-    return { kind: 'record', record: { ...row, truncated: row.truncated === 1, events_json } };
+    const history = packHistory(selectHistory.each(db, key));
+    return { kind: 'record', record: { ...row, truncated: row.truncated === 1, history } };
   } catch (error) {
     return { kind: 'unreadable', message: error instanceof Error ? error.message : String(error) };
   }

@@ -52,7 +52,7 @@ export class TextBuilder {
   }
 
   #endPiece(): void {
-    const content = Buffer.from(this.#text);
+    const content = new TextEncoder().encode(this.#text);
     this.#bytes += content.length;
     if (this.#bytes > this.#options.bytesMax) this.#pieces = [];
     else this.#pieces.push({ after: this.#after, last: this.#last, content });

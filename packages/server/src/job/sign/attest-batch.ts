@@ -20,8 +20,8 @@ export interface BatchOptions {
   readonly log: Log;
 }
 
-/** Characters of the records of one batch together, save that one job alone may have more. */
-const batchCharsMax = 4 * 1024 * 1024;
+/** Bytes of the records of one batch together, save that one job alone may have more. */
+const batchBytesMax = 4 * 1024 * 1024;
 
 /**
  * Attests the entries, or as many from the front as their records leave room for: the others stay as they are.
@@ -31,9 +31,14 @@ const batchCharsMax = 4 * 1024 * 1024;
 export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<void> {
   const { store, signer, currentKey } = options;
   const key = currentKey();
-  const results = await store.terminalRecords({ keys: entries.map(keyOf), charsMax: batchCharsMax });
+  const results = await store.terminalRecords({ keys: entries.map(keyOf), bytesMax: batchBytesMax });
   const records = results.flatMap((result) => (result.kind === 'record' ? [result.record] : []));
-  const signed = (await signedOf(records, key, signer)).values();
+  const signed = (await signedOf(records, key, signer))?.values();
+  if (signed === undefined) {
+    // A record took the thread that signs down with it: each is tried alone, so that only that one fails.
+    for (const entry of entries.slice(0, results.length)) await attestBatch([entry], options);
+    return;
+  }
   const settled: Promise<void>[] = [];
   for (const [at, result] of results.entries()) {
     const entry = entries[at];
@@ -47,20 +52,18 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   await Promise.all(settled);
 }
 
-/** Where a record takes the thread that signs down with it, each is tried alone, so that only that one fails. */
+/** Null where they were several and signing them failed: what was given to the thread is lost. */
 async function signedOf(
   records: readonly TerminalRecord[],
   key: SigningKey,
   signer: BatchOptions['signer'],
-): Promise<readonly SigningResult[]> {
+): Promise<readonly SigningResult[] | null> {
   if (records.length === 0) return [];
   try {
     return await signer.attest(records, key);
   } catch (error) {
-    if (records.length === 1) return [{ kind: 'failed', stack: (error as Error).stack ?? String(error) }];
-    const results: SigningResult[] = [];
-    for (const record of records) results.push(...(await signedOf([record], key, signer)));
-    return results;
+    if (records.length > 1) return null;
+    return [{ kind: 'failed', stack: (error as Error).stack ?? String(error) }];
   }
 }
 

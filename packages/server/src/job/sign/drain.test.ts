@@ -204,7 +204,7 @@ describe('a record that rotted is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }
 
 /** The result artifact of the record as it stands now. */
 async function truthOf(key: JobKey): Promise<Buffer> {
-  const [result] = await store.terminalRecords({ keys: [key], charsMax: 1 });
+  const [result] = await store.terminalRecords({ keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error('there is no record');
   const attested = attestRecord(result.record, { key_id: 'k', sign: () => new Uint8Array(64) });
   if (attested.kind !== 'attested') throw new Error(attested.kind);

@@ -6,6 +6,7 @@ import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import type { EnvelopeSigner } from '@svc/evidence';
+import { movable } from '../../movable.ts';
 import type { TerminalRecord } from '../../store/records.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
@@ -18,18 +19,21 @@ port.on('message', ({ id, key, records }: SigningRequest) => {
     key_id: key.key_id,
     sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
-  const { results, bytes } = packed(records.map((record) => resultOf(record, signer)));
-  port.postMessage({ id, results } satisfies SigningAnswer, [bytes]);
+  const { results, moved } = packed(records.map((record) => resultOf(record, signer)));
+  port.postMessage({ id, results } satisfies SigningAnswer, moved);
 });
 
-/** The same results with all their bytes in one buffer: handing over many small ones costs more than copying them. */
-function packed(results: readonly SigningResult[]): { results: SigningResult[]; bytes: ArrayBuffer } {
-  const lengths = results.map((result) =>
-    result.kind === 'attested' ? result.attestation.result.length + result.attestation.envelope.length : 0,
+/** The same results, with all bytes that are not worth handing over alone in one buffer, and the buffers to hand over. */
+function packed(results: readonly SigningResult[]): { results: SigningResult[]; moved: ArrayBuffer[] } {
+  const parts = results.flatMap((result) =>
+    result.kind === 'attested' ? [result.attestation.result, result.attestation.envelope] : [],
   );
-  const bytes = new ArrayBuffer(lengths.reduce((sum, length) => sum + length, 0));
+  const alone = new Set<ArrayBufferLike>(movable(...parts));
+  const small = parts.filter(({ buffer }) => !alone.has(buffer));
+  const bytes = new ArrayBuffer(small.reduce((sum, { length }) => sum + length, 0));
   let end = 0;
-  const moved = (part: Uint8Array): Uint8Array<ArrayBuffer> => {
+  const inOne = (part: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> => {
+    if (alone.has(part.buffer)) return part;
     const place = new Uint8Array(bytes, end, part.length);
     place.set(part);
     end += part.length;
@@ -38,9 +42,9 @@ function packed(results: readonly SigningResult[]): { results: SigningResult[]; 
   const inPlace = results.map((result): SigningResult => {
     if (result.kind !== 'attested') return result;
     const { result: artifact, envelope, ...rest } = result.attestation;
-    return { kind: 'attested', attestation: { ...rest, result: moved(artifact), envelope: moved(envelope) } };
+    return { kind: 'attested', attestation: { ...rest, result: inOne(artifact), envelope: inOne(envelope) } };
   });
-  return { results: inPlace, bytes };
+  return { results: inPlace, moved: [bytes, ...movable(...parts)] };
 }
 
 function resultOf(record: TerminalRecord, signer: EnvelopeSigner): SigningResult {

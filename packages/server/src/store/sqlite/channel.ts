@@ -31,6 +31,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #opened = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #unsent: Call[] = [];
+  #moved: ArrayBuffer[] = [];
   #lastId = 0;
   /** Why no more calls are taken; null while they are. */
   #refusal: StoreError | null = null;
@@ -59,7 +60,12 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     await this.#opened.promise;
   }
 
-  call<Name extends string & keyof Known>(name: Name, input: InputOf<Known[Name]>): Promise<AnswerOf<Known[Name]>> {
+  /** Buffers in `moved` are those of bytes in the input that the caller gives away. */
+  call<Name extends string & keyof Known>(
+    name: Name,
+    input: InputOf<Known[Name]>,
+    moved: readonly ArrayBuffer[] = [],
+  ): Promise<AnswerOf<Known[Name]>> {
     if (this.#refusal !== null) return Promise.reject(this.#refusal);
     if (this.#waiting.size >= callsWaitingMax) {
       return Promise.reject(new StoreError('busy', 'more calls wait for the ledger than it takes'));
@@ -67,6 +73,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = ++this.#lastId;
     this.#waiting.set(id, { resolve, reject });
+    this.#moved.push(...moved);
     if (this.#unsent.push({ id, name, input }) === 1) setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
@@ -81,11 +88,12 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   }
 
   #send(): void {
-    const calls = this.#unsent;
+    const [calls, moved] = [this.#unsent, this.#moved];
     if (calls.length === 0) return;
     this.#unsent = [];
+    this.#moved = [];
     try {
-      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request);
+      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request, moved);
     } catch (cause) {
       const error = new StoreError('internal', 'a call of the ledger cannot be sent', { cause });
       for (const { id } of calls) this.#take(id)?.reject(error);

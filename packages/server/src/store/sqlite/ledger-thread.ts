@@ -12,7 +12,8 @@ export interface LedgerThread extends AsyncDisposable {
   work(waiting: Call[]): Promise<void>;
 }
 
-export type SendReport = (report: Report) => void;
+/** `moved` are buffers of bytes in the report that the thread gives away. */
+export type SendReport = (report: Report, moved?: readonly ArrayBuffer[]) => void;
 
 /** Opens the connection of a thread, which then reports through `report`. */
 export type OpenThread = (report: SendReport) => Promise<LedgerThread>;
@@ -50,7 +51,7 @@ class CallService {
 
   async #openThread(): Promise<void> {
     try {
-      this.#thread = await this.#open((report) => this.#report(report));
+      this.#thread = await this.#open((report, moved) => this.#report(report, moved));
     } catch (thrown) {
       this.#report({ kind: 'failed', error: portable(thrown) });
       this.#port.close();
@@ -78,7 +79,7 @@ class CallService {
     this.#port.close();
   }
 
-  #report(report: Report): void {
-    this.#port.postMessage(report);
+  #report(report: Report, moved: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(report, [...moved]);
   }
 }

@@ -2,7 +2,8 @@
  * The thread that reads the ledger, so that a long commit holds up no read. Each group of queries sees one state of the
  * ledger, at least as new as the last write that was answered before they were asked.
  */
-import { READS, runCommand } from '../commands.ts';
+import { movable } from '../../movable.ts';
+import { type AnswerOf, READS, type Reads, runCommand } from '../commands.ts';
 import type { LedgerDatabase } from '../schema.ts';
 import { openForReading } from './connection.ts';
 import type { LedgerThread, SendReport } from './ledger-thread.ts';
@@ -20,7 +21,8 @@ export async function openReader({ path }: ThreadData, report: SendReport): Prom
     async work(waiting) {
       begin.run();
       try {
-        report({ kind: 'answers', answers: await answerGroup(waiting, ledger) });
+        const { answers, moved } = await answerGroup(waiting, ledger);
+        report({ kind: 'answers', answers }, moved);
       } finally {
         commit.run();
       }
@@ -29,14 +31,36 @@ export async function openReader({ path }: ThreadData, report: SendReport): Prom
   };
 }
 
-async function answerGroup(waiting: Call[], ledger: LedgerDatabase): Promise<Answer[]> {
+interface GroupAnswers {
+  readonly answers: Answer[];
+  readonly moved: ArrayBuffer[];
+}
+
+async function answerGroup(waiting: Call[], ledger: LedgerDatabase): Promise<GroupAnswers> {
   const answers: Answer[] = [];
+  const moved: ArrayBuffer[] = [];
   const closesAt = performance.now() + groupMillisecondsMax;
   for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) {
-    answers.push(await answer(call, ledger));
+    const answered = await answer(call, ledger);
+    answers.push(answered);
+    if ('value' in answered) moved.push(...movedWith(call.name, answered.value));
     if (performance.now() >= closesAt) break;
   }
-  return answers;
+  return { answers, moved };
+}
+
+type BytesOf<Name extends keyof Reads> = (answer: AnswerOf<Reads[Name]>) => readonly Uint8Array[];
+
+/** Large bytes of these answers are handed over: they were read for whoever asked, and nobody else has them. */
+const BYTES_OF: { readonly [Name in keyof Reads]?: BytesOf<Name> } = {
+  artifactPiece: (piece) => (piece === null ? [] : [piece]),
+  textPiece: (piece) => (piece === null ? [] : [piece.content]),
+  terminalRecords: (results) => results.flatMap((result) => (result.kind === 'record' ? [result.record.history] : [])),
+};
+
+function movedWith(name: string, value: unknown): ArrayBuffer[] {
+  const bytesOf = BYTES_OF[name as keyof Reads] as BytesOf<keyof Reads> | undefined;
+  return bytesOf === undefined ? [] : movable(...bytesOf(value as AnswerOf<Reads[keyof Reads]>));
 }
 
 async function answer(call: Call, ledger: LedgerDatabase): Promise<Answer> {

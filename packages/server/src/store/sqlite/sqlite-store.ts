@@ -3,6 +3,7 @@
  * hands each call to one of them.
  */
 import type { EventBody } from '@svc/protocol';
+import { movable } from '../../movable.ts';
 import type { InputOf, Reads, Writes } from '../commands.ts';
 import { FinalDetails } from '../final-details.ts';
 import { KeptLists } from '../kept-lists.ts';
@@ -149,8 +150,8 @@ export class SqliteStore implements Store {
   }
 
   /** Calls the writer for what changes jobs, and so what lists say. */
-  #change<Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) {
-    return this.#lists.change(tenantOf(input), () => this.#writer.call(name, input));
+  #change<Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>, moved: readonly ArrayBuffer[] = []) {
+    return this.#lists.change(tenantOf(input), () => this.#writer.call(name, input, moved));
   }
 
   counts() {
@@ -186,7 +187,7 @@ export class SqliteStore implements Store {
   }
 
   storeAttestation(input: AttestationInput) {
-    return this.#change('storeAttestation', input);
+    return this.#change('storeAttestation', input, movable(input.result_artifact, input.envelope));
   }
 
   withdrawAttestation(input: InputOf<Writes['withdrawAttestation']>) {
