@@ -17,7 +17,7 @@ function packageFloor(name, below) {
   };
 }
 
-/** A folder of the server may import only these others, and what stands beside all folders: the caller, the two kinds of error, and what may be known already. */
+/** A folder of the server may import only these others, and what stands beside all folders: the caller, the two kinds of error, what may be known already, and what is handed over to threads. */
 function serverFloor(name, below) {
   const allowed = [name, ...below].map((folder) => `${folder}/`).join('|');
   return {
@@ -25,7 +25,9 @@ function serverFloor(name, below) {
     comment: `server/${name} stands on ${below.length > 0 ? below.join(', ') : 'no other folder'}`,
     severity: 'error',
     from: { path: `^packages/server/src/${name}/`, pathNot: tests },
-    to: { path: `^packages/server/src/(?!${allowed}|(caller|service-error|soon|start-error|strict-json)\\.ts$)` },
+    to: {
+      path: `^packages/server/src/(?!${allowed}|(caller|movable|service-error|soon|start-error|strict-json)\\.ts$)`,
+    },
   };
 }
 
