@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SHARED = ['configuration.c', 'serve.c', 'cell.c', 'mounts.c', 'init.c'];
+const SHARED = ['configuration.c', 'serve.c', 'cell.c', 'mounts.c', 'init.c', 'command.c'];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
 /** What is built, of which sources. */

@@ -3,6 +3,7 @@
  * that `configuration.c` reads. Both ways to build a namespace cell follow one description.
  */
 import { dirname } from 'node:path';
+import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
 import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
 import type { Rule } from '../oci/seccomp-rule.ts';
@@ -42,7 +43,12 @@ export interface Zygote {
 export function launcherConfiguration(options: CellOptions, zygote: Zygote | null): readonly string[] {
   const { process: first, mounts, linux } = bundleConfig(bundleOptions(options));
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
-  const { compiler, program } = commandsOf(first.args);
+  const run = LANGUAGE_RUNS[options.language];
+  // `launch.sh` only waits: the launcher does so itself, and saves the start of a shell.
+  const executesLate = run.launcher === 'launch.sh';
+  const { compiler, program } = executesLate
+    ? { compiler: run.compiler ?? [], program: run.command }
+    : commandsOf(first.args);
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
     `rootfs ${options.rootfs}`,
@@ -58,6 +64,7 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     ...linux.seccomp.syscalls.map(ruleLine),
     ...first.env.map((entry) => `environment ${entry}`),
     ...compiler.map((word) => `compiler ${word}`),
+    ...(executesLate ? ['execute late'] : []),
     ...(zygote?.arguments ?? program).map((word) => `argument ${word}`),
     ...(zygote === null ? [] : [`zygote ${zygote.library}`]),
   ];

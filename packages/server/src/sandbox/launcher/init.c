@@ -70,11 +70,20 @@ static int become_interpreter(const struct configuration *configuration, const s
     /* Until it is executed it can still say why it was not. */
     close_range(READY + 1, ~0u, configuration->zygote == NULL ? CLOSE_RANGE_CLOEXEC : 0);
     umask(022);
-    must(chdir("/work"), "chdir");
+    must(chdir(WORK), "chdir");
     if (configuration->zygote != NULL) {
         /* What exec(2) would do: /proc/self is the job's own. */
         must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl");
         return 1;
+    }
+    if (configuration->executes_late) {
+        /* A program that is compiled is not there yet, and its compiler is. */
+        if (command == &configuration->compiler || configuration->compiler.count == 0)
+            must(access(command->first[0], X_OK), command->first[0]);
+        must(write(READY, "r", 1), "say ready");
+        close_range(READY, ~0u, 0);
+        failures = STDERR_FILENO;
+        await_and_execute(command, &configuration->environment, GO);
     }
     execve(command->first[0], command->first, configuration->environment.first);
     fail("init: cannot start %s: %m", command->first[0]);

@@ -10,6 +10,7 @@
  *   mounts.c         what one cell sees
  *   executable.c     gives the interpreter of a cell that was forked the executable file of that cell
  *   init.c           process 1 of a cell: the conversation with the service, and how the program ended
+ *   command.c        what a cell executes once its program is released
  *   python.c         the end of a Python interpreter that was forked
  *
  * A zygote is an interpreter that has loaded this code as a library and called `serve_cells`: the interpreter of each
@@ -29,6 +30,8 @@
 /* In the launcher's own root: where a cell puts its file system together, and the layers of its trees, by number. */
 #define CELL "/tmp/cell"
 #define TREES "/tmp/trees"
+/* In a cell: where the program is. */
+#define WORK "/work"
 
 enum {
     PATH_BYTES_MAX = 4096,
@@ -80,6 +83,7 @@ struct configuration {
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work beside nosuid and nodev */
     int has_loopback;          /* whether `lo` is up in a cell */
+    int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
     char *zygote;              /* library that the interpreter loads; null where the interpreter is executed in the cell */
     struct sock_fprog filter;
 };
@@ -124,6 +128,9 @@ void change_executable(void);
 
 /* Goes on as process 1 with everything set up. Returns only in the interpreter of a zygote's cell. */
 int run_init(const struct configuration *configuration);
+
+/* Waits for the word on `go`, then executes the command with what it is told, and the fixed environment. */
+void await_and_execute(const struct words *command, const struct words *fixed, int go) __attribute__((noreturn));
 
 /* Ignored signals stay ignored over exec(2), and a zygote's handlers are not for process 1 of a cell. */
 void reset_signals(void);
