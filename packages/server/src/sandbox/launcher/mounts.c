@@ -3,6 +3,7 @@
  * else's, so that no watch (inotify(7)) and no lock on one of them tells of another cell or of the host.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -128,6 +129,38 @@ static void mount_file_system(const char *path, const char *words)
     if (!strcmp(path, "/dev")) fill_devices();
 }
 
+/*
+ * What is in the cell's /proc, each name between two slashes: looking for every name that this kernel does not have costs ten
+ * times as much. It is read for each cell, as a module of the kernel may add a name.
+ */
+static const char *list_processes_directory(void)
+{
+    static char names[16384];
+    size_t length = 1;
+    DIR *directory = opendir("/proc");
+    if (directory == NULL) fail("cannot list /proc: %m");
+    names[0] = '/';
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        size_t count = strlen(entry->d_name);
+        if (length + count + 2 > sizeof names) fail("cannot list /proc: it has too many names");
+        memcpy(names + length, entry->d_name, count);
+        length += count;
+        names[length++] = '/';
+    }
+    names[length] = '\0';
+    closedir(directory);
+    return names;
+}
+
+/* Whether a path may be there: one directly below /proc is only where it is listed. */
+static int may_exist(const char *path, const char *listed)
+{
+    char name[PATH_BYTES_MAX];
+    if (strncmp(path, "/proc/", 6) || strchr(path + 6, '/') != NULL) return 1;
+    snprintf(name, sizeof name, "%s/", path + 5);
+    return strstr(listed, name) != NULL;
+}
+
 /* A file is covered by /dev/null, a directory by an empty one. */
 static void mask(const char *path, const char **empty)
 {
@@ -143,7 +176,7 @@ static void mask(const char *path, const char **empty)
 
 void make_mounts(const struct configuration *configuration, uid_t root)
 {
-    const char *empty = NULL;
+    const char *empty = NULL, *listed;
     make_cell_directory(configuration, root);
     overlay("/", ROOT, MS_NOSUID | MS_NODEV);
     for (int at = 0; at < configuration->tree_count; at++) show_tree(&configuration->trees[at], at);
@@ -151,10 +184,12 @@ void make_mounts(const struct configuration *configuration, uid_t root)
     change_root();
     for (int at = 0; at < configuration->mounts.count; at++)
         mount_file_system(configuration->mounts.first[at], configuration->mounts.second[at]);
+    listed = list_processes_directory();
     for (int at = 0; at < configuration->read_only.count; at++) {
         const char *path = configuration->read_only.first[at];
-        if (access(path, F_OK) == 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
+        if (may_exist(path, listed) && access(path, F_OK) == 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
     }
-    // Afterwards: the mount that makes /proc/sys read-only would lie over what is masked below it.
-    for (int at = 0; at < configuration->masked.count; at++) mask(configuration->masked.first[at], &empty);
+    /* Afterwards: the mount that makes /proc/sys read-only would lie over what is masked below it. */
+    for (int at = 0; at < configuration->masked.count; at++)
+        if (may_exist(configuration->masked.first[at], listed)) mask(configuration->masked.first[at], &empty);
 }

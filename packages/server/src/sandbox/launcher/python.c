@@ -38,7 +38,7 @@ extern int PyGC_Enable(void);
 
 enum { MODULES_MAX = 256, FLUSH_FAILED = 120, NOT_KNOWN = -1, INTERRUPTED = -2 };
 
-/* A module that was there before any program: its names and their values in their order, which are looked at, not held. */
+/* A module that was there before any program, and its names and values in their order: nothing of them goes with the program. */
 struct module {
     PyObject *names;
     ssize_t count;
@@ -47,8 +47,9 @@ struct module {
 
 static struct module modules[MODULES_MAX];
 static int module_count;
+static struct module *builtins, *sys; /* The last two of them. */
 static PyObject *const none = &_Py_NoneStruct;
-static PyObject *kept, *threads, *collector, *sys_names, *builtin_names, *builtins_before;
+static PyObject *kept, *threads, *collector, *sys_names, *builtin_names;
 static int code = NOT_KNOWN;
 
 static int keep_module(PyObject *names)
@@ -60,14 +61,8 @@ static int keep_module(PyObject *names)
     struct module *module = &modules[module_count++];
     *module = (struct module){ names, PyDict_Size(names), malloc((2 * PyDict_Size(names) + 1) * sizeof(PyObject *)) };
     while (PyDict_Next(names, &at, &name, &value)) module->values[number++] = name, module->values[number++] = value;
+    while (number > 0) Py_IncRef(module->values[--number]);
     return 0;
-}
-
-/* A value that only `sys` holds goes with it, and was there before any program. */
-static void keep_value(const char *name)
-{
-    PyObject *value = PyDict_GetItemString(sys_names, name);
-    if (value != NULL) PyList_Append(kept, value);
 }
 
 /* Keeps what is here before any program. 0, or -1 where it cannot be. */
@@ -80,8 +75,6 @@ int remember_interpreter(void)
     collector = PyImport_ImportModule("gc");
     sys_names = PyModule_GetDict(PyImport_ImportModule("sys"));
     builtin_names = PyModule_GetDict(PyImport_ImportModule("builtins"));
-    builtins_before = PyDict_Copy(builtin_names);
-    keep_value("path"), keep_value("path_hooks"), keep_value("path_importer_cache"), keep_value("meta_path");
     while (PyDict_Next(PyImport_GetModuleDict(), &at, &name, &module)) {
         const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
         if (word == NULL || !strcmp(word, "__main__")) continue;
@@ -90,6 +83,9 @@ int remember_interpreter(void)
         PyList_Append(kept, module);
         if (names != sys_names && names != builtin_names && keep_module(names) != 0) return -1;
     }
+    builtins = &modules[module_count];
+    if (keep_module(builtin_names) != 0) return -1;
+    sys = &modules[module_count];
     return keep_module(sys_names);
 }
 
@@ -166,13 +162,14 @@ static int is_as_before(const struct module *module)
     return 1;
 }
 
-/* Takes from `sys` what the program put there. By now there is nothing to print to. */
-static void clear_sys(const struct module *module)
+/* Takes from `sys` what the program put there. By then there is nothing to print to. */
+static void clear_sys(void)
 {
     PyObject *name, *value, *changed = PyList_New(0);
+    flush("stdout"), flush("stderr");
     PyDict_SetItemString(sys_names, "stdout", none), PyDict_SetItemString(sys_names, "stderr", none);
     for (ssize_t at = 0, number = 0; PyDict_Next(sys_names, &at, &name, &value); number += 2)
-        if (number >= 2 * module->count || module->values[number + 1] != value) PyList_Append(changed, name);
+        if (number >= 2 * sys->count || sys->values[number + 1] != value) PyList_Append(changed, name);
     for (ssize_t at = 0; at < PyList_Size(changed); at++) take_value(sys_names, PyList_GetItem(changed, at), none);
 }
 
@@ -206,21 +203,21 @@ static int was_there(PyObject *module)
     PyObject *names = PyModule_GetDict(module);
     for (int at = 0; at < module_count; at++)
         if (modules[at].names == names) return 1;
-    return names == builtin_names;
+    return 0;
 }
 
 /* finalize_remove_modules: weak references to the program's own modules, in the order of their import. */
 static PyObject *remove_modules(void)
 {
-    PyObject *loaded = PyImport_GetModuleDict(), *names = PyDict_Keys(loaded), *imported = PyList_New(0), *name, *module;
+    PyObject *loaded = PyImport_GetModuleDict(), *imported = PyList_New(0), *name, *module;
     for (ssize_t at = 0; PyDict_Next(loaded, &at, &name, &module);) {
         if (!is_module(module) || was_there(module)) continue;
         PyObject *reference = PyWeakref_NewRef(module, NULL);
         if (reference == NULL) PyErr_Clear();
         else PyList_Append(imported, reference), Py_DecRef(reference);
     }
-    for (ssize_t at = 0; at < PyList_Size(names); at++) take_value(loaded, PyList_GetItem(names, at), none);
-    Py_DecRef(names);
+    /* Values of names that are there may be exchanged on the way. */
+    for (ssize_t at = 0; PyDict_Next(loaded, &at, &name, &module);) take_value(loaded, name, none);
     PyDict_Clear(loaded);
     return imported;
 }
@@ -228,9 +225,10 @@ static PyObject *remove_modules(void)
 /* finalize_restore_builtins_mod */
 static void restore_builtins(void)
 {
+    if (is_as_before(builtins)) return;
     PyObject *changed = PyDict_Copy(builtin_names);
     PyDict_Clear(builtin_names);
-    PyDict_Update(builtin_names, builtins_before);
+    for (ssize_t at = 0; at < 2 * builtins->count; at += 2) take_value(builtin_names, builtins->values[at], builtins->values[at + 1]);
     Py_DecRef(changed);
 }
 
@@ -248,10 +246,9 @@ static void take_apart(void)
         clear(PyModule_GetDict(module));
         Py_DecRef(module);
     }
-    /* The last of them is `sys`. */
-    for (int at = module_count - 2; at >= 0; at--)
+    for (int at = module_count - 3; at >= 0; at--)
         if (!is_as_before(&modules[at])) clear(modules[at].names);
-    clear_sys(&modules[module_count - 1]);
+    clear_sys();
     PyGC_Collect();
 }
 

@@ -143,6 +143,22 @@ export const ENDS: Readonly<Record<string, string>> = {
     'print("buffered")',
   ),
   'leaves text in a copy of its output': lines('other = open(1, "w", closefd=False)', 'other.write("late")'),
+  'prints late to an output that waits for more': lines(
+    'import sys',
+    'sys.stdout.reconfigure(write_through=False, line_buffering=False)',
+    'class Late:',
+    '    def __del__(self): print("late")',
+    'late = Late()',
+  ),
+  'replaces a function that is built in': lines(
+    'import builtins',
+    'class Told:',
+    '    def __del__(self): print("gone")',
+    'real = print',
+    'builtins.print = lambda *words: real("replaced", *words)',
+    'told = Told()',
+    'told.self = told',
+  ),
   'cannot flush its output': lines(
     'import io, os, sys',
     'reading, writing = os.pipe()',

@@ -1,10 +1,10 @@
 # Waits with the interpreter up, then runs the one program of this cell as `__main__`, as `python3 /work/main.py` would.
+# A zygote has loaded this before it forks.
 import io
 import os
 import sys
 import time
 
-PROGRAM = os.path.join(os.getcwd(), "main.py")
 
 
 class WholeWrites(io.FileIO):
@@ -27,6 +27,15 @@ def with_whole_writes(stream):
     text = io.TextIOWrapper(raw, stream.encoding, stream.errors, newline="\n", write_through=True)
     text.mode = stream.mode
     return text
+
+
+def read_told():
+    """Everything on descriptor 3. A file object would cost more than all the rest of what is done here."""
+    told = b""
+    while part := os.read(3, 65536):
+        told += part
+    os.close(3)
+    return told
 
 
 def take_words(words, count):
@@ -64,20 +73,20 @@ def run():
         sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
     os.write(4, b"r")
     os.close(4)
-    with open(3, "rb") as file:
-        line, _, words = file.read().partition(b"\n")
+    line, _, words = read_told().partition(b"\n")
     if not line:  # An end without a word is no release: whoever held the program is gone.
         os._exit(125)
     arguments = take_words(words.split(b"\0")[:-1], int(line.split()[1]))
-    with open(PROGRAM, "rb") as file:
+    program = os.path.join(os.getcwd(), "main.py")
+    with open(program, "rb") as file:
         source = file.read()
-    sys.argv[:] = [PROGRAM, *arguments]
+    sys.argv[:] = [program, *arguments]
     main = type(sys)("__main__")
-    main.__dict__.update(__file__=PROGRAM, __builtins__=__builtins__, __cached__=None)
+    main.__dict__.update(__file__=program, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main
     error = None
     try:
-        exec(compile(source, PROGRAM, "exec"), main.__dict__)
+        exec(compile(source, program, "exec"), main.__dict__)
     except SystemExit:
         raise
     except BaseException as raised:
@@ -93,4 +102,5 @@ def run():
     raise error
 
 
-run()
+if __name__ == "__main__":
+    run()

@@ -1,5 +1,5 @@
 # An interpreter that is up before any job exists. The interpreter of each cell is a fork of it: `serve_as_zygote` (see
-# launcher.h) returns in a cell only, and never in the zygote. Then `launch.py` runs as if it had been started.
+# launcher.h) returns in a cell only, and never in the zygote. Then `launch.py` goes on as if it had been started.
 import atexit
 import ctypes
 import gc
@@ -11,8 +11,10 @@ INTERRUPTED = -2
 launcher = ctypes.PyDLL("/proc/self/fd/52")
 after_fork = ctypes.pythonapi.PyOS_AfterFork_Child
 after_fork.restype = None
+launch = {"__name__": "launch", "__builtins__": __builtins__}
 with open(LAUNCH, "rb") as file:
-    launch = compile(file.read(), LAUNCH, "exec")
+    exec(compile(file.read(), LAUNCH, "exec"), launch)
+run = launch["run"]
 
 
 def exit_code(ended):
@@ -35,7 +37,7 @@ gc.freeze()
 launcher.serve_as_zygote()
 after_fork()
 try:
-    exec(launch, {"__name__": "__main__", "__builtins__": __builtins__})
+    run()
     launcher.note_ending(0)
 except SystemExit as ended:
     launcher.note_ending(exit_code(ended))
