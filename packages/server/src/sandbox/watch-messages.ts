@@ -15,8 +15,10 @@ export interface WatchRequest {
   /** On the clock of `process.hrtime`, which is one for all threads. */
   readonly startedNanoseconds: bigint;
   readonly wallMilliseconds: number;
-  /** What the group's counter may reach; null where CPU time is not watched. */
-  readonly cpuMicrosecondsMax: number | null;
+  /** CPU time that the program may use; null where it is not watched. */
+  readonly cpuMillisecondsMax: number | null;
+  /** What the group's counter said before the program was released. */
+  readonly cpuMicrosecondsBefore: number;
   readonly cores: number;
   readonly verdict: SharedArrayBuffer;
 }

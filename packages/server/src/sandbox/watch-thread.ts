@@ -1,6 +1,7 @@
 /**
  * The thread that watches limits: its timers and its kills wait for nothing that the service does. It is told of a program
- * when that is released and forgets it when it was collected. One that ended by itself breaks no limit afterwards, however
+ * when that is released, and notices by the verdict that it was collected: a program that is over sooner than its limits could be
+ * costs no look at all. One that ended by itself breaks no limit afterwards, however
  * late it is collected.
  */
 import { readFileSync } from 'node:fs';
@@ -31,7 +32,7 @@ class Watching {
     this.#request = request;
     this.#verdict = new Verdict(request.verdict);
     this.#processes = processesOf(request.watched);
-    this.#timer = this.#lookIn(0);
+    this.#timer = this.#lookIn(this.#pause(request.cpuMillisecondsMax ?? Number.POSITIVE_INFINITY));
   }
 
   forget(): void {
@@ -43,10 +44,13 @@ class Watching {
   }
 
   #look(): void {
-    if (!this.#verdict.isOpen) return;
+    if (!this.#verdict.isOpen) {
+      watchings.delete(this.#request.id);
+      return;
+    }
     try {
       const breach = this.#breach();
-      if (breach === null) this.#timer = this.#lookIn(this.#pause());
+      if (breach === null) this.#timer = this.#lookIn(this.#pause(this.#cpuMillisecondsLeft()));
       else if (this.#processes.isAlive() && this.#verdict.breach(breach)) this.#processes.kill();
     } catch {
       // The group is gone, or the host refused a read for the moment: whichever it is shows at the next look.
@@ -62,8 +66,8 @@ class Watching {
   }
 
   /** No tree can spend its remaining CPU time faster than on every core at once, so there is no need to look earlier. */
-  #pause(): number {
-    const cpuPause = this.#cpuMillisecondsLeft() / this.#request.cores;
+  #pause(cpuMillisecondsLeft: number): number {
+    const cpuPause = cpuMillisecondsLeft / this.#request.cores;
     const pause = Math.min(Math.max(cpuPause, LOOK_MILLISECONDS_MIN), LOOK_MILLISECONDS_MAX);
     return Math.min(this.#processes.group === null ? Number.POSITIVE_INFINITY : pause, this.#wallMillisecondsLeft());
   }
@@ -74,10 +78,10 @@ class Watching {
   }
 
   #cpuMillisecondsLeft(): number {
-    const { cpuMicrosecondsMax } = this.#request;
+    const { cpuMicrosecondsBefore, cpuMillisecondsMax } = this.#request;
     const { group } = this.#processes;
-    if (group === null || cpuMicrosecondsMax === null) return Number.POSITIVE_INFINITY;
-    return (cpuMicrosecondsMax - group.cpuMicroseconds()) / 1000;
+    if (group === null || cpuMillisecondsMax === null) return Number.POSITIVE_INFINITY;
+    return cpuMillisecondsMax - (group.cpuMicroseconds() - cpuMicrosecondsBefore) / 1000;
   }
 }
 

@@ -35,7 +35,8 @@ export class Watch implements Disposable {
       watched,
       startedNanoseconds: this.#startedNanoseconds,
       wallMilliseconds: wallSeconds * 1000,
-      cpuMicrosecondsMax: cpu === null ? null : this.#cpuBefore + cpu.seconds * 1_000_000,
+      cpuMillisecondsMax: cpu === null ? null : cpu.seconds * 1000,
+      cpuMicrosecondsBefore: this.#cpuBefore,
       cores: cpu?.cores ?? 1,
       verdict: this.#verdict.shared,
     });
@@ -61,10 +62,10 @@ export class Watch implements Disposable {
     return this.#group === null ? 0 : (this.#group.cpuMicroseconds() - this.#cpuBefore) / 1000;
   }
 
-  /** No limit ends the program from now on. */
+  /** No limit ends the program from now on. The thread looks at a group soon, and is told where it would not. */
   [Symbol.dispose](): void {
     this.#verdict.close();
-    tell({ kind: 'forget', id: this.#id });
+    if (this.#group === null) tell({ kind: 'forget', id: this.#id });
   }
 }
 

@@ -57,6 +57,17 @@ export class Workspace implements Disposable {
     return collected;
   }
 
+  /** What a file directly below holds, at most so many bytes of it; null where there is no such file. */
+  read(name: string, bytesMax: number): Buffer | null {
+    const opened = this.#open(name);
+    if (typeof opened !== 'number') return null;
+    try {
+      return fstatSync(opened).isFile() ? readWhole(opened, bytesMax) : null;
+    } finally {
+      closeSync(opened);
+    }
+  }
+
   [Symbol.dispose](): void {
     closeSync(this.#directory);
   }

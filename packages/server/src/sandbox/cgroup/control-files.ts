@@ -74,14 +74,14 @@ export function removeDirectory(directory: string): boolean {
 }
 
 /**
- * Repeats `kill` until nothing is alive and every directory is removed. The kernel tells no one when a v1 group becomes
- * empty, so this asks again, at first after a millisecond and then ever more slowly.
+ * Removes every directory, and where something is alive repeats `kill` until nothing is. The kernel tells no one when a v1
+ * group becomes empty, so this asks again, at first after a millisecond and then ever more slowly.
  */
 export async function killAndRemove(kill: () => void, directories: readonly string[]): Promise<void> {
   const deadline = performance.now() + REMOVE_MILLISECONDS_MAX;
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-    kill();
     if (directories.every(removeDirectory)) return;
+    kill();
     if (performance.now() > deadline) throw new Error(`the control group ${directories[0]} does not become empty`);
     await delay(pause);
   }

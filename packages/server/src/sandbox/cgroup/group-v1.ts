@@ -49,6 +49,9 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
   };
 }
 
+/** Whether this kernel limits swap, which is the same for all groups. Null until it was looked at. */
+let hasSwapLimit: boolean | null = null;
+
 /** What every group has of `cpu.shares` when it is made. */
 const WHOLE_SHARES = 1024;
 
@@ -56,6 +59,7 @@ export class GroupV1 implements Group {
   readonly #at: V1Paths;
   readonly location: GroupLocation;
   readonly joinFiles: readonly string[];
+  #isRemoved = false;
 
   constructor(at: V1Paths) {
     this.#at = at;
@@ -69,7 +73,8 @@ export class GroupV1 implements Group {
     const withSwap = join(this.#at.memory, 'memory.memsw.limit_in_bytes');
     const pids = join(this.#at.pids, 'pids.max');
     // The kernel keeps memory ≤ memory+swap at every moment, so the order depends on the direction of the change.
-    const both = existsSync(withSwap) ? [memory, withSwap] : [memory];
+    hasSwapLimit ??= existsSync(withSwap);
+    const both = hasSwapLimit ? [memory, withSwap] : [memory];
     if (limits.memoryBytes > readNumber(memory)) both.reverse();
     for (const file of both) write(file, limits.memoryBytes);
     write(pids, limits.processes);
@@ -123,8 +128,10 @@ export class GroupV1 implements Group {
     for (const pid of this.members()) killProcess(pid);
   }
 
-  remove(): Promise<void> {
-    return killAndRemove(() => this.kill(), this.#at.all);
+  async remove(): Promise<void> {
+    if (this.#isRemoved) return;
+    await killAndRemove(() => this.kill(), this.#at.all);
+    this.#isRemoved = true;
   }
 
   #forbidForks(): void {

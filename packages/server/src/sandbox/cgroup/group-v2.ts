@@ -61,10 +61,14 @@ function makeRoom(directory: string): void {
 /** What every group has of `cpu.weight` when it is made. */
 const WHOLE_WEIGHT = 100;
 
+/** Whether this kernel limits swap, which is the same for all groups. Null until it was looked at. */
+let hasSwapLimit: boolean | null = null;
+
 export class GroupV2 implements Group {
   readonly #directory: string;
   readonly location: GroupLocation;
   readonly joinFiles: readonly string[];
+  #isRemoved = false;
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -74,7 +78,8 @@ export class GroupV2 implements Group {
 
   limit(limits: GroupLimits): GroupLimits {
     write(this.#file('memory.max'), limits.memoryBytes);
-    if (existsSync(this.#file('memory.swap.max'))) write(this.#file('memory.swap.max'), 0);
+    hasSwapLimit ??= existsSync(this.#file('memory.swap.max'));
+    if (hasSwapLimit) write(this.#file('memory.swap.max'), 0);
     write(this.#file('memory.oom.group'), 1);
     write(this.#file('pids.max'), limits.processes);
     return { memoryBytes: readNumber(this.#file('memory.max')), processes: readNumber(this.#file('pids.max')) };
@@ -127,8 +132,10 @@ export class GroupV2 implements Group {
     }
   }
 
-  remove(): Promise<void> {
-    return killAndRemove(() => this.kill(), [this.#directory]);
+  async remove(): Promise<void> {
+    if (this.#isRemoved) return;
+    await killAndRemove(() => this.kill(), [this.#directory]);
+    this.#isRemoved = true;
   }
 
   #file(name: string): string {

@@ -2,6 +2,7 @@
  * One cell under an OCI runtime, from an empty directory to nothing left. What it is told to do is in the bundle; what it
  * says of itself is observed; how it ended is known by who killed it, by the kernel's counters and by process 1.
  */
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { Language } from '@svc/protocol';
@@ -312,7 +313,8 @@ export class OciCell implements Sandbox {
     this.#workspace?.[Symbol.dispose]();
     this.#report?.[Symbol.dispose]();
     this.#forget();
-    await rm(this.#options.directory, { recursive: true, force: true });
+    const { directory } = this.#options;
+    if (existsSync(directory)) await rm(directory, { recursive: true, force: true });
     this.#releaseResources();
   }
 }

@@ -9,12 +9,13 @@ export interface EndingReport {
   readonly isCompiling: boolean;
 }
 
+/** Process 1 writes less: the line that says how the program ended. */
+const REPORT_BYTES_MAX = 256;
 const COMPILING = /^compiling\n$/;
 const COMPILER_ENDED = /^compiler /;
 
 export function readEnding(report: Workspace): EndingReport {
-  const content = report.collect(['ending']).artifacts[0]?.content;
-  const text = Buffer.from(content ?? []).toString('latin1');
+  const text = report.read('ending', REPORT_BYTES_MAX)?.toString('latin1') ?? '';
   return {
     status: parseWaitStatus(text.replace(COMPILER_ENDED, '')),
     isCompiling: COMPILING.test(text) || COMPILER_ENDED.test(text),

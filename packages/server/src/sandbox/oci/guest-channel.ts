@@ -74,14 +74,16 @@ export class GuestChannel {
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);
     const { argumentCount, bytes } = releaseWords(program);
-    this.#send(`run ${bytes.byteLength} ${argumentCount}`);
-    input.write(bytes);
-    if (program.stdin === null) input.end();
-    else input.end(program.stdin);
+    const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount}`)), bytes]);
+    if (program.stdin === null) input.end(told);
+    else {
+      input.write(told);
+      input.end(program.stdin);
+    }
   }
 
   #send(line: string): void {
-    this.#streams.stdin.write(`${line.padEnd(LINE_BYTES - 1)}\n`);
+    this.#streams.stdin.write(lineOf(line));
   }
 
   async #line(): Promise<string> {
@@ -123,4 +125,8 @@ export class GuestChannel {
 
   readonly #fail = (error: Error): void => this.abort(error);
   readonly #ended = (): void => this.abort(new Error('the cell ended before it was ready'));
+}
+
+function lineOf(words: string): string {
+  return `${words.padEnd(LINE_BYTES - 1)}\n`;
 }

@@ -13,7 +13,7 @@ const SECCOMP_MODES_BY_NUMBER: Readonly<Record<string, SeccompMode>> = {
 
 /** The report in parts. `status` and `mounts` are of the waiting interpreter. */
 export interface GuestReport {
-  readonly status: ReadonlyMap<string, string>;
+  readonly status: Status;
   readonly mounts: readonly GuestMount[];
   readonly interfaces: readonly string[];
   readonly kernel: string;
@@ -23,11 +23,18 @@ export interface GuestReport {
   readonly namespaces: ReadonlyMap<string, string>;
 }
 
-/** A line of mountinfo: where, what, and with which options of the mount and of its file system. */
+/** A /proc/PID/status (proc_pid_status(5)). */
+export interface Status {
+  /** The value of a member, by its name without the colon. */
+  get(name: string): string | undefined;
+}
+
+/** A line of mountinfo: where, and what. */
 export interface GuestMount {
   readonly path: string;
   readonly type: string;
-  readonly options: ReadonlySet<string>;
+  /** Whether an option of the mount or of its file system is on. */
+  has(option: string): boolean;
 }
 
 /** Parses a report; unreadable sections come out empty, so that nothing is claimed of them. */
@@ -45,36 +52,43 @@ export function parseGuestReport(text: string): GuestReport {
   };
 }
 
-/** Members of a /proc/PID/status (proc_pid_status(5)): name without colon → value. */
-export function parseStatus(text: string): ReadonlyMap<string, string> {
-  const members = text.split('\n').flatMap((line): [string, string][] => {
-    const colon = line.indexOf(':');
-    return colon < 0 ? [] : [[line.slice(0, colon), line.slice(colon + 1).trim()]];
-  });
-  return new Map(members);
+/** Reads few members of many: each is looked for when it is asked for. */
+export function parseStatus(text: string): Status {
+  const lines = `\n${text}`;
+  return {
+    get(name) {
+      const before = `\n${name}:`;
+      const at = lines.indexOf(before);
+      if (at < 0) return undefined;
+      const end = lines.indexOf('\n', at + before.length);
+      return lines.slice(at + before.length, end < 0 ? undefined : end).trim();
+    },
+  };
 }
 
 /** The seccomp mode that a status tells; null where it tells none. */
-export function seccompOf(status: ReadonlyMap<string, string>): SeccompMode | null {
+export function seccompOf(status: Status): SeccompMode | null {
   return SECCOMP_MODES_BY_NUMBER[status.get('Seccomp') ?? ''] ?? null;
 }
 
 /** The effective capability set that a status tells, as hex without leading zeros; null where it tells none. */
-export function capabilitiesOf(status: ReadonlyMap<string, string>): string | null {
+export function capabilitiesOf(status: Status): string | null {
   const effective = status.get('CapEff');
   return effective === undefined ? null : BigInt(`0x${effective}`).toString(16);
 }
 
 /** Lines of a mountinfo (proc_pid_mountinfo(5)). */
 export function parseMountinfo(text: string): readonly GuestMount[] {
-  return text.split('\n').flatMap((line): GuestMount[] => {
-    const [mount, fileSystem] = line.split(' - ');
-    const fields = mount?.split(' ') ?? [];
-    const path = fields[4];
-    const [type, , superOptions] = fileSystem?.split(' ') ?? [];
-    if (path === undefined || type === undefined) return [];
-    return [{ path, type, options: new Set([...(fields[5] ?? '').split(','), ...(superOptions ?? '').split(',')]) }];
-  });
+  const mounts: GuestMount[] = [];
+  for (const line of text.split('\n')) {
+    const [mount = '', fileSystem = ''] = line.split(' - ');
+    const [, , , , path, options] = mount.split(' ', 6);
+    const [type, , ofFileSystem] = fileSystem.split(' ', 3);
+    if (path === undefined || type === undefined || type === '') continue;
+    const all = `,${options},${ofFileSystem},`;
+    mounts.push({ path, type, has: (option) => all.includes(`,${option},`) });
+  }
+  return mounts;
 }
 
 function parseInterfaces(text: string): readonly string[] {

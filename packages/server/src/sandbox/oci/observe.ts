@@ -12,6 +12,7 @@ import {
   type GuestReport,
   parseMountinfo,
   parseStatus,
+  type Status,
   seccompOf,
 } from './guest-report.ts';
 
@@ -60,7 +61,7 @@ export function observeNamespaceCell(processes: CellProcesses): ObservedPosture 
   const missing: string[] = NAMESPACES.filter((name) => !isPrivate(processes.interpreter, name)).map(
     (name) => `own ${name} namespace`,
   );
-  const privateRootfs = root?.options.has('ro') === true && root.options.has('nosuid') && root.options.has('nodev');
+  const privateRootfs = root?.has('ro') === true && root.has('nosuid') && root.has('nodev');
   const dedicatedBootstrap = init.get('NSpid')?.split(/\s+/).at(-1) === '1' && uidsOf(init) !== uidsOf(status);
   const interfaces = readFileSync(`/proc/${processes.interpreter}/net/dev`, 'utf8').match(/^\s*[^\s:|]+:/gm) ?? [];
   const offline = interfaces.every((name) => name.trim() === 'lo:');
@@ -90,7 +91,7 @@ export function observeNamespaceCell(processes: CellProcesses): ObservedPosture 
 export function observeGvisorCell(report: GuestReport): ObservedPosture {
   const hostKernel = readFileSync('/proc/version', 'utf8').trim();
   const root = report.mounts.find((mount) => mount.path === '/');
-  const privateRootfs = root?.options.has('ro') === true;
+  const privateRootfs = root?.has('ro') === true;
   const dedicatedBootstrap = report.status.get('PPid') === '1';
   const offline = report.interfaces.every((name) => name === 'lo');
   const missing = missingCredentials(report.status, uidsOf(report.status) === String(JOB_UID));
@@ -135,7 +136,7 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
     const mount = mounts.find((candidate) => candidate.path === path);
     return flags
       .filter((flag) => shown === undefined || shown.has(flag))
-      .filter((flag) => !mount?.options.has(flag))
+      .filter((flag) => !mount?.has(flag))
       .map((flag) => `${flag} on ${path}`);
   });
 }
@@ -148,7 +149,7 @@ function foreignInodes(mounts: readonly GuestMount[]): string[] {
   return mounts.filter(({ type }) => !OF_ONE_CELL.has(type)).map(({ path }) => `inodes of its own on ${path}`);
 }
 
-function missingCredentials(status: ReadonlyMap<string, string>, ownUser: boolean): string[] {
+function missingCredentials(status: Status, ownUser: boolean): string[] {
   const missing: string[] = [];
   if (!ownUser) missing.push('an unprivileged user of its own');
   if ((status.get('Groups') ?? '').trim() !== '') missing.push('no supplementary groups');
@@ -160,7 +161,7 @@ function missingCredentials(status: ReadonlyMap<string, string>, ownUser: boolea
 }
 
 /** Real, effective, saved and file system user: one number where all four are the same. */
-function uidsOf(status: ReadonlyMap<string, string>): string {
+function uidsOf(status: Status): string {
   return [...new Set((status.get('Uid') ?? '').split(/\s+/))].join(' ');
 }
 
@@ -171,12 +172,21 @@ function missingOfCompiler(compiler: number | null): string[] {
   return missingCredentials(status, isOneOrdinaryUser(status)).map((what) => `${what} for the compiler`);
 }
 
-function isOneOrdinaryUser(status: ReadonlyMap<string, string>): boolean {
+function isOneOrdinaryUser(status: Status): boolean {
   return uidsOf(status) !== '0' && !uidsOf(status).includes(' ');
 }
 
+/** The service's own, which it never leaves. */
+const ownNamespaces = new Map<string, string>();
+
+function ownNamespace(name: string): string {
+  const known = ownNamespaces.get(name) ?? readlinkSync(`/proc/self/ns/${name}`);
+  ownNamespaces.set(name, known);
+  return known;
+}
+
 function isPrivate(pid: number, name: string): boolean {
-  return readlinkSync(`/proc/${pid}/ns/${name}`) !== readlinkSync(`/proc/self/ns/${name}`);
+  return readlinkSync(`/proc/${pid}/ns/${name}`) !== ownNamespace(name);
 }
 
 /** The children of a process in the order in which it started them: at least one, and no more than there should be. */
