@@ -1,16 +1,19 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only TEXT]`: measurements, each beside its baseline in the same run, so that a figure means
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside its baseline in the same run, so that a figure means
  * something on a machine nobody knows. Without a name all of them run, one after the other. They are no tests: nothing fails
- * for being slow.
+ * for being slow. `--json` writes a report, `--write` its tables into `docs/BENCHMARKS.md`; `--long` takes its time.
  */
-import { availableParallelism, cpus, release } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { AttackOptions } from './attacks.ts';
 import { type Measurement, rowOf } from './measurement.ts';
+import { reportOf, thisMachine, writeDocument } from './report.ts';
 
 interface Bench {
   /** Attacks take how long each goes on; `only` chooses among attacks and among the figures of http and speed. */
-  measure(options: AttackOptions): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;
+  measure(
+    options: AttackOptions & { readonly isLong: boolean },
+  ): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;
 }
 
 /** Each name, and the module that measures it. */
@@ -29,18 +32,38 @@ function say(line = ''): void {
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
-  options: { seconds: { type: 'string' }, only: { type: 'string' } },
+  options: {
+    seconds: { type: 'string' },
+    only: { type: 'string' },
+    long: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
 });
-const options = { only: values.only, seconds: values.seconds === undefined ? undefined : Number(values.seconds) };
+const options = {
+  only: values.only,
+  isLong: values.long,
+  seconds: values.seconds === undefined ? undefined : Number(values.seconds),
+};
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHES, name));
 if (unknown.length > 0) {
   process.stderr.write(`bench: ${unknown.join(', ')}: there are ${Object.keys(BENCHES).join(', ')}\n`);
   process.exitCode = 2;
 } else {
-  say(`Node ${process.version}, ${release()}, ${availableParallelism()} cores: ${cpus()[0]?.model ?? 'unknown'}`);
+  const { cores, kernel, processor } = thisMachine();
+  say(`Node ${process.version}, ${kernel}, ${cores} cores: ${processor}`);
+  const benches = new Map<string, Measurement[]>();
   for (const [name, load] of Object.entries(BENCHES)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     say(`\n${name}`);
-    for await (const measurement of await (await load()).measure(options)) say(rowOf(measurement));
+    const measurements: Measurement[] = [];
+    benches.set(name, measurements);
+    for await (const measurement of await (await load()).measure(options)) {
+      measurements.push(measurement);
+      say(rowOf(measurement));
+    }
   }
+  const report = reportOf(benches);
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+  if (values.write) writeDocument(report);
 }

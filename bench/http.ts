@@ -58,8 +58,9 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
     const size = await sizeOf(service, requests[0] ?? '');
     const path = `/bare?size=${size}`;
     const bareRequests = [what === 'submission' ? post(path, body) : get(path)];
+    const target = TARGETS[what];
     measurements.push(
-      ...(await besideBare(`${what}, ${size} bytes`, client, {
+      ...(await besideBare({ what: `${what}, ${size} bytes`, ...(target !== undefined && { target }) }, client, {
         service: { server: service, requests },
         bare: { server: bare, requests: bareRequests },
       })),
@@ -68,6 +69,9 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   return measurements;
 }
 
+/** What a request a second is to be beside those of bare Fastify with the same bytes. */
+const TARGETS: Readonly<Record<string, Measurement['target']>> = { 'list of 50': { ratio: 0.4, is: 'at least' } };
+
 interface Driven {
   readonly server: Served;
   readonly requests: readonly string[];
@@ -75,7 +79,7 @@ interface Driven {
 
 /** Rounds in turn, so that whatever else the host does meets both. The middle round of each counts. */
 async function besideBare(
-  what: string,
+  asked: Pick<Measurement, 'what' | 'target'>,
   client: Client,
   { service, bare }: { service: Driven; bare: Driven },
 ): Promise<Measurement[]> {
@@ -92,7 +96,7 @@ async function besideBare(
     baseline: { what: 'bare Fastify', value: median(figures.bare.map((figure) => figure[name])) },
   });
   return [
-    { what, unit: '/s', ...middle('perSecond') },
+    { ...asked, unit: '/s', ...middle('perSecond') },
     { what: '  CPU time of the server for each', unit: 'µs', ...middle('cpuMicroseconds') },
   ];
 }

@@ -19,15 +19,25 @@ export interface Measurement {
 
 /** The figure, its baseline, the one divided by the other, and what was wanted. */
 export function rowOf(measurement: Measurement): string {
-  const { what, value, unit, baseline, note } = measurement;
+  const { what, value, unit, baseline, spread, note } = measurement;
   const ratio = baseline.value > 0 ? `× ${(value / baseline.value).toFixed(2)}` : '';
-  const row = `  ${what.padEnd(44)}${figure(value, unit)}  ${baseline.what.padEnd(28)}${figure(baseline.value, unit)}  ${ratio}${wanted(measurement)}`;
+  const row = `  ${what.padEnd(44)}${figure(value, unit)}${range(spread)}  ${baseline.what.padEnd(28)}${figure(baseline.value, unit)}  ${ratio}${wanted(measurement)}`;
   return note === undefined ? row : `  ${note}\n${row}`;
 }
 
 function wanted({ target, valueMax, value, unit }: Measurement): string {
   if (target !== undefined) return `  (${target.is} ${target.ratio})`;
   return valueMax === undefined ? '' : `  (at most ${valueMax} ${unit}: ${value <= valueMax ? 'held' : 'NOT HELD'})`;
+}
+
+/** The lower and the upper end, where they are known. */
+function range(spread: Measurement['spread']): string {
+  return (spread === undefined ? '' : `[${format(spread[0])}–${format(spread[1])}]`).padEnd(17);
+}
+
+/** A figure with as many digits as say something. */
+export function format(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1);
 }
 
 function figure(value: number, unit: string): string {

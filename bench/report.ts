@@ -1,0 +1,130 @@
+/** What a run of the benches found, for machines as JSON and for readers as tables: on which machine, and beside which targets. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { format, type Measurement } from './measurement.ts';
+
+export interface Report {
+  readonly schema: 'svc.bench.v1';
+  readonly measured_at: string;
+  readonly machine: Machine;
+  /** Measurements by the name of their bench, in the order in which they were made. */
+  readonly benches: Readonly<Record<string, readonly ReportedMeasurement[]>>;
+}
+
+export interface Machine {
+  readonly cores: number;
+  readonly memory_mb: number;
+  readonly kernel: string;
+  readonly processor: string;
+  /** What each program says of its version; null where it is not there. */
+  readonly versions: Readonly<Record<string, string | null>>;
+}
+
+interface ReportedMeasurement extends Measurement {
+  readonly ratio: number | null;
+  /** Whether the target was met; null where there is none. */
+  readonly held: boolean | null;
+}
+
+const PROGRAMS = {
+  node: [process.execPath, '--version'],
+  python: ['/usr/bin/python3', '--version'],
+  bash: ['/bin/bash', '--version'],
+  crun: ['crun', '--version'],
+  runsc: ['runsc', '--version'],
+} as const;
+
+/** The machine that this runs on. */
+export function thisMachine(): Machine {
+  const versions = Object.entries(PROGRAMS).map(([name, command]) => [name, versionOf(command)] as const);
+  return {
+    cores: availableParallelism(),
+    memory_mb: Math.round(totalmem() / 2 ** 20),
+    kernel: release(),
+    processor: cpus()[0]?.model ?? 'unknown',
+    versions: Object.fromEntries(versions),
+  };
+}
+
+function versionOf([file, ...words]: readonly [string, ...string[]]): string | null {
+  try {
+    const said = execFileSync(file, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return /\d[\w.~+-]*/.exec(said)?.[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+export function reportOf(benches: ReadonlyMap<string, readonly Measurement[]>): Report {
+  const reported = [...benches].map(([name, measurements]) => [name, measurements.map(withVerdict)] as const);
+  return {
+    schema: 'svc.bench.v1',
+    measured_at: new Date().toISOString(),
+    machine: thisMachine(),
+    benches: Object.fromEntries(reported),
+  };
+}
+
+function withVerdict(measurement: Measurement): ReportedMeasurement {
+  return { ...measurement, ratio: ratioOf(measurement), held: isHeld(measurement) };
+}
+
+function ratioOf({ value, baseline }: Measurement): number | null {
+  return baseline.value > 0 ? value / baseline.value : null;
+}
+
+function isHeld(measurement: Measurement): boolean | null {
+  const { target, value, valueMax } = measurement;
+  if (target === undefined) return valueMax === undefined ? null : value <= valueMax;
+  const ratio = ratioOf(measurement);
+  if (ratio === null) return null;
+  return target.is === 'at most' ? ratio <= target.ratio : ratio >= target.ratio;
+}
+
+const BEGIN = '<!-- Written by `npm run bench -- speed --long --write`: the next run replaces it. -->';
+const END = '<!-- Up to here. -->';
+
+/** Puts the tables of a report in their place in `docs/BENCHMARKS.md`, between two marks. The rest stays as it is. */
+export function writeDocument(report: Report): void {
+  const path = fileURLToPath(new URL('../docs/BENCHMARKS.md', import.meta.url));
+  const [before, rest] = readFileSync(path, 'utf8').split(BEGIN);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error(`${path} has no place for the tables`);
+  writeFileSync(path, `${before}${BEGIN}\n\n${tablesOf(report)}\n${END}${after}`);
+}
+
+function tablesOf({ measured_at, machine, benches }: Report): string {
+  const { cores, memory_mb, kernel, processor, versions } = machine;
+  const programs = Object.entries(versions).map(([name, version]) => `${name} ${version ?? 'not there'}`);
+  const head = `Measured on ${measured_at.slice(0, 10)} on ${cores} cores (${processor}) with ${memory_mb} MiB, Linux ${kernel}; ${programs.join(', ')}.`;
+  const tables = Object.values(benches).map((measurements) =>
+    [...TABLE_HEAD, ...measurements.map(tableRow)].join('\n'),
+  );
+  return `${head}\n\n${tables.join('\n\n')}\n`;
+}
+
+const TABLE_HEAD = [
+  '| figure | measured | over the rounds | beside | ratio | target | held |',
+  '|---|---|---|---|---|---|---|',
+];
+
+function tableRow(measurement: ReportedMeasurement): string {
+  const { what, value, unit, spread, baseline, ratio, held, note } = measurement;
+  const cells = [
+    note === undefined ? what.trim() : `${what.trim()} (${note})`,
+    `${format(value)} ${unit}`,
+    spread === undefined ? '' : `${format(spread[0])} – ${format(spread[1])}`,
+    `${baseline.what}: ${format(baseline.value)} ${unit}`,
+    ratio === null ? '' : ratio.toFixed(2),
+    targetOf(measurement),
+    held === null ? '' : held ? 'yes' : '**no**',
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
+
+function targetOf({ target, valueMax, unit }: Measurement): string {
+  if (target !== undefined) return `${target.is === 'at most' ? '≤' : '≥'} ${target.ratio}`;
+  return valueMax === undefined ? '' : `≤ ${valueMax} ${unit}`;
+}

@@ -1,0 +1,75 @@
+/** The service as the speed benchmark starts it, and programs that it is given. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JobSubmission } from '@svc/protocol';
+import { serveService } from '../http/processes.ts';
+import type { Measurement } from '../measurement.ts';
+import type { BarePrograms } from './bare-programs.ts';
+import type { JobClient } from './job-client.ts';
+
+export const TENANT = 'bench';
+export const KEY = 'key-of-the-benchmark';
+
+/** Budgets that the measurements would otherwise run into; everything else is as an operator finds it. */
+export const FLAGS = {
+  'legacy-keys': `${TENANT}=${KEY}`,
+  'rate-per-second': '1000000',
+  'rate-burst': '1000000',
+  'queue-max': '1000000',
+  'tenant-queue-max': '1000000',
+  'free-space-reserve-mb': '0',
+  'waits-max': '256',
+  'tenant-waits-max': '256',
+  'drain-seconds': '0',
+};
+
+export type ServedCells = Awaited<ReturnType<typeof serveService>>;
+
+/** Some figures: their name, and how they are measured. */
+export interface Figures {
+  readonly what: string;
+  measure(service: ServedCells, bare: BarePrograms): Promise<readonly Measurement[]>;
+}
+
+const HELLO = { python: 'print("hello")', node: 'console.log("hello")', bash: 'echo hello' } as const;
+
+/** A program that says hello and ends. */
+export function hello(language: keyof typeof HELLO): JobSubmission {
+  return { language, code: HELLO[language] };
+}
+
+/** Does something with a service on a store of its own, which is gone afterwards. */
+export async function withService<Found>(
+  flags: Readonly<Record<string, string>>,
+  work: (service: ServedCells) => Promise<Found>,
+): Promise<Found> {
+  using scratch = scratchDirectory();
+  await using service = await serveService({ ...FLAGS, ...flags }, scratch.path);
+  return await work(service);
+}
+
+export function scratchDirectory(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'svc-bench-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Runs a program to its end, which must be a good one. Milliseconds from its submission to its result. */
+export async function timedRun(client: JobClient, submission: JobSubmission): Promise<number> {
+  const { milliseconds, result } = await client.timed(submission);
+  if (result.status !== 'succeeded' || result.truncated || result.stdout.length === 0) {
+    throw new Error(`a program ended ${result.status}: ${result.stderr.slice(0, 500)}`);
+  }
+  return milliseconds;
+}
+
+/** How long all jobs took together, every client with one job at a time. */
+export async function driven(clients: readonly JobClient[], submission: JobSubmission, jobs: number): Promise<number> {
+  const started = performance.now();
+  let left = jobs;
+  const drive = async (client: JobClient) => {
+    while (left-- > 0) await timedRun(client, submission);
+  };
+  await Promise.all(clients.map(drive));
+  return performance.now() - started;
+}

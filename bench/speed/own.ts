@@ -1,0 +1,80 @@
+/** How long a start takes and what the service holds when nobody asks anything of it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { residentMib } from '../http/processes.ts';
+import { type Measurement, median } from '../measurement.ts';
+import { withService } from './bench-service.ts';
+
+const rounds = 7;
+const idleMilliseconds = 3000;
+
+/** The stronger class is used where both are there, and no other is opened. */
+export async function startTime(): Promise<readonly Measurement[]> {
+  const starts: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    const started = performance.now();
+    await withService({ provider: 'auto' }, async () => starts.push(performance.now() - started));
+  }
+  const measured = starts.slice(1);
+  return [
+    {
+      what: 'start to listening, both classes there',
+      value: median(measured),
+      unit: 'ms',
+      baseline: { what: 'allowed', value: 1000 },
+      spread: [Math.min(...measured), Math.max(...measured)],
+      target: { ratio: 1, is: 'at most' },
+    },
+  ];
+}
+
+/** Without parked cells: the service's process and every helper that it keeps. Pages that they share are counted in each. */
+export async function idleMemory(): Promise<readonly Measurement[]> {
+  const measurements: Measurement[] = [];
+  for (const provider of ['auto', 'namespace'] as const) {
+    const { own, helpers, anonymous } = await withService({ provider, 'parked-mb-max': '0' }, async ({ pid }) => {
+      await new Promise((resolve) => setTimeout(resolve, idleMilliseconds));
+      const others = descendantsOf(pid);
+      return {
+        own: residentMib(pid),
+        helpers: others.reduce((sum, one) => sum + residentMib(one), 0),
+        anonymous: anonymousMib(pid),
+      };
+    });
+    measurements.push({
+      what: `memory, idle, ${provider === 'auto' ? 'both classes there' : 'namespace class'}`,
+      value: own + helpers,
+      unit: 'MiB',
+      baseline: { what: 'allowed', value: 110 },
+      target: { ratio: 1, is: 'at most' },
+      note: `${own.toFixed(0)} MiB of the service, ${anonymous.toFixed(0)} of them its own and the rest pages of files; ${helpers.toFixed(0)} MiB of helpers`,
+    });
+  }
+  return measurements;
+}
+
+/** Memory of a process that no file backs, in MiB. proc_pid_status(5). */
+function anonymousMib(pid: number): number {
+  return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
+}
+
+/** Every process below one, however deep. */
+function descendantsOf(pid: number): readonly number[] {
+  const parents = new Map(
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => [Number(name), parentOf(name)]),
+  );
+  const below = (parent: number): number[] =>
+    [...parents].filter(([, of]) => of === parent).flatMap(([child]) => [child, ...below(child)]);
+  return below(pid);
+}
+
+/** 0 where it has just ended. proc_pid_stat(5). */
+function parentOf(pid: string): number {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return 0;
+  }
+}
