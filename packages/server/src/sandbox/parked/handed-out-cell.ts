@@ -14,7 +14,7 @@ import {
 } from '../sandbox.ts';
 
 export interface HandedOutOptions {
-  /** Makes another of the same kind; null where the cell did not wait before it was handed out. */
+  /** Makes another of the same kind, or rejects; null where the cell did not wait before it was handed out. */
   readonly replace: ((error: BootstrapError) => Promise<Sandbox>) | null;
   /** Called once, when the program was released or the cell was given up before. */
   readonly settled: () => void;

@@ -210,10 +210,18 @@ test('a waiting cell that fails at the hand-over is replaced once, and gone befo
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
-  const cell = parked.take(bash) as Sandbox;
+  const cell = await parked.prepare(bash);
   const held = await cell.handOver(program);
   expect([held.limit_enforcement.wall_seconds, first?.disposed, source.cells.length]).toEqual([true, true, 4]);
   expect(troubles.map(({ problem }) => problem)).toEqual(['not_handed_over']);
+});
+
+test('a cell that was taken at once and fails at the hand-over is gone, and whoever took it may ask for another', async () => {
+  await started();
+  const [first] = source.cells.filter(({ language }) => language === 'bash');
+  innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
+  await expect((parked.take(bash) as Sandbox).handOver(program)).rejects.toThrow('it died just now');
+  expect([first?.disposed, source.cells.length, troubles.length]).toEqual([true, 3, 1]);
 });
 
 test('as many wait as were asked for in twice the time that making one takes, at the busiest moment of the last minute', async () => {

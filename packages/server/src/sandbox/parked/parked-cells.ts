@@ -5,7 +5,7 @@
  * none is begun while a job waits for a cell.
  */
 import type { Language } from '@svc/protocol';
-import type { CellKind, CellOrigin, CellRequest, Provider, Sandbox } from '../sandbox.ts';
+import type { BootstrapError, CellKind, CellOrigin, CellRequest, Provider, Sandbox } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';
 import { planParking } from './parking-plan.ts';
 import { type Making, type Parked, Shelf } from './shelf.ts';
@@ -20,6 +20,9 @@ const AHEAD_MILLISECONDS_MAX = 60_000;
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 /** A kind of which a cell waits gives its room up to one that was asked for so many times as often. */
 const STAYING_FACTOR = 2;
+
+/** What a job gets where its cell fails at the hand-over. */
+type Another = (error: BootstrapError) => Promise<Sandbox>;
 
 interface Found {
   readonly shelf: Shelf;
@@ -86,19 +89,20 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * A cell that waits, at once; null where none does. What is asked for is remembered where a cell was given: whoever got
-   * none goes on to `prepare`.
+   * A cell that waits, at once; null where none does. Whoever gets none, or one that fails at the hand-over, goes on to
+   * `prepare`: what is asked for is remembered there, and here where a cell was given.
    */
   take(kind: CellKind): Sandbox | null {
     const found = this.#isRunning ? this.#find(kind) : null;
-    return found === null ? null : this.#takeParked(found);
+    return found === null ? null : this.#takeParked(found, (error) => Promise.reject(error));
   }
 
   /** A cell that waits or is being made already, else a new one: see `Provider`. */
   async prepare(request: CellRequest): Promise<Sandbox> {
     const found = this.#isRunning ? this.#find(request) : null;
     if (found === null) return await this.#options.source.prepare(request);
-    return this.#takeParked(found) ?? (await this.#waitedFor(this.#make(found, request)));
+    const another = () => this.#options.source.prepare(request);
+    return this.#takeParked(found, another) ?? (await this.#waitedFor(this.#make(found, request)));
   }
 
   facts(): ParkingFacts {
@@ -148,7 +152,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return { shelf, origin };
   }
 
-  #takeParked({ shelf, origin }: Found): Sandbox | null {
+  #takeParked({ shelf, origin }: Found, another: Another): Sandbox | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
       if (oldest.madeOf !== origin.madeOf) this.#discard(oldest, 'changed');
       else if (!oldest.cell.isWhole()) this.#discard(oldest, 'died');
@@ -156,7 +160,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
         oldest.wanted.abort();
         this.#noteAsked(shelf);
         this.#taken.parked += 1;
-        return this.#handedOut(oldest.cell, shelf);
+        return this.#handedOut(oldest.cell, shelf, another);
       }
     }
     return null;
@@ -183,7 +187,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const cell = await this.#claimed(found);
     if (cell === null) return await this.#makeCold(shelf, request);
     this.#taken.awaited += 1;
-    return this.#handedOut(cell, shelf);
+    return this.#handedOut(cell, shelf, () => this.#options.source.prepare(request));
   }
 
   /** One that is being made is nearer to its end than a new one. Null where there is none, or it failed. */
@@ -206,12 +210,12 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
   }
 
-  #handedOut(cell: Sandbox, shelf: Shelf): Sandbox {
-    const { source, onTrouble } = this.#options;
+  #handedOut(cell: Sandbox, shelf: Shelf, another: Another): Sandbox {
+    const { onTrouble } = this.#options;
     return new HandedOutCell(cell, {
       replace(error) {
         onTrouble({ ...shelf.kind, problem: 'not_handed_over', error });
-        return source.prepare(shelf.kind);
+        return another(error);
       },
       settled: () => {
         shelf.succeeded();
