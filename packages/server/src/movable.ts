@@ -9,3 +9,8 @@ export function movable(...parts: readonly Uint8Array[]): ArrayBuffer[] {
     buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength >= movedBytesMin ? [buffer] : [],
   );
 }
+
+/** Gives the memory of bytes back at once, which else waits for the collector. Nobody may have them any more. */
+export function giveBack({ buffer }: Uint8Array<ArrayBuffer>): void {
+  if (buffer.byteLength >= movedBytesMin) buffer.transfer(0);
+}

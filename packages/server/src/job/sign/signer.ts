@@ -8,6 +8,9 @@ import type { TerminalRecord } from '../../store/records.ts';
 import type { SigningKey } from './key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
+/** As a thread of the ledger, it keeps little for longer than a call. */
+const newObjectsMb = 8;
+
 /** Signs records on a thread of its own. Disposing ends the thread; whatever it was still given is then refused. */
 export class Signer implements AsyncDisposable {
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly SigningResult[]>>();
@@ -31,7 +34,9 @@ export class Signer implements AsyncDisposable {
   }
 
   #startWorker(): Worker {
-    const worker = new Worker(new URL('./signing-thread.ts', import.meta.url));
+    const worker = new Worker(new URL('./signing-thread.ts', import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: newObjectsMb },
+    });
     worker.on('message', ({ id, results }: SigningAnswer) => this.#take(id)?.resolve(results));
     worker.on('error', (cause) => this.#lose(worker, new Error('the thread that signs died', { cause })));
     worker.on('exit', () => this.#lose(worker, new Error('the thread that signs ended')));

@@ -6,7 +6,7 @@ import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import type { EnvelopeSigner } from '@svc/evidence';
-import { movable } from '../../movable.ts';
+import { giveBack, movable } from '../../movable.ts';
 import type { TerminalRecord } from '../../store/records.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
@@ -20,6 +20,7 @@ port.on('message', ({ id, key, records }: SigningRequest) => {
     sign: (message) => new Uint8Array(sign(null, message, key.privateKey)),
   };
   const { results, moved } = packed(records.map((record) => resultOf(record, signer)));
+  for (const { history } of records) giveBack(history);
   port.postMessage({ id, results } satisfies SigningAnswer, moved);
 });
 
