@@ -7,7 +7,10 @@ import { randomKills } from './random-kills.ts';
 const patient = { timeout: 600_000 };
 
 // One of three lives here; `npm run crash` leaves no step and no way out.
-test.each<FaultPoint>([{ step: 'recover', fault: 'told that syncing failed' }])(
+test.each<FaultPoint>([
+  { step: 'recover', fault: 'told that syncing failed' },
+  { step: 'start at once', fault: 'killed after' },
+])(
   'a service that is $fault at the step “$step” keeps every promise it made',
   { ...patient, tags: ['RST-04', 'RST-05'] },
   async (point) => {

@@ -71,7 +71,7 @@ async function sweep(): Promise<string[]> {
   const breakOne = async () => {
     for (const point of waiting) {
       const problems = await breakAt(point);
-      say(`  ${problems.length === 0 ? 'kept  ' : 'BROKEN'}  ${point.step.padEnd(9)}  ${point.fault}`);
+      say(`  ${problems.length === 0 ? 'kept  ' : 'BROKEN'}  ${point.step.padEnd(13)}  ${point.fault}`);
       failures.push(...problems.map((problem) => `${point.step}, ${point.fault}: ${problem}`));
     }
   };

@@ -3,8 +3,20 @@
  * submission and its attestation is left out, and none needed a hook in the service: `fault-preload.ts` puts them there.
  */
 
-/** What the ledger commits, in the order of a job's life. `recover` is the end that a next start gives to a job that ran. */
-export const LEDGER_STEPS = ['open', 'admit', 'start', 'append', 'finish', 'attest', 'recover'] as const;
+/**
+ * What the ledger commits, in the order of a job's life. A job for which a cell waits is accepted and started by one
+ * commit, `start at once`. `recover` is the end that a next start gives to a job that ran.
+ */
+export const LEDGER_STEPS = [
+  'open',
+  'admit',
+  'start',
+  'start at once',
+  'append',
+  'finish',
+  'attest',
+  'recover',
+] as const;
 export type LedgerStep = (typeof LEDGER_STEPS)[number];
 
 /** What the service does between those commits. */
@@ -29,6 +41,20 @@ export type OtherFault = (typeof OTHER_FAULTS)[number];
 export interface FaultPoint {
   readonly step: LedgerStep | OtherStep;
   readonly fault: KernelFault | OtherFault;
+}
+
+/** Steps of a job that is queued and gets a cell of its own. At every other one a cell waits for the job. */
+const STEPS_WITHOUT_PARKING: ReadonlySet<FaultPoint['step']> = new Set([
+  'open',
+  'admit',
+  'start',
+  'prepare',
+  'recover',
+]);
+
+/** Whether a cell waits for the job: then the job takes the short way. */
+export function isParked({ step }: FaultPoint): boolean {
+  return !STEPS_WITHOUT_PARKING.has(step);
 }
 
 /** Whether the process ends at the point by itself, or goes on with what it was told. */

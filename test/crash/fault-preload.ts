@@ -9,12 +9,13 @@ import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import threads, { type WorkerOptions } from 'node:worker_threads';
+import { Dispatcher } from '../../packages/server/src/job/dispatch/dispatcher.ts';
 import { Signer } from '../../packages/server/src/job/sign/signer.ts';
 import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
 import { OciCells } from '../../packages/server/src/sandbox/oci/oci-cells.ts';
+import type { AdmitInput } from '../../packages/server/src/store/records.ts';
 import { GroupCommit } from '../../packages/server/src/store/sqlite/group-commit.ts';
 import type { Call } from '../../packages/server/src/store/sqlite/messages.ts';
-import { SqliteStore } from '../../packages/server/src/store/sqlite/sqlite-store.ts';
 import { FAULT_VARIABLES, KERNEL_FAULTS, type KernelFault, type OtherStep } from './fault-points.ts';
 
 const armed = {
@@ -24,6 +25,11 @@ const armed = {
   reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
 };
 /** The step that each command of the ledger is. A process that recovers ends jobs of an earlier one. */
+function stepOf({ name, input }: Call): string {
+  if (name === 'admit' && (input as AdmitInput).start !== undefined) return 'start at once';
+  return STEP_OF_COMMAND[name] ?? name;
+}
+
 const STEP_OF_COMMAND: Readonly<Record<string, string>> = {
   admit: 'admit',
   start: 'start',
@@ -99,7 +105,7 @@ function breakMethod(prototype: object, name: PropertyKey, step: OtherStep): voi
 }
 
 function breakServiceThread(): void {
-  replace(SqliteStore.prototype, 'admit', (admit) => {
+  replace(Dispatcher.prototype, 'admit', (admit) => {
     return function (this: unknown, ...input) {
       hasJob = true;
       return admit.apply(this, input);
@@ -150,7 +156,7 @@ function breakLedgerThread(): void {
 function noteShifts(waiting: Call[], committing: string[]): void {
   waiting.shift = () => {
     const call: Call | undefined = Array.prototype.shift.call(waiting);
-    if (call !== undefined) committing.push(STEP_OF_COMMAND[call.name] ?? call.name);
+    if (call !== undefined) committing.push(stepOf(call));
     return call;
   };
 }

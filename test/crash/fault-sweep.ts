@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ServiceFailure, TransportFailure } from '@svc/client';
+import type { ServiceStatus } from '@svc/protocol';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { auditJobs, runProblems } from './audit.ts';
-import { FAULT_VARIABLES, type FaultPoint, isKill } from './fault-points.ts';
-import { ServiceProcess } from './service-process.ts';
+import { FAULT_VARIABLES, type FaultPoint, isKill, isParked } from './fault-points.ts';
+import { CRASH_KEY, ServiceProcess } from './service-process.ts';
 import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
@@ -19,6 +20,8 @@ const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
 const DEATH_MILLISECONDS_MAX = 120_000;
 /** Says that a step does not come, likewise. */
 const REACHED_MILLISECONDS_MAX = 120_000;
+/** Languages of which a cell waits from the start of a service. */
+const usualLanguages = 3;
 /** What an operator is told, in one line, by a service that cannot start. */
 const ONE_LINE = /^svc: [^\n]+$/;
 
@@ -34,7 +37,8 @@ export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
   await using witness = await Witness.open();
-  const workload = new Workload(() => 0.5, witness);
+  // Output is appended where the program goes on behind it.
+  const workload = new Workload(() => (point.step === 'append' ? 0.29 : 0.5), witness);
   const ordeal = { dataDir, workload, reached: join(aside, 'reached') };
   try {
     const told = await liveThrough(point, ordeal);
@@ -54,6 +58,7 @@ async function liveThrough(point: FaultPoint, ordeal: Ordeal): Promise<string[]>
     const { signal } = await service.exited;
     return isKill(point) || signal !== null ? endProblems(point, signal) : refusalProblems(service.said);
   }
+  if (isParked(point)) await cellsWait(url);
   await submitOne(url, ordeal.workload);
   if (!isKill(point)) {
     await reachedAt(ordeal.reached);
@@ -65,6 +70,16 @@ async function liveThrough(point: FaultPoint, ordeal: Ordeal): Promise<string[]>
 
 function wasReached(file: string): boolean {
   return existsSync(file) && readFileSync(file, 'utf8') !== '';
+}
+
+/** Resolves once a cell of each usual language waits for a job. */
+async function cellsWait(url: string): Promise<void> {
+  const deadline = performance.now() + REACHED_MILLISECONDS_MAX;
+  const headers = { authorization: `Bearer ${CRASH_KEY}` };
+  for (let cells = 0; cells < usualLanguages && performance.now() < deadline; await delay(10)) {
+    const status = (await (await fetch(`${url}/v1/status`, { headers })).json()) as ServiceStatus;
+    ({ cells } = status.parked);
+  }
 }
 
 /** Some steps come after the job has its end. */
@@ -131,6 +146,7 @@ function refusalProblems(said: string): string[] {
 function armedWith({ step, fault }: FaultPoint, reached: string): Record<string, string> {
   return {
     NODE_OPTIONS: `--import ${PRELOAD}`,
+    ...(isParked({ step, fault }) ? {} : { SERVICE_PARKED_MB_MAX: '0' }),
     [FAULT_VARIABLES.step]: step,
     [FAULT_VARIABLES.fault]: fault,
     [FAULT_VARIABLES.reached]: reached,

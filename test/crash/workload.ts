@@ -84,7 +84,7 @@ export class Workload {
   #next(): Promised {
     const number = this.#made++;
     const lines = 1 + Math.floor(this.#random() * 40);
-    const pause = this.#random() < 0.3 ? (this.#random() * 0.2).toFixed(3) : '0';
+    const pause = this.#random() < 0.3 ? (this.#random() * 0.4).toFixed(3) : '0';
     const exitCode = this.#random() < 0.2 ? 3 : 0;
     const code = `${this.#witness.commandOf(number)}; echo job ${number}; sleep ${pause}; seq ${lines}; exit ${exitCode}`;
     const stdout = `job ${number}\n${Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}`;

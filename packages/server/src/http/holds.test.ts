@@ -139,7 +139,7 @@ describe('an answer that is read while it is sent', () => {
         for (; told.read < pieces; told.read++) yield 'x'.repeat(pieceBytes);
       },
     };
-    const jobs: Partial<Jobs> = { result: async () => ({ status: 'succeeded', body }) };
+    const jobs: Partial<Jobs> = { result: async () => ({ hasEnded: true, body }) };
     return { told, jobs };
   }
 

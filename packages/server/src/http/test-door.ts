@@ -4,6 +4,7 @@
  */
 import {
   type FoldedResult,
+  isTerminal,
   type JobEvent,
   PROMETHEUS_MEDIA_TYPE,
   type Scope,
@@ -241,7 +242,7 @@ const ANSWER: SubmissionAnswer = {
 
 /** What `Jobs.result` answers with. */
 export function resultOf(result: FoldedResult): ResultAnswer {
-  return { status: result.status, body: bodyOf([JSON.stringify(result)]) };
+  return { hasEnded: isTerminal(result.status), body: bodyOf([JSON.stringify(result)]) };
 }
 
 export const RESULT: FoldedResult = {

@@ -3,7 +3,7 @@
  * every follower reads the store: history first, then live, with nothing lost, repeated or reordered between the two.
  */
 import { isTerminal, type JobEvent } from '@svc/protocol';
-import type { EventPage, JobKey, JobSummary } from '../store/records.ts';
+import type { EventPage, JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Nudges } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
@@ -20,8 +20,8 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JobEvent[]>;
-  /** Waits until the job is terminal or `signal` aborts, and says how it then stands; null where there is no such job. */
-  ended(key: JobKey, signal: AbortSignal): Promise<JobSummary | null>;
+  /** Waits until the job is terminal or `signal` aborts; at once to false where there is no such job. */
+  ended(key: JobKey, signal: AbortSignal): Promise<boolean>;
 }
 
 /** A history over a store, shared by everything in the process that writes or reads jobs. */
@@ -96,11 +96,11 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
   }
 }
 
-async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<JobSummary | null> {
-  while (true) {
-    using nudge = nudges.next(`end ${key.job_id}`, signal);
-    const job = await store.jobSummary(key);
-    if (job === null || isTerminal(job.status) || signal.aborted) return job;
-    await nudge.arrived;
-  }
+/** The nudge comes once the end is stored: nothing is read again for it. */
+async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<boolean> {
+  using nudge = nudges.next(`end ${key.job_id}`, signal);
+  const job = await store.jobSummary(key);
+  if (job === null) return false;
+  if (!isTerminal(job.status)) await nudge.arrived;
+  return true;
 }

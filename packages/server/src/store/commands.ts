@@ -22,7 +22,7 @@ import { jobDetail } from './job-detail.ts';
 import { job, jobSummary, runningJobs, start } from './jobs.ts';
 import { list } from './listing.ts';
 import { artifactPiece, artifactRecords, textExtent, textPiece } from './long-texts.ts';
-import { artifacts, finish } from './outcomes.ts';
+import { artifacts, finishWithResult } from './outcomes.ts';
 import { queuedJobs } from './queue.ts';
 import { deleteEnded } from './retention.ts';
 import type { LedgerDatabase } from './schema.ts';
@@ -43,7 +43,7 @@ export const WRITES = {
   admit,
   start,
   append,
-  finish,
+  finish: finishWithResult,
   requestCancel,
   probe,
   postponeAttestation,
@@ -58,6 +58,9 @@ export const WRITES = {
   deleteEnded,
 } as const satisfies Commands;
 export type Writes = typeof WRITES;
+
+/** Changes that nobody waits for: they may wait a moment for others, and share their commit. */
+export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /** Queries that see every write that was answered before they were asked. */
 export const READS = {

@@ -11,8 +11,9 @@ import { recordExecution } from './jobs.ts';
 import { prepared } from './prepared.ts';
 import { dequeue } from './queue.ts';
 import { eventChain, receiptOf, type StoredEventCounts, type TerminalFacts } from './receipts.ts';
-import type { FinishInput, JobKey, StoredArtifact } from './records.ts';
+import type { FinishAnswer, FinishInput, JobKey, StoredArtifact } from './records.ts';
 import type { ArtifactTable, JobTable, LedgerDatabase, ReceiptTable } from './schema.ts';
+import { shortResult } from './short-results.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 import { endedRunning } from './tenants.ts';
 
@@ -44,13 +45,13 @@ const countEvents = prepared((db, { tenant, job_id }: JobKey) =>
     .where('job_id', '=', job_id),
 );
 
-const selectOutput = prepared((db, { tenant, job_id }: JobKey) =>
+const selectContents = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('events')
     .select(['kind', 'data'])
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id)
-    .where('kind', 'in', ['stdout', 'stderr'])
+    .where('kind', 'in', ['stdout', 'stderr', 'violation'])
     .orderBy('seq'),
 );
 
@@ -110,8 +111,13 @@ const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
 
 /** See `Store.finish`. */
 export async function finish(db: LedgerDatabase, input: FinishInput): Promise<boolean> {
+  return (await finishWithResult(db, input)).isStored;
+}
+
+/** The same, with the result of the job where it is short. */
+export async function finishWithResult(db: LedgerDatabase, input: FinishInput): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
-  if (job === null || isTerminal(job.status)) return false;
+  if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
   const { tail } = linked;
   insertEvents(db, linked);
@@ -120,12 +126,14 @@ export async function finish(db: LedgerDatabase, input: FinishInput): Promise<bo
   await endJob.run(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
   if (job.status === 'queued') await dequeue(db, input);
   else await endedRunning(db, input.tenant);
-  const facts = await terminalFacts(db, job, tail);
+  const contents = await contentsOf(db, tail);
+  const facts = await terminalFacts(db, { job, tail, contents });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   await insertReceipt.run(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
   await queueForAttestation(db, { tenant, job_id, at: finished_at });
-  return true;
+  const { truncated } = facts;
+  return { isStored: true, result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, contents) };
 }
 
 /** See `Store.artifacts`. A job without artifacts is one row of nulls: it exists. */
@@ -156,22 +164,29 @@ async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }:
   }
 }
 
+type Content = Pick<JobEvent, 'kind' | 'data'>;
+
+async function contentsOf(db: LedgerDatabase, key: JobKey): Promise<readonly Content[]> {
+  return (await selectContents.all(db, key)).map(({ kind, data }): Content => ({ kind, data: JSON.parse(data) }));
+}
+
+interface Stored {
+  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
+  readonly tail: ChainedJob;
+  readonly contents: readonly Content[];
+}
+
 /** Reads back what was stored: a receipt speaks of the ledger's rows and not of what was meant to be in them. */
-async function terminalFacts(
-  db: LedgerDatabase,
-  job: Pick<JobTable, 'created_at' | 'started_at'>,
-  tail: ChainedJob,
-): Promise<TerminalFacts> {
+async function terminalFacts(db: LedgerDatabase, { job, tail, contents }: Stored): Promise<TerminalFacts> {
   const counts = await countEvents.first(db, tail);
   const evidence = (await selectEvidence.first(db, tail))?.evidence ?? null;
-  const output = await selectOutput.all(db, tail);
   return {
     created_at: job.created_at,
     started_at: job.started_at,
     submission: evidence === null ? null : (JSON.parse(evidence) as SubmissionEvidence),
     event_chain: eventChain(tail, eventCounts(counts)),
     truncated: Number(counts?.truncations ?? 0) > 0,
-    output: output.map(({ kind, data }): Pick<JobEvent, 'kind' | 'data'> => ({ kind, data: JSON.parse(data) })),
+    output: contents.filter(({ kind }) => kind !== 'violation'),
   };
 }
 

@@ -190,6 +190,12 @@ export interface FinishInput extends JobKey {
   readonly recovery: boolean;
 }
 
+/** Whether the end was stored, and the JSON text of the job's folded result where that is short. */
+export interface FinishAnswer {
+  readonly isStored: boolean;
+  readonly result: string | null;
+}
+
 /** `principal` is who asks; `at` is when. */
 export interface CancelInput extends JobKey {
   readonly principal: string;

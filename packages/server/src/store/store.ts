@@ -59,6 +59,11 @@ export interface Store extends AsyncDisposable {
    * the job was terminal already, which then stays as it ended.
    */
   finish(input: FinishInput): Promise<boolean>;
+  /**
+   * The JSON text of the contract's `FoldedResult` of a job that ended lately and whose result is short; null where it has
+   * to be read, and where the tenant has no such job.
+   */
+  shortResult(key: JobKey): string | null;
   requestCancel(input: CancelInput): Promise<CancelResult>;
   /** Jobs left `running` by a process that is gone. */
   runningJobs(): Promise<readonly RunningJob[]>;

@@ -4,7 +4,7 @@
  * have a bound each. A wait that shutdown interrupts never answers with a part.
  * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
-import { isTerminal, ResultQuery, responsePumpBytes } from '@svc/protocol';
+import { ResultQuery, responsePumpBytes } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
@@ -48,8 +48,8 @@ async function waitFor({ request, reply, jobs, stopping, waitSeconds }: Wait): P
   using interruption = interruptionOf(reply.raw, stopping);
   const { signal } = interruption;
   try {
-    const { status, body } = await jobs.result(callerOf(request), jobIdOf(request), { waitSeconds, signal });
-    if (waitSeconds > 0 && signal.aborted && !isTerminal(status)) throw interrupted(stopping);
+    const { hasEnded, body } = await jobs.result(callerOf(request), jobIdOf(request), { waitSeconds, signal });
+    if (waitSeconds > 0 && signal.aborted && !hasEnded) throw interrupted(stopping);
     return body;
   } catch (error) {
     if (waitSeconds === 0 || !signal.aborted || error instanceof ServiceError) throw error;

@@ -38,13 +38,14 @@ describe('a submission for which a slot and a parked cell are free', () => {
     expect(answer.status).toBe('queued');
     expect(await rig.row(key)).toMatchObject({ status: 'running', created_at: answer.created_at });
     expect(cell).toMatchObject({ isReleased: true, program: { code: hello.code } });
+    cell.write('stdout', { text: 'hello' });
     cell.end(exited);
     const row = await rig.ended(key);
     expect(rig.commits()).toBe(before + 2);
     expect(row).toMatchObject({ status: 'succeeded', execution: { isolation_class: 'linux-shared-kernel' } });
     expect(row.started_at !== null && row.created_at <= row.started_at).toBe(true);
     const past = await rig.past(key);
-    expect(past.map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
+    expect(past.map(([kind]) => kind)).toEqual(['queued', 'started', 'stdout', 'finished']);
     expect(past[1]?.[1]).toMatchObject({ backend: 'namespace', limits: { mem_mb: 256 }, bootstrap_ready: true });
     await expect.poll(() => cell.disposed && rig.dispatcher.inFlight).toBe(0);
   });

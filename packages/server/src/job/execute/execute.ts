@@ -15,7 +15,7 @@ export interface Execution {
   readonly collection: Collection | null;
   readonly failure: unknown;
   readonly recording: Recorded;
-  /** What the recorder could not store and the end must tell. */
+  /** What the recorder has not stored and the end must tell. */
   readonly unstored: readonly EventBody[];
   /** Monotonic, from release to collection. */
   readonly duration_ms: number;

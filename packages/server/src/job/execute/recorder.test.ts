@@ -10,7 +10,7 @@ const key = { tenant: 'acme', job_id: 'job_1' };
 
 /** A recorder over a ledger that answers when the test says so. */
 function recorderOverSlowLedger() {
-  const batches: { events: readonly EventBody[]; answer: PromiseWithResolvers<boolean> }[] = [];
+  const batches: Batches = [];
   const giveUp = new AbortController();
   let gaps = 0;
   const history = {
@@ -25,8 +25,15 @@ function recorderOverSlowLedger() {
   return { recorder, batches, giveUp, gaps: () => gaps };
 }
 
-/** Answers every append, present and future, until nothing is waiting. */
-async function storeAll(recorder: Recorder, batches: { answer: PromiseWithResolvers<boolean> }[]) {
+type Batches = { events: readonly EventBody[]; answer: PromiseWithResolvers<boolean> }[];
+
+/** Waits for so many appends. */
+async function appended(batches: Batches, count = 1): Promise<void> {
+  await expect.poll(() => batches.length).toBe(count);
+}
+
+/** Answers every append, present and future, until no more is waiting than the end takes. */
+async function storeAll(recorder: Recorder, batches: Batches) {
   const flushed = recorder.flush();
   let isDone = false;
   void flushed.then(() => {
@@ -43,16 +50,34 @@ describe('the recorder', () => {
   test('has one append in flight, and the next takes everything that came meanwhile, in order', async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
+    await appended(batches);
     recorder.sink('stderr', [{ text: 'b' }]);
     recorder.sink('stdout', [{ text: 'c', partial: true }]);
-    expect(batches.map(({ events }) => events.length)).toEqual([1]);
-    expect(await storeAll(recorder, batches)).toEqual({ kind: 'whole' });
+    batches[0]?.answer.resolve(true);
+    await appended(batches, 2);
     expect(batches.map(({ events }) => events.map(({ kind, data }) => [kind, data]))).toEqual([
       [['stdout', { text: 'a' }]],
       [
         ['stderr', { text: 'b' }],
         ['stdout', { text: 'c', partial: true }],
       ],
+    ]);
+    expect(await storeAll(recorder, batches)).toEqual({ kind: 'whole' });
+    expect(recorder.unstored()).toEqual([]);
+  });
+
+  test('leaves to the end of a short program all that it wrote, in order', async () => {
+    const { recorder, batches } = recorderOverSlowLedger();
+    recorder.sink('stdout', [{ text: 'a' }]);
+    recorder.sink('stderr', [{ text: 'b' }], { bytes_seen: 9 });
+    recorder.sink('stdout', [{ text: 'c' }]);
+    expect(await recorder.flush()).toEqual({ kind: 'whole' });
+    expect(batches).toEqual([]);
+    expect(recorder.unstored().map(({ kind, data }) => [kind, data])).toMatchObject([
+      ['stdout', { text: 'a' }],
+      ['stderr', { text: 'b' }],
+      ['truncated', { stream: 'stderr', bytes_seen: 9 }],
+      ['stdout', { text: 'c' }],
     ]);
   });
 
@@ -70,7 +95,8 @@ describe('the recorder', () => {
       Array.from({ length: 2500 }, () => ({ text: 'x' })),
     );
     await storeAll(recorder, batches);
-    expect(batches.map(({ events }) => events.length)).toEqual([1000, 1000, 500]);
+    expect(batches.map(({ events }) => events.length)).toEqual([1000, 1000]);
+    expect(recorder.unstored()).toHaveLength(500);
   });
 
   test.each([
@@ -82,7 +108,7 @@ describe('the recorder', () => {
     recorder.sink('stdout', offered);
     recorder.sink('stderr', [{ text: 'other' }]);
     await storeAll(recorder, batches);
-    const events = batches.flatMap((batch) => batch.events);
+    const events = [...batches.flatMap((batch) => batch.events), ...recorder.unstored()];
     expect(events.filter(({ kind }) => kind === 'stdout')).toHaveLength(records);
     expect(events.filter(({ kind }) => kind === 'stderr')).toHaveLength(1);
     expect(events.filter(({ kind }) => kind === 'truncated').map(({ data }) => data)).toEqual([
@@ -101,12 +127,13 @@ describe('the recorder', () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'é'.repeat(streamBytesMax / 2), partial: true }]);
     await storeAll(recorder, batches);
-    expect(batches.flatMap(({ events }) => events.map(({ kind }) => kind))).toEqual(['stdout']);
+    expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['stdout']);
   });
 
   test('stores that a stream was cut in the append that stores its last record', { tags: ['Events-6a'] }, async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stderr', [{ text: 'first' }]);
+    await appended(batches);
     const last = Array.from({ length: 1000 }, () => ({ text: 'x' }));
     recorder.sink('stdout', last, { bytes_seen: 5000 });
     recorder.sink('stderr', [{ text: 'second' }]);
@@ -114,27 +141,27 @@ describe('the recorder', () => {
     expect(batches.map(({ events }) => [events.length, events.at(-1)?.kind])).toEqual([
       [1, 'stderr'],
       [1001, 'truncated'],
-      [1, 'stderr'],
     ]);
     expect(batches[1]?.events.at(-1)?.data).toMatchObject({
       bytes_seen: 5000,
       bytes_stored: 2000,
       records_stored: 1000,
     });
-    expect(recorder.unstored()).toEqual([]);
+    expect(recorder.unstored().map(({ data }) => data)).toEqual([{ text: 'second' }]);
   });
 
   test('stores that a stream was cut where no record is left to store with it', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder } = recorderOverSlowLedger();
     recorder.sink('stdout', [], { bytes_seen: 7 });
     recorder.sink('stdout', [{ text: 'dropped' }]);
-    await storeAll(recorder, batches);
-    expect(batches.map(({ events }) => events.map(({ kind }) => kind))).toEqual([['truncated']]);
+    await recorder.flush();
+    expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['truncated']);
   });
 
   test('hands over to the end of the job what it could not store of a cut', async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }], { bytes_seen: 2 });
+    await appended(batches);
     batches[0]?.answer.reject(new Error('disk full'));
     await recorder.flush();
     recorder.sink('stderr', [{ text: 'b' }], { bytes_seen: 3 });
@@ -147,6 +174,7 @@ describe('the recorder', () => {
   test('stores nothing behind an append that failed, and says so once', async () => {
     const { recorder, batches, gaps } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
+    await appended(batches);
     recorder.sink('stdout', [{ text: 'b' }]);
     const error = new Error('disk full');
     batches[0]?.answer.reject(error);
@@ -159,21 +187,20 @@ describe('the recorder', () => {
   test('waits while the disk is full, and stores everything once there is room', async () => {
     const { recorder, batches, gaps } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
+    await appended(batches);
     recorder.sink('stdout', [{ text: 'b' }]);
     batches[0]?.answer.reject(new StoreError('full', 'no space is left'));
-    await expect.poll(() => batches.length).toBe(2);
+    await appended(batches, 2);
     expect(await storeAll(recorder, batches)).toEqual({ kind: 'whole' });
-    expect(batches.map(({ events }) => events.map(({ data }) => data))).toEqual([
-      [{ text: 'a' }],
-      [{ text: 'a' }],
-      [{ text: 'b' }],
-    ]);
+    expect(batches.map(({ events }) => events.map(({ data }) => data))).toEqual([[{ text: 'a' }], [{ text: 'a' }]]);
+    expect(recorder.unstored().map(({ data }) => data)).toEqual([{ text: 'b' }]);
     expect(gaps()).toBe(0);
   });
 
   test('stops waiting for room when the process gives up', async () => {
     const { recorder, batches, giveUp } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
+    await appended(batches);
     giveUp.abort();
     const error = new StoreError('full', 'no space is left');
     batches[0]?.answer.reject(error);
@@ -183,6 +210,7 @@ describe('the recorder', () => {
   test('learns that the job is no longer running', async () => {
     const { recorder, batches, gaps } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
+    await appended(batches);
     batches[0]?.answer.resolve(false);
     expect(await recorder.flush()).toEqual({ kind: 'superseded' });
     expect(gaps()).toBe(1);

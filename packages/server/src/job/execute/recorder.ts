@@ -1,7 +1,8 @@
 /**
- * Writes a running program's output into its history. One append is in flight at a time; what comes meanwhile goes into
- * the next, so a chatty program costs a transaction per batch and not per line. What is waiting is bounded by the
- * recording caps, which are asserted here once more. While the disk is full, output waits in memory.
+ * Writes a running program's output into its history. Output waits a moment for more, and one append is in flight at a
+ * time, so a chatty program costs a transaction per batch and not per line. What still waits when the program ends is
+ * stored with its end: a short program costs no append at all. What is waiting is bounded by the recording caps, which are
+ * asserted here once more. While the disk is full, output waits in memory.
  *
  * A stream that exceeds a cap gets its `truncated` event in the append that stores its last records: whenever the process
  * dies, what is stored of a stream is all that was recorded of it, or says that it is cut. Spec § Events 6.
@@ -19,10 +20,13 @@ import type { JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
+import { pause } from '../pause.ts';
 import type { JobClock } from './clock.ts';
 
-/** Events of one append: bounded, so that one flood does not hold the store's writer for long. */
+/** Events of one append, or of an end: bounded, so that one flood does not hold the store's writer for long. */
 const appendEventsMax = 1000;
+/** How long output waits before it is appended: nobody who looks on minds, and a short program ends before. */
+const gatherMilliseconds = 50;
 
 /** Whether everything that was offered is on disk. `superseded` says that the job was no longer running. */
 export type Recorded =
@@ -32,9 +36,12 @@ export type Recorded =
 
 export interface Recorder {
   readonly sink: OutputSink;
-  /** Resolves once nothing is waiting any more. Never rejects. */
+  /** The program has ended: resolves once no more is waiting than its end can tell. Never rejects. */
   flush(): Promise<Recorded>;
-  /** The `truncated` events that are not stored: the end of the job must tell them. */
+  /**
+   * What is not stored after the flush, and the end of the job must tell, in order: all that waited, at most one append of
+   * it, or where the record has a gap, the `truncated` events alone.
+   */
   unstored(): readonly EventBody[];
 }
 
@@ -68,9 +75,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let waiting: EventBody[] = [];
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
+  const ended = new AbortController();
+  const isPending = () => waiting.length > (ended.signal.aborted ? appendEventsMax : 0);
 
   async function write(): Promise<void> {
-    while (waiting.length > 0) {
+    while (isPending()) {
+      if (waiting.length < appendEventsMax) await pause(gatherMilliseconds, ended.signal);
+      if (!isPending()) break;
       const batch = waiting.slice(0, batchLength(waiting));
       waiting = waiting.slice(batch.length);
       outcome = await appended(batch, options);
@@ -101,10 +112,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (waiting.length > 0) writing ??= write();
     },
     async flush() {
+      ended.abort();
       while (writing !== null) await writing;
       return outcome;
     },
-    unstored: () => [...unstored],
+    unstored: () => [...waiting, ...[...unstored].filter((event) => !waiting.includes(event))],
   };
 }
 

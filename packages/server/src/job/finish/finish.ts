@@ -18,7 +18,7 @@ export interface Ended {
   readonly duration_ms: number | null;
   readonly execution: ExecutionRecord | null;
   readonly collection: Collection | null;
-  /** Events of the run that could not be stored while it lasted; they are told first. */
+  /** Events of the run that were not stored while it lasted; they are told first. */
   readonly unstored?: readonly EventBody[];
   /** What stood against running it at all; what a run broke is in its collection. */
   readonly violations?: readonly Violation[];
@@ -66,9 +66,10 @@ function finishInput({ key, outcome, collection, unstored = [], violations = [],
   };
 }
 
-/** What is left to say where the full record cannot be stored: it ended, when, and under which posture. */
+/** What is left to say where the full record cannot be stored: it ended, when, under which posture, and what was cut. */
 function bareError(ended: Ended): Ended {
-  return { ...ended, outcome: errorOutcome('internal_error'), collection: null };
+  const unstored = (ended.unstored ?? []).filter(({ kind }) => kind === 'truncated');
+  return { ...ended, outcome: errorOutcome('internal_error'), collection: null, unstored };
 }
 
 /** The events that belong between the last output and `finished`, in the order in which they became certain. */

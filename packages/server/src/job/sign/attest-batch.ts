@@ -24,11 +24,12 @@ export interface BatchOptions {
 const batchBytesMax = 4 * 1024 * 1024;
 
 /**
- * Attests the entries, or as many from the front as their records leave room for: the others stay as they are.
+ * Attests the entries, or as many from the front as their records leave room for: the others stay as they are. Answers
+ * whether it was all of them.
  *
  * @throws what keeps every job from being attested: no key, a store that fails.
  */
-export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<void> {
+export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<boolean> {
   const { store, signer, currentKey } = options;
   const key = currentKey();
   const results = await store.terminalRecords({ keys: entries.map(keyOf), bytesMax: batchBytesMax });
@@ -37,7 +38,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   if (signed === undefined) {
     // A record took the thread that signs down with it: each is tried alone, so that only that one fails.
     for (const entry of entries.slice(0, results.length)) await attestBatch([entry], options);
-    return;
+    return results.length === entries.length;
   }
   const settled: Promise<void>[] = [];
   for (const [at, result] of results.entries()) {
@@ -50,6 +51,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
     );
   }
   await Promise.all(settled);
+  return results.length === entries.length;
 }
 
 /** Null where they were several and signing them failed: what was given to the thread is lost. */

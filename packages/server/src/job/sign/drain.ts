@@ -30,8 +30,10 @@ export async function drainOutbox(options: DrainOptions): Promise<void> {
   const batches = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let due: readonly OutboxEntry[] = [];
+  /** Whether more than what was read may be due. What comes into the outbox meanwhile is for the next time. */
+  let isMore = true;
   while (failures.length === 0 && !options.signal.aborted) {
-    if (due.length === 0) due = await dueEntries(options.store, taken);
+    if (due.length === 0 && isMore) ({ due, isMore } = await dueEntries(options.store, taken));
     // A batch may have failed while the outbox was read; what it held is due again, and nothing more is begun.
     if (failures.length > 0) break;
     if (due.length === 0 && batches.size === 0) return;
@@ -43,6 +45,9 @@ export async function drainOutbox(options: DrainOptions): Promise<void> {
     due = due.slice(batchJobsMax);
     for (const { job_id } of entries) taken.add(job_id);
     const batch = attestBatch(entries, options)
+      .then((isWhole) => {
+        if (!isWhole) isMore = true;
+      })
       .catch((error: unknown) => void failures.push(error))
       .finally(() => {
         for (const { job_id } of entries) taken.delete(job_id);
@@ -54,9 +59,13 @@ export async function drainOutbox(options: DrainOptions): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** The first jobs in the outbox that no batch has yet. */
-async function dueEntries(store: DrainOptions['store'], taken: ReadonlySet<string>): Promise<readonly OutboxEntry[]> {
+/** The first jobs in the outbox that no batch has yet, and whether there may be more of them. */
+async function dueEntries(
+  store: DrainOptions['store'],
+  taken: ReadonlySet<string>,
+): Promise<{ due: readonly OutboxEntry[]; isMore: boolean }> {
   const now = new Date().toISOString();
-  const due = await store.outbox({ now, limit: taken.size + lookJobsMax });
-  return due.filter(({ job_id }) => !taken.has(job_id));
+  const limit = taken.size + lookJobsMax;
+  const found = await store.outbox({ now, limit });
+  return { due: found.filter(({ job_id }) => !taken.has(job_id)), isMore: found.length === limit };
 }

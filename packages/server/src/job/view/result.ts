@@ -2,7 +2,7 @@
  * The folded result: the exact text a program wrote, its artifacts and its violations, now or once the job has ended.
  * Spec § GET /v1/jobs/{id}/result.
  */
-import { type ArtifactRecord, isTerminal, type JobStatus } from '@svc/protocol';
+import { type ArtifactRecord, isTerminal } from '@svc/protocol';
 import type { JobKey, JobSummary, LongTextKind } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, type Part } from '../body.ts';
@@ -12,7 +12,10 @@ import { Deadline } from './deadline.ts';
 import { base64Part, textPart } from './long-parts.ts';
 
 export interface ResultOptions {
-  readonly store: Pick<Store, 'jobSummary' | 'textExtent' | 'textPiece' | 'artifactRecords' | 'artifactPiece'>;
+  readonly store: Pick<
+    Store,
+    'shortResult' | 'jobSummary' | 'textExtent' | 'textPiece' | 'artifactRecords' | 'artifactPiece'
+  >;
   readonly history: Pick<History, 'ended'>;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
@@ -24,9 +27,9 @@ export interface ResultWait {
   readonly signal: AbortSignal;
 }
 
-/** How the job stands, and the JSON text of its `FoldedResult`. */
+/** Whether the job has ended, and the JSON text of its `FoldedResult`. */
 export interface ResultAnswer {
-  readonly status: JobStatus;
+  readonly hasEnded: boolean;
   readonly body: Body;
 }
 
@@ -41,8 +44,16 @@ const eventsMax = 2 ** 31 - 1;
  */
 export async function result(key: JobKey, wait: ResultWait, options: ResultOptions): Promise<ResultAnswer> {
   const { store } = options;
-  const job = wait.waitSeconds > 0 ? await waited(key, wait, options) : await store.jobSummary(key);
+  if (store.shortResult(key) === null && wait.waitSeconds > 0) await endOrDeadline(key, wait, options);
+  const short = store.shortResult(key);
+  if (short !== null) return { hasEnded: true, body: bodyOf([short]) };
+  const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();
+  if (wait.waitSeconds > 0 && !isTerminal(job.status)) refuseInterrupted(wait, options);
+  return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options) };
+}
+
+async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOptions): Promise<Body> {
   const text = async (kind: LongTextKind): Promise<Part> => {
     const extent = await store.textExtent({ key, kind, after: 0, limit: eventsMax });
     if (extent === null) throw jobNotFound();
@@ -58,7 +69,7 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   // Looked at again where output may have been cut since: no text may be longer than this member knows of.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
   const { job_id, status, exit_code, duration_ms } = job;
-  const body = bodyOf([
+  return bodyOf([
     `${JSON.stringify({ job_id, status, exit_code, duration_ms }).slice(0, -1)},"stdout":"`,
     stdout,
     '","stderr":"',
@@ -69,17 +80,18 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
     ...artifacts.flatMap((record, index) => artifactParts(store, key, { record, index })),
     ']}',
   ]);
-  return { status, body };
 }
 
-/** The job as it stands after the wait. An end that came just before the service stops is still an answer. */
-async function waited(key: JobKey, wait: ResultWait, { history, shutdown }: ResultOptions): Promise<JobSummary | null> {
+/** Waits until the job has ended, the time is over, nobody waits any more, or the service stops. */
+async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown }: ResultOptions): Promise<void> {
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
-  const job = await history.ended(key, deadline.signal);
-  if (job === null || isTerminal(job.status)) return job;
-  wait.signal.throwIfAborted();
+  if (!(await history.ended(key, deadline.signal))) throw jobNotFound();
+}
+
+/** Of a job that did not end in time. One that ended just before the service stops is answered. */
+function refuseInterrupted({ signal }: ResultWait, { shutdown }: ResultOptions): void {
+  signal.throwIfAborted();
   if (shutdown.aborted) throw shuttingDown();
-  return job;
 }
 
 function artifactParts(

@@ -122,6 +122,24 @@ describe('the folded result', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
+  test('of a short program is the same whether it is kept from the end or read', async () => {
+    let isKept = true;
+    await using rig = await JobRig.open({
+      faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),
+    });
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    cell.write('stdout', { text: 'é"\n\u2028' }, { text: '' }, { text: 'no newline', partial: true });
+    cell.writeOver('stderr', 99, { text: 'oops' });
+    cell.end({ kind: 'exited', exit_code: 3 }, { violations: [{ type: 'pids', message: 'too many' }] });
+    const textOf = async () => (await rig.jobs.result(acme, key.job_id, at(30))).body.text;
+    const kept = await textOf();
+    expect(rig.store.shortResult(key)).toBe(kept);
+    expect(rig.store.shortResult({ tenant: 'umbrella', job_id: key.job_id })).toBeNull();
+    isKept = false;
+    expect(await textOf()).toBe(kept);
+  });
+
   test('of a job that goes on is its present status and what is stored so far, at once and after an expired wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();

@@ -6,10 +6,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { type Call, portable, type Report, type Request } from './messages.ts';
 
+/** How long calls that nobody waits for wait for one that somebody does. */
+const patienceMilliseconds = 25;
+
 /** An open thread of the ledger. Disposing closes its connection. */
 export interface LedgerThread extends AsyncDisposable {
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
+  /** Whether nobody waits for the answer to this call; left out, somebody does for every one. */
+  isPatient?(call: Call): boolean;
 }
 
 /** `moved` are buffers of bytes in the report that the thread gives away. */
@@ -36,6 +41,8 @@ class CallService {
   #thread: LedgerThread | null = null;
   #running = false;
   #closing = false;
+  /** Ends a pause for calls that have time. */
+  #wake: () => void = () => {};
 
   constructor(port: MessagePort, open: OpenThread) {
     this.#port = port;
@@ -46,6 +53,7 @@ class CallService {
     if (request.kind === 'open') void this.#openThread();
     if (request.kind === 'calls') for (const call of request.calls) this.#waiting.push(call);
     if (request.kind === 'close') this.#closing = true;
+    if (!this.#hasTime()) this.#wake();
     void this.#run();
   }
 
@@ -67,11 +75,29 @@ class CallService {
     this.#running = true;
     await setImmediate();
     while (this.#thread !== null && this.#waiting.length > 0) {
+      if (this.#hasTime()) await this.#pause();
       await this.#thread.work(this.#waiting);
       await setImmediate();
     }
     this.#running = false;
     if (this.#closing) await this.#close();
+  }
+
+  /** Whether nobody waits for any of the calls. */
+  #hasTime(): boolean {
+    const thread = this.#thread;
+    return !this.#closing && this.#waiting.every((call) => thread?.isPatient?.(call) === true);
+  }
+
+  /** Until a call comes that somebody waits for, or the thread is to close, or the time is over. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, patienceMilliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   async #close(): Promise<void> {

@@ -24,6 +24,7 @@ import type {
   TextExtentInput,
   TextPieceInput,
 } from '../records.ts';
+import { ShortResults } from '../short-results.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
@@ -47,6 +48,7 @@ export class SqliteStore implements Store {
   readonly #reader: Channel<Reads>;
   readonly #details = new FinalDetails();
   readonly #lists = new KeptLists();
+  readonly #results = new ShortResults();
 
   private constructor(writer: Channel<Writes>, reader: Channel<Reads>) {
     this.#writer = writer;
@@ -97,8 +99,14 @@ export class SqliteStore implements Store {
     return this.#change('append', { key, events });
   }
 
-  finish(input: FinishInput) {
-    return this.#change('finish', input);
+  async finish(input: FinishInput) {
+    const { isStored, result } = await this.#change('finish', input);
+    if (result !== null) this.#results.keep(input, result);
+    return isStored;
+  }
+
+  shortResult(key: JobKey) {
+    return this.#results.get(key);
   }
 
   requestCancel(input: CancelInput) {
@@ -226,8 +234,10 @@ export class SqliteStore implements Store {
     return this.#writer.call('consumeTicket', input);
   }
 
-  deleteEnded(input: InputOf<Writes['deleteEnded']>) {
-    return this.#details.change(() => this.#change('deleteEnded', input));
+  async deleteEnded(input: InputOf<Writes['deleteEnded']>) {
+    const removed = await this.#details.change(() => this.#change('deleteEnded', input));
+    this.#results.clear();
+    return removed;
   }
 }
 

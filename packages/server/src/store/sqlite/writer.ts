@@ -3,7 +3,7 @@
  * date before it reports that it is open.
  */
 import { auditLedger } from '../audit.ts';
-import { runCommand, WRITES } from '../commands.ts';
+import { PATIENT, runCommand, WRITES } from '../commands.ts';
 import { probe, probes } from '../health.ts';
 import { migrate, SCHEMA_NAME } from '../migrations/migrate.ts';
 import type { LedgerDatabase } from '../schema.ts';
@@ -34,6 +34,7 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
   const group = new GroupCommit(database, (call) => runCommand(WRITES, call, ledger));
   const resources = opening.move();
   return {
+    isPatient: ({ name }) => PATIENT.has(name),
     async work(waiting) {
       const answers = await group.take(waiting);
       // Before anyone is answered: what was acknowledged is missed if it is ever lost.

@@ -1,0 +1,83 @@
+/**
+ * Folded results that are short, as the terminal transaction makes them: whoever waits for the end of a job is answered
+ * without a read of the ledger. They never change; only the removal of a job ends what is said of it.
+ */
+import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@svc/protocol';
+import type { JobKey } from './records.ts';
+
+/** Characters of output and violations that a short result has at most. */
+const charsMax = 32 * 1024;
+/** Characters of all kept results together: at least some dozens of jobs, and thousands that write a line. */
+const charsKeptMax = 2 * 2 ** 20;
+
+/** The members of a result that are the job's own. */
+export type Ended = Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated'>;
+
+/**
+ * The JSON text of the `FoldedResult` of a job that ended without artifacts, where it is short; else null. `contents` are
+ * its stored output and violations, in order. Spec § GET /v1/jobs/{id}/result.
+ */
+export function shortResult(
+  { job_id, status, exit_code, duration_ms, truncated }: Ended,
+  contents: readonly Pick<JobEvent, 'kind' | 'data'>[],
+): string | null {
+  const texts: Record<StreamName, string> = { stdout: '', stderr: '' };
+  const violations: Violation[] = [];
+  for (const { kind, data } of contents) {
+    if (kind === 'violation') violations.push(data as Violation);
+    if (kind === 'stdout' || kind === 'stderr') texts[kind] += lineOf(data as OutputRecord);
+    if (texts.stdout.length + texts.stderr.length > charsMax) return null;
+  }
+  const result: FoldedResult = {
+    job_id,
+    status,
+    exit_code,
+    duration_ms,
+    ...texts,
+    truncated,
+    violations,
+    artifacts: [],
+  };
+  const text = JSON.stringify(result);
+  return text.length > 2 * charsMax ? null : text;
+}
+
+function lineOf({ text, partial }: OutputRecord): string {
+  return partial ? text : `${text}\n`;
+}
+
+/** The short results of the jobs that ended last, by their owner's key; those that came first are forgotten first. */
+export class ShortResults {
+  readonly #charsMax: number;
+  readonly #kept = new Map<string, string>();
+  #chars = 0;
+
+  constructor(max = charsKeptMax) {
+    this.#charsMax = max;
+  }
+
+  get(key: JobKey): string | null {
+    return this.#kept.get(nameOf(key)) ?? null;
+  }
+
+  keep(key: JobKey, text: string): void {
+    this.#kept.set(nameOf(key), text);
+    this.#chars += text.length;
+    for (const [oldest, { length }] of this.#kept) {
+      if (this.#chars <= this.#charsMax) break;
+      this.#kept.delete(oldest);
+      this.#chars -= length;
+    }
+  }
+
+  /** Forgets all of them: jobs were removed. */
+  clear(): void {
+    this.#kept.clear();
+    this.#chars = 0;
+  }
+}
+
+/** No tenant and no identifier has a space in it. */
+function nameOf({ tenant, job_id }: JobKey): string {
+  return `${tenant} ${job_id}`;
+}
