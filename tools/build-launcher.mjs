@@ -1,13 +1,13 @@
 /**
  * Builds what starts cells with the system's C compiler: the launcher of namespace cells (packages/server/src/sandbox/launcher),
- * a program and the same as a library for interpreters that are forked, and the starter of gVisor cells (…/sentry). Without
+ * a program and the same as a library for interpreters that are forked, and for gVisor cells their starter (…/sentry) and process 1. Without
  * the one the service has crun build cells, without the other `runsc run`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SHARED = ['configuration.c', 'serve.c', 'cell.c', 'mounts.c', 'init.c', 'command.c'];
+const SHARED = ['configuration.c', 'serve.c', 'cell.c', 'mounts.c', 'init.c', 'command.c', 'failure.c'];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
 /** What is built, of which sources. */
@@ -16,6 +16,20 @@ const TARGETS = [
     folder: 'sentry',
     file: 'svc-sentry',
     sources: ['main.c', 'process.c', 'roots.c', 'control.c'],
+    flags: ['-static'],
+    libraries: [],
+  },
+  {
+    folder: 'sentry',
+    file: 'svc-filter',
+    sources: ['filter.c'],
+    flags: ['-fPIE', '-pie'],
+    libraries: ['-lseccomp'],
+  },
+  {
+    folder: 'launcher',
+    file: 'svc-init',
+    sources: ['guest.c', 'init.c', 'command.c', 'failure.c'],
     flags: ['-static'],
     libraries: [],
   },

@@ -1,5 +1,6 @@
 # Stands between `stage.pl` and a runtime: changes the bundle's config.json as a JSON list of edits says, then becomes the
-# runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, or {"mount": place, "without": [option…]}.
+# runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without": [option…]}, or
+# {"filter": "none" | "broken"}: of the system call filter, whoever sets it.
 import json
 import os
 import sys
@@ -8,6 +9,12 @@ config_path, edits, command = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
 with open(config_path) as file:
     config = json.load(file)
 for edit in edits:
+    if "filter" in edit:
+        broken = edit["filter"] == "broken"
+        config["linux"]["seccomp"] = {"defaultAction": "SCMP_ACT_NONSENSE"} if broken else None
+        if config["process"]["args"][0] == "/svc/init":
+            config["process"]["args"][1] = "/no/such/filter" if broken else "-"
+        continue
     if "mount" in edit:
         mount = next(mount for mount in config["mounts"] if mount["destination"] == edit["mount"])
         mount["options"] = [option for option in mount["options"] if option not in edit["without"]]

@@ -30,6 +30,13 @@ const edited =
   (...edits: readonly BundleEdit[]): Fault['change'] =>
   (options) => ({ ...options, runtime: withEdits(options.runtime, edits) });
 
+const inPlaceOfProcessOne =
+  (script: string): Fault['change'] =>
+  (options, bench) => ({
+    ...edited({ set: ['process', 'args'], to: ['/bin/bash', '-c', script] })(options, bench),
+    readyMilliseconds: 1000,
+  });
+
 const FAULTS: readonly Fault[] = [
   {
     title: 'its directory cannot be made',
@@ -115,24 +122,24 @@ const FAULTS: readonly Fault[] = [
   {
     title: 'its system call filter cannot be loaded',
     step: 'bootstrap',
-    change: edited({ set: ['linux', 'seccomp', 'defaultAction'], to: 'SCMP_ACT_NONSENSE' }),
+    change: edited({ filter: 'broken' }),
   },
   {
     title: 'process 1 is not there',
     step: 'bootstrap',
     change: edited({ set: ['process', 'args', 0], to: '/no/such/init' }),
   },
-  { title: 'process 1 ends', step: 'bootstrap', change: replaced('oci/guest/init.pl', 'exit 3;\n') },
-  { title: 'process 1 says nothing', step: 'bootstrap', change: replaced('oci/guest/init.pl', 'sleep 600;\n') },
+  { title: 'process 1 ends', step: 'bootstrap', change: inPlaceOfProcessOne('exit 3') },
+  { title: 'process 1 says nothing', step: 'bootstrap', change: inPlaceOfProcessOne('sleep 600') },
   {
     title: 'process 1 says something else',
     step: 'bootstrap',
-    change: replaced('oci/guest/init.pl', '$| = 1; print "ready 99999999\\n"; sleep 600;\n'),
+    change: inPlaceOfProcessOne('echo ready 99999999; sleep 600'),
   },
   {
     title: 'process 1 never stops speaking',
     step: 'bootstrap',
-    change: replaced('oci/guest/init.pl', 'print "x" x 65536 while 1;\n'),
+    change: inPlaceOfProcessOne('while :; do echo -n xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done'),
   },
   {
     title: 'its interpreter is not there',
@@ -199,7 +206,7 @@ const WEAKNESSES: readonly Weakness[] = [
     edits: [...edits, { drop: ['linux', 'namespaces', at] }],
     classes: ['namespace'] as const,
   })),
-  { title: 'its system call filter', edits: [{ drop: ['linux', 'seccomp'] }], missing: /a seccomp filter/ },
+  { title: 'its system call filter', edits: [{ filter: 'none' }], missing: /a seccomp filter/ },
   // The trees of the host have the flags on the host already, and crun cannot take them away.
   ...['/tmp', '/dev/shm'].map((mount) => ({
     title: `nosuid on ${mount}`,

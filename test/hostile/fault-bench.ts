@@ -33,6 +33,7 @@ const EDIT_BUNDLE = join(import.meta.dirname, 'edit-bundle.py');
 export type BundleEdit =
   | { readonly set: readonly (string | number)[]; readonly to: unknown }
   | { readonly drop: readonly (string | number)[] }
+  | { readonly filter: 'none' | 'broken' }
   | { readonly mount: string; readonly without: readonly string[] };
 
 export class FaultBench implements AsyncDisposable {
@@ -56,8 +57,8 @@ export class FaultBench implements AsyncDisposable {
     const data = mkdtempSync(join(tmpdir(), 'svc-faults-'));
     const groups = openGroupRoot(readCgroupLayout(), instanceName(data));
     const directory = await openRunDirectory(instanceName(data), groups);
-    buildRootfs(join(directory, 'rootfs'));
     const runtime = await runtimeOf(target);
+    buildRootfs(join(directory, 'rootfs'), runtime.rootFiles(false));
     return new FaultBench({ data, directory, groups, runtime, pack: await systemPack() });
   }
 

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
 import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
-import type { Rule } from '../oci/seccomp-rule.ts';
+import { ruleLine } from '../oci/seccomp-rule.ts';
 
 /** mount(2) flags by the words that mount(8) has for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {
@@ -93,13 +93,4 @@ function flagsOf({ options }: OciMount): { flags: number; data: string } {
     flags: words.reduce((sum, word) => sum + (MOUNT_FLAGS[word] ?? 0), 0),
     data: options.filter((option) => !words.includes(option)).join(','),
   };
-}
-
-/** `rule NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. */
-function ruleLine({ names, action, errnoRet, args = [] }: Rule): string {
-  const verdict = action === 'SCMP_ACT_ALLOW' ? 'allow' : errnoRet;
-  const comparisons = args.map(
-    ({ index, op, value, valueTwo = 0 }) => ` ${index} ${op.slice('SCMP_CMP_'.length)} ${value} ${valueTwo}`,
-  );
-  return `rule ${names.join(' ')}\t${verdict}${comparisons.join('')}`;
 }

@@ -24,6 +24,8 @@
 /* Descriptors of a waiting interpreter: its word to go on, and where it says that it waits. */
 enum { GO = 3, READY = 4, SPARE = 10 };
 
+static const char REPORT[] = "/svc/report/ending";
+
 static void must(int result, const char *what)
 {
     if (result < 0) fail("init: %s: %m", what);
@@ -65,7 +67,7 @@ static int become_interpreter(const struct configuration *configuration, const s
     sigprocmask(SIG_SETMASK, &none, NULL);
     setsid();
     drop_everything();
-    must(dup2(go, SPARE), "dup2"), must(dup2(ready, SPARE + 1), "dup2");
+    must(dup3(go, SPARE, O_CLOEXEC), "dup3"), must(dup3(ready, SPARE + 1, O_CLOEXEC), "dup3");
     must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
     /* Until it is executed it can still say why it was not. */
     close_range(READY + 1, ~0u, configuration->zygote == NULL ? CLOSE_RANGE_CLOEXEC : 0);
@@ -187,47 +189,52 @@ static int wait_for(const struct waiting *waiting)
     }
 }
 
-static void report(int file, const char *text)
+/* Opened anew each time: a program may look at what process 1 holds open. */
+static void report(const char *text)
 {
     ssize_t length = strlen(text);
-    if (pwrite(file, text, length, 0) != length || ftruncate(file, length) != 0) fail("init: cannot report: %m");
+    int file = open(REPORT, O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, text, length) != length || ftruncate(file, length) != 0) fail("init: cannot report: %m");
+    close(file);
 }
 
 /* Ends everything that is left before the end is told. */
-static void report_ending(int file, const char *of, int status)
+static void report_ending(const char *of, int status)
 {
     char text[64];
     kill(-1, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
     if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d\n", of, WTERMSIG(status));
     else snprintf(text, sizeof text, "%sexited %d\n", of, WEXITSTATUS(status));
-    report(file, text);
+    report(text);
 }
 
 /*
  * Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
  * begins: whoever ends the cell meanwhile must know that the program never ran.
  */
-static void compile(int file, unsigned heap)
+static void compile(unsigned heap)
 {
-    report(file, "compiling\n");
+    report("compiling\n");
     release(&compiler, heap, 0, "", 0);
     int status = wait_for(&compiler);
     if (status != 0) {
-        report_ending(file, "compiler ", status);
+        report_ending("compiler ", status);
         syscall(SYS_exit_group, 0);
     }
-    report(file, "running\n");
+    report("running\n");
 }
 
 static void wait_until_ready(const struct waiting *waiting)
 {
     char byte;
-    if (waiting->pid > 0 && read(waiting->ready, &byte, 1) != 1) fail("init: the interpreter ended before it was ready");
+    if (waiting->pid <= 0) return;
+    if (read(waiting->ready, &byte, 1) != 1) fail("init: the interpreter ended before it was ready");
+    close(waiting->ready);
 }
 
 /* Takes one job: its limits, the word to run, and what the program is told. */
-static void run_job(int file)
+static void run_job(void)
 {
     char line[LINE_BYTES + 1] = "";
     size_t length;
@@ -237,10 +244,21 @@ static void run_job(int file)
     char *words = malloc(length + 1);
     if (words == NULL) fail("init: no memory for the program's words");
     read_bytes(words, length);
-    must(dup2(open("/dev/null", O_RDWR | O_CLOEXEC), STDIN_FILENO), "leave the program's input");
-    if (compiler.pid > 0) compile(file, heap);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    must(dup2(nothing, STDIN_FILENO), "leave the program's input");
+    close(nothing);
+    if (compiler.pid > 0) compile(heap);
     release(&program, heap, arguments, words, length);
-    report_ending(file, "", wait_for(&program));
+    report_ending("", wait_for(&program));
+}
+
+/* The launcher answers the service, which looks at the cell from outside. */
+static void say_up(void)
+{
+    must(write(UP, "r", 1), "say ready");
+    close(UP), close(DOWN);
+    failures = STDERR_FILENO;
+    say("ready 0\n");
 }
 
 int run_init(const struct configuration *configuration)
@@ -250,20 +268,19 @@ int run_init(const struct configuration *configuration)
     /* Changing the user took this away. A launcher that ended meanwhile is noticed where `ready` is said to it. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     /* Its room is taken now: a program may fill the file system that the report is on, and its end must still be told. */
-    must(file = open("/svc/report/ending", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "open the report");
+    must(file = open(REPORT, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "open the report");
     memset(room, ' ', sizeof room);
     must(write(file, room, sizeof room), "write the report");
+    close(file);
     if (configuration->compiler.count > 0) start_waiting(configuration, &configuration->compiler, "/dev/null", &compiler);
     if (start_waiting(configuration, &configuration->arguments, NULL, &program)) return 1;
     reset_signals();
     signal(SIGPIPE, SIG_IGN);
     wait_until_ready(&compiler);
     wait_until_ready(&program);
-    must(write(UP, "r", 1), "say ready");
-    close(UP), close(DOWN);
-    failures = STDERR_FILENO;
-    say("ready 0\n");
-    run_job(file);
+    if (configuration->say_ready != NULL) configuration->say_ready(program.pid);
+    else say_up();
+    run_job();
     syscall(SYS_exit_group, 0);
     __builtin_unreachable();
 }

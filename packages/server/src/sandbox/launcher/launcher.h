@@ -11,6 +11,8 @@
  *   executable.c     gives the interpreter of a cell that was forked the executable file of that cell
  *   init.c           process 1 of a cell: the conversation with the service, and how the program ended
  *   command.c        what a cell executes once its program is released
+ *   guest.c          the same process 1 as a program of its own, for cells of gVisor
+ *   failure.c        how any of them fails
  *   python.c         the end of a Python interpreter that was forked
  *
  * A zygote is an interpreter that has loaded this code as a library and called `serve_cells`: the interpreter of each
@@ -86,6 +88,7 @@ struct configuration {
     int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
     char *zygote;              /* library that the interpreter loads; null where the interpreter is executed in the cell */
     struct sock_fprog filter;
+    void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null where the launcher is told */
 };
 
 /* What the service asks for: an id, which is also the name of the cell's groups, and the host user that is root inside. */

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { versionOf } from '../executable.ts';
-import { GUEST } from '../oci/bundle.ts';
+import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
 import { findInterpreters, observeNamespaceCell } from '../oci/observe.ts';
 import type { Runtime } from '../oci/runtime.ts';
@@ -53,6 +53,8 @@ export async function launcherRuntime(): Promise<Runtime> {
     path: LAUNCHER_PROGRAM,
     identity: { name: 'svc-launcher', version, platform: null },
     sharesHostKernel: true,
+    processOne: INTERPRETED_INIT,
+    rootFiles: () => ({}),
     rootFlags: 0,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + OWN_PROCESSES, guestProcesses: 16 },
     outputPipeBytes: 0,

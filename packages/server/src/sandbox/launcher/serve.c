@@ -39,28 +39,8 @@ struct cell {
     int has_ended, is_forgotten;
 };
 
-int failures = STDERR_FILENO;
 static struct cell cells[CELLS_MAX];
 static int cell_count;
-
-void fail(const char *format, ...)
-{
-    char line[REASON_BYTES_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(line, sizeof line - 1, format, arguments);
-    va_end(arguments);
-    if (length > (int)sizeof line - 2) length = sizeof line - 2;
-    line[length++] = '\n';
-    if (write(failures, line, length) < 0) { /* Nobody listens: the exit code has to do. */ }
-    syscall(SYS_exit_group, 125);
-    __builtin_unreachable();
-}
-
-void reset_signals(void)
-{
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-}
 
 static void answer(const char *format, ...)
 {

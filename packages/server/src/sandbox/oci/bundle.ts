@@ -11,7 +11,14 @@ import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './secc
 export const JOB_UID = 1000;
 
 /** Where things are inside a cell. `/svc` holds only our own, read-only. */
-export const GUEST = { work: '/work', report: '/svc/report', guest: '/svc/guest', node: '/opt/svc/bin/node' } as const;
+export const GUEST = {
+  work: '/work',
+  report: '/svc/report',
+  guest: '/svc/guest',
+  init: '/svc/init',
+  filter: '/svc/filter',
+  node: '/opt/svc/bin/node',
+} as const;
 
 /** The fixed environment of a program: all of it in the `system` pack. */
 export const ENVIRONMENT: readonly string[] = [
@@ -45,6 +52,9 @@ function waitingCommands({ language, runtime }: BundleOptions) {
   };
 }
 
+/** The command of process 1 where the cell's root has no compiled one. */
+export const INTERPRETED_INIT: readonly string[] = ['/usr/bin/perl', `${GUEST.guest}/init.pl`];
+
 /** Capabilities of process 1 inside its user namespace; the interpreter it starts gives up every one of them. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
@@ -67,6 +77,8 @@ export interface BundleOptions {
   readonly temporaryBytes: number;
   /** Whether programs may reach one another over `lo`. */
   readonly loopback: boolean;
+  /** The command of process 1, before the words that say what it starts. */
+  readonly processOne: readonly string[];
 }
 
 export interface OciMount {
@@ -110,7 +122,7 @@ function processOf(options: BundleOptions): OciConfiguration['process'] {
   const process = {
     terminal: false,
     user: { uid: 0, gid: 0, umask: 0o22, additionalGids: [] },
-    args: ['/usr/bin/perl', `${GUEST.guest}/init.pl`, String(compiler.length), ...compiler, ...program],
+    args: [...options.processOne, String(compiler.length), ...compiler, ...program],
     env: [...ENVIRONMENT, ...options.environment],
     cwd: GUEST.work,
     capabilities: {

@@ -81,6 +81,7 @@ export function bundleOptions(options: CellOptions): BundleOptions {
     rootUid,
     temporaryBytes: TEMPORARY_BYTES,
     loopback,
+    processOne: runtime.processOne,
   };
 }
 

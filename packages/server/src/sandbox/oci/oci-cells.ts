@@ -56,7 +56,7 @@ export class OciCells implements AsyncDisposable {
     this.#options = options;
     this.#rootfs = join(options.directory, `rootfs-${options.runtime.name}`);
     mkdirSync(join(options.directory, 'cells'), { recursive: true, mode: 0o711 });
-    if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs);
+    if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs, options.runtime.rootFiles(options.loopback));
   }
 
   get runtime(): Runtime {

@@ -35,8 +35,11 @@ const PYTHON_DIRECTORY = /^python3\.\d+$/;
 const LARGEST_COPY = 1024 * 1024;
 const READABLE_FOR_ALL = 0o004;
 
+/** Programs and files that a root has besides, by their path in it. */
+export type RootFiles = Readonly<Record<string, Uint8Array>>;
+
 /** Builds the root in `path`, which must not exist. */
-export function buildRootfs(path: string): void {
+export function buildRootfs(path: string, files: RootFiles = {}): void {
   mkdirSync(path, { mode: 0o755 });
   for (const directory of DIRECTORIES) mkdirSync(join(path, directory), { recursive: true, mode: 0o755 });
   for (const link of LINKS) symlinkSync(`usr/${link}`, join(path, link));
@@ -45,6 +48,7 @@ export function buildRootfs(path: string): void {
     writeFileSync(join(path, 'etc', name), content, { mode: 0o644 });
   for (const name of etcOfUsr()) copyFromHost(join('/etc', name), join(path, 'etc', name));
   writeFileSync(join(path, NODE), '', { mode: 0o644 });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content, { mode: 0o755 });
 }
 
 function etcOfUsr(): readonly string[] {

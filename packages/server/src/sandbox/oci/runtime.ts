@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
 import type { Group } from '../cgroup/cgroup.ts';
 import { versionOf } from '../executable.ts';
+import { INTERPRETED_INIT } from './bundle.ts';
 import type { CellOptions } from './cell-options.ts';
 import type { GuestReport } from './guest-report.ts';
 import { findCellProcesses, type ObservedPosture, observeGvisorCell, observeNamespaceCell } from './observe.ts';
+import type { RootFiles } from './rootfs.ts';
 import { requireVersion } from './runtime-version.ts';
-import { sentryCommand } from './sentry-command.ts';
+import { compiledInit, compiledRootFiles, sentryCommand } from './sentry-command.ts';
 import { type Start, startUnderRuntime } from './start.ts';
 
 const MIB = 1024 * 1024;
@@ -35,6 +37,10 @@ export interface Runtime extends AsyncDisposable {
   readonly identity: RuntimeIdentity;
   /** Programs use the host's kernel. What they are shown of the host then has inodes of the cell's own. */
   readonly sharesHostKernel: boolean;
+  /** The command of process 1 in its cells, before the words that say what it starts. */
+  readonly processOne: readonly string[];
+  /** What the root of its cells has besides. `loopback` is whether programs may reach one another over `lo`. */
+  rootFiles(loopback: boolean): RootFiles;
   /** Mount flags of the cell's root, as mount(2) has them. */
   readonly rootFlags: number;
   readonly overhead: Overhead;
@@ -74,6 +80,8 @@ export async function crunRuntime(): Promise<Runtime> {
     path,
     identity: { name: 'crun', version, platform: null },
     sharesHostKernel: true,
+    processOne: INTERPRETED_INIT,
+    rootFiles: () => ({}),
     rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
     outputPipeBytes: 0,
@@ -117,8 +125,8 @@ const GVISOR_MEMORY_BYTES = 36 * MIB;
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
 /**
- * What starts the two processes of a gVisor cell: `direct` a program of ours, which takes a third of the processor time off a
- * cell, or `runsc run`.
+ * What starts the two processes of a gVisor cell: `direct` a program of ours, with a compiled process 1, which takes a third of the
+ * processor time off a cell; or `runsc run`.
  */
 export type GvisorLauncher = 'direct' | 'runsc';
 
@@ -140,14 +148,16 @@ export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<R
     path,
     identity: { name: 'runsc', version, platform },
     sharesHostKernel: false,
+    processOne: launcher === 'direct' ? compiledInit() : INTERPRETED_INIT,
+    rootFiles: (loopback) => (launcher === 'direct' ? compiledRootFiles(loopback) : {}),
     // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
     rootFlags: 0,
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,
     hidesAttributes: true,
     command: (options) => {
-      const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups', '--oci-seccomp'];
-      return launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, runsc);
+      const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
+      return launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, [...runsc, '--oci-seccomp']);
     },
     start: startUnderRuntime,
     observe: (_runtimePid, report) => observeGvisorCell(report),

@@ -52,3 +52,12 @@ export function allBut(numbers: readonly number[], bits = 32, value = 0, left = 
   const [low, high] = [numbers.filter((number) => number < half), numbers.filter((number) => number >= half)];
   return [...allBut(low, bits, value, left - 1), ...allBut(high, bits, half, left - 1)];
 }
+
+/** `rule NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`: a line as the compiled programs read it. */
+export function ruleLine({ names, action, errnoRet, args = [] }: Rule): string {
+  const verdict = action === 'SCMP_ACT_ALLOW' ? 'allow' : errnoRet;
+  const comparisons = args.map(
+    ({ index, op, value, valueTwo = 0 }) => ` ${index} ${op.slice('SCMP_CMP_'.length)} ${value} ${valueTwo}`,
+  );
+  return `rule ${names.join(' ')}\t${verdict}${comparisons.join('')}`;
+}

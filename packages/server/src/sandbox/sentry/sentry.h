@@ -7,6 +7,7 @@
  *   process.c    a process in namespaces and a user mapping of its own, with few capabilities, that becomes runsc
  *   roots.c      what each of the two sees of the host
  *   control.c    what the kernel is asked before it runs anything
+ *   filter.c     a program of its own: makes the system call filter, once for all cells
  *
  * Every failure ends the cell with one line on standard error.
  */

@@ -1,0 +1,116 @@
+/*
+ * svc-init FILTER COUNT WORD... WORD...
+ *
+ * Process 1 of a gVisor cell: as many words as COUNT says are the compiler's command, the others the program's. It is
+ * `oci/guest/init.pl` compiled, because perl takes long to start where every system call is dear. FILTER is the file of the
+ * system call filter that it sets for itself and so for all it starts, or `-` where the runtime has set one. The kernel in
+ * which it runs is the only witness of the cell, so it tells the service what that kernel says.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+enum { REPORT_BYTES_MAX = 256 * 1024 };
+
+static char report[REPORT_BYTES_MAX];
+static size_t length;
+
+static void add(const char *format, const char *word)
+{
+    length += snprintf(report + length, sizeof report - length, format, word);
+    if (length >= sizeof report) fail("init: the report is too long");
+}
+
+/* A file that cannot be read says so: nothing is claimed of it. */
+static void add_file(const char *name, const char *path)
+{
+    ssize_t count = 0;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    add("==> %s\n", name);
+    while (file >= 0 && (count = read(file, report + length, sizeof report - 1 - length)) > 0) length += count;
+    if (file < 0 || count < 0) add("%s\n", "unreadable");
+    if (file >= 0) close(file);
+}
+
+static void add_namespaces(pid_t interpreter)
+{
+    static const char *const names[] = { "mnt", "pid", "net", "ipc", "uts", "user", "cgroup" };
+    for (size_t at = 0; at < sizeof names / sizeof *names; at++) {
+        char path[64], inode[64];
+        snprintf(path, sizeof path, "/proc/%d/ns/%s", interpreter, names[at]);
+        ssize_t count = readlink(path, inode, sizeof inode - 1);
+        if (count >= 0) inode[count] = '\0';
+        add("==> ns/%s\n", names[at]);
+        add("%s\n", count < 0 ? "unreadable" : inode);
+    }
+}
+
+static void send_report(void)
+{
+    char line[64];
+    struct { const char *bytes; size_t count; } parts[] = {
+        { line, snprintf(line, sizeof line, "ready %zu\n", length) }, { report, length },
+    };
+    for (int part = 0; part < 2; part++)
+        for (size_t sent = 0; sent < parts[part].count;) {
+            ssize_t count = write(STDOUT_FILENO, parts[part].bytes + sent, parts[part].count - sent);
+            if (count < 0 && errno != EINTR) fail("init: write: %m");
+            if (count > 0) sent += count;
+        }
+}
+
+static void tell_of(pid_t interpreter)
+{
+    char status[64], mounts[64], flag[16];
+    snprintf(status, sizeof status, "/proc/%d/status", interpreter);
+    snprintf(mounts, sizeof mounts, "/proc/%d/mountinfo", interpreter);
+    snprintf(flag, sizeof flag, "%d", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
+    add_file("status", status);
+    add_file("mountinfo", mounts);
+    add_file("/proc/net/dev", "/proc/net/dev");
+    add_file("/proc/version", "/proc/version");
+    add_namespaces(interpreter);
+    add("==> no_new_privs\n%s\n", flag);
+    send_report();
+}
+
+static void take(struct words *into, char **from, int count)
+{
+    if (count >= WORDS_MAX) fail("init: too many words");
+    memcpy(into->first, from, count * sizeof *from);
+    into->count = count;
+}
+
+/* What `svc-filter` wrote. The bundle has set that no privilege can be gained. */
+static void set_filter(const char *path)
+{
+    static struct sock_filter instructions[BPF_MAXINSNS];
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = file < 0 ? -1 : read(file, instructions, sizeof instructions);
+    if (bytes <= 0 || bytes % sizeof *instructions != 0) fail("init: cannot read the filter: %m");
+    struct sock_fprog program = { .len = bytes / sizeof *instructions, .filter = instructions };
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) fail("init: cannot set the filter: %m");
+    close(file);
+}
+
+int main(int count, char **words, char **environment)
+{
+    static struct configuration configuration = { .say_ready = tell_of };
+    int of_compiler = count < 3 ? -1 : atoi(words[2]), variables = 0;
+    if (of_compiler < 0 || 3 + of_compiler >= count) fail("init: malformed words");
+    if (strcmp(words[1], "-")) set_filter(words[1]);
+    while (environment[variables] != NULL) variables++;
+    take(&configuration.compiler, words + 3, of_compiler);
+    take(&configuration.arguments, words + 3 + of_compiler, count - 3 - of_compiler);
+    take(&configuration.environment, environment, variables);
+    return run_init(&configuration);
+}
