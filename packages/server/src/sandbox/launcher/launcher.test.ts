@@ -47,9 +47,13 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
   };
 }
 
-function launcherFor(options: CellOptions, change: (lines: readonly string[]) => readonly string[] = (lines) => lines) {
+function launcherFor(
+  options: CellOptions,
+  change: (lines: readonly string[]) => readonly string[] = (lines) => lines,
+  more: { readonly cellsOfOneMax?: number } = {},
+) {
   const configuration = change(launcherConfiguration(options, null));
-  return new Launcher({ program: options.runtime.path, configuration });
+  return new Launcher({ program: options.runtime.path, configuration, ...more });
 }
 
 describe('a launcher', () => {
@@ -95,6 +99,30 @@ describe('a launcher', () => {
     expect(second.group.members()).toContain(made.pid);
     second.group.kill();
     await made.ended;
+  });
+
+  it('gives way to a new process after so many cells, and ends once the last of them is forgotten', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options, (lines) => lines, { cellsOfOneMax: 1 });
+    const first = await launcher.make(options.id, options.rootUid);
+    const old = parentOf(first.pid);
+    await expect
+      .poll(async () => {
+        const { id, rootUid, group } = await cellOptions();
+        const next = await launcher.make(id, rootUid);
+        const parent = parentOf(next.pid);
+        group.kill();
+        await next.ended;
+        next.forget();
+        return parent;
+      })
+      .not.toBe(old);
+    expect(options.group.members()).toContain(first.pid);
+    options.group.kill();
+    await first.ended;
+    expect(processExists(old)).toBe(true);
+    first.forget();
+    await expect.poll(() => processExists(old)).toBe(false);
   });
 
   it('that cannot be configured refuses with what it says', async () => {

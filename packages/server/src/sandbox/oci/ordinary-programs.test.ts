@@ -104,3 +104,14 @@ it('a POSIX message queue works in the namespace class, whose kernel has a names
   ].join('\n');
   expect((await cells.run('namespace', 'python', code)).stdout).toBe("True 0 4 b'word'\n");
 });
+
+it('two Python programs side by side in the namespace class draw nothing at random that is the same', async () => {
+  const code = [
+    'import os, random, secrets, tempfile, uuid',
+    'print(os.urandom(8), random.random(), secrets.token_hex(8), uuid.uuid4(), uuid.uuid1().node, tempfile.mktemp(), sep="\\n")',
+  ].join('\n');
+  const runs = await Promise.all([1, 2, 3].map(() => cells.run('namespace', 'python', code)));
+  const drawn = runs.flatMap(({ stdout }) => stdout.trim().split('\n'));
+  expect(drawn).toHaveLength(18);
+  expect(new Set(drawn).size).toBe(18);
+});

@@ -12,6 +12,15 @@ const MODULE_ONLY =
   /^(Cannot use import statement|Unexpected token 'export'|Cannot use 'import\.meta'|await is only valid|Unexpected reserved word)/;
 const WRAPPER = ['exports', 'require', 'module', '__filename', '__dirname'];
 
+/** Loads what Node loads late and most programs need, while nobody waits for it: what prints, and what reads TypeScript. */
+function loadAhead() {
+  require('node:net');
+  if (SOURCE !== 'main.ts') return;
+  const example = require.resolve('./example.cts');
+  require(example);
+  delete require.cache[example];
+}
+
 /** What the job's JavaScript heap may have, in MiB, and its arguments. Its variables are set. */
 function waitForHandOver() {
   writeSync(4, 'r');
@@ -45,6 +54,7 @@ function nameSource() {
   return name;
 }
 
+loadAhead();
 const { heapMb, args } = waitForHandOver();
 const heap = `--max-heap-size=${heapMb}`;
 const program = nameSource();
