@@ -188,6 +188,23 @@ test('a cell that dies while it waits is replaced after a pause, and is never ha
   ]);
 });
 
+test('a cell that dies as it becomes ready is ended and replaced', async () => {
+  const { prepare } = source;
+  source.prepare = async (request) => {
+    source.prepare = prepare;
+    const cell = (await source.prepare(request)) as ScriptedCell;
+    cell.memoryBytes = () => {
+      throw new Error('its group is gone');
+    };
+    setImmediate(() => void cell[Symbol.asyncDispose]());
+    return cell;
+  };
+  await started();
+  await vi.advanceTimersByTimeAsync(260);
+  await settled();
+  expect([waiting(), parked.facts().lost.died]).toEqual([{ python: 1, node: 1, bash: 1 }, 1]);
+});
+
 test('a cell of which a part died is found out when it is taken', async () => {
   await started();
   innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;

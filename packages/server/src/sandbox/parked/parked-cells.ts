@@ -5,29 +5,20 @@
  * none is begun while a job waits for a cell.
  */
 import type { Language } from '@svc/protocol';
-import type { BootstrapError, CellKind, CellOrigin, CellRequest, Provider, Sandbox } from '../sandbox.ts';
+import type { BootstrapError, CellKind, CellRequest, Provider, Sandbox } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';
-import { planParking } from './parking-plan.ts';
-import { type Making, type Parked, Shelf } from './shelf.ts';
+import type { Making, Parked, Shelf } from './shelf.ts';
+import { type Found, type LostCells, Stock } from './stock.ts';
 
-/** Of these one cell waits from the start, in the usual pack. */
-const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
 /** What a waiting cell takes beside what its group counts: descriptors, buffers and mounts of the service and the kernel. */
 const OWN_BYTES = 1024 * 1024;
 /** How long a cell that is made ahead may take to be ready: with a small share of a busy machine it takes its time. */
 const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for one of those before it gets its own: as long as for its own. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
-/** A kind of which a cell waits gives its room up to one that was asked for so many times as often. */
-const STAYING_FACTOR = 2;
 
 /** What a job gets where its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<Sandbox>;
-
-interface Found {
-  readonly shelf: Shelf;
-  readonly origin: CellOrigin;
-}
 
 /** Something that an operator should know; jobs get their cells all the same. */
 export interface ParkingTrouble extends CellKind {
@@ -56,19 +47,16 @@ export interface ParkingFacts {
   readonly cells: ReadonlyMap<Language, number>;
   /** Jobs whose cell waited for them, was being made already, and was made for them. */
   readonly taken: { readonly parked: number; readonly awaited: number; readonly cold: number };
-  /** Cells that were given up while they waited: dead, of another make, or more than wanted. */
-  readonly lost: { readonly died: number; readonly changed: number; readonly surplus: number };
+  readonly lost: LostCells;
 }
 
 /** Parks nothing before `start`. Disposing ends every cell that waits and lets none wait any more; cells are still made for jobs. */
 export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #options: ParkedCellsOptions;
   readonly #now: () => number;
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #stock: Stock;
   readonly #making = new Set<Promise<void>>();
-  readonly #discarding = new Set<Promise<void>>();
   readonly #taken = { parked: 0, awaited: 0, cold: 0 };
-  readonly #lost = { died: 0, changed: 0, surplus: 0 };
   /** Jobs that wait for a cell. */
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -77,14 +65,19 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   constructor(options: ParkedCellsOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
+    const { provider, bytesMax, onTrouble } = options;
+    this.#stock = new Stock({
+      provider,
+      bytesMax,
+      onEndFailed: (language, error) => onTrouble({ language, runtime: null, problem: 'not_ended', error }),
+    });
   }
 
   /** Begins to park. Without effect where nothing may be parked. */
   start(): void {
     if (this.#options.bytesMax === 0) return;
     this.#isRunning = true;
-    const { languages } = this.#options.provider;
-    for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.#find({ language, runtime: null });
+    this.#stock.addUsual();
     this.refill();
   }
 
@@ -93,34 +86,32 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
    * `prepare`: what is asked for is remembered there, and here where a cell was given.
    */
   take(kind: CellKind): Sandbox | null {
-    const found = this.#isRunning ? this.#find(kind) : null;
+    const found = this.#isRunning ? this.#stock.find(kind) : null;
     return found === null ? null : this.#takeParked(found, (error) => Promise.reject(error));
   }
 
   /** A cell that waits or is being made already, else a new one: see `Provider`. */
   async prepare(request: CellRequest): Promise<Sandbox> {
-    const found = this.#isRunning ? this.#find(request) : null;
+    const found = this.#isRunning ? this.#stock.find(request) : null;
     if (found === null) return await this.#options.source.prepare(request);
     const another = () => this.#options.source.prepare(request);
     return this.#takeParked(found, another) ?? (await this.#waitedFor(this.#make(found, request)));
   }
 
   facts(): ParkingFacts {
-    const cells = new Map<Language, number>();
-    for (const { kind, parked } of this.#shelves.values()) {
-      cells.set(kind.language, (cells.get(kind.language) ?? 0) + parked.length);
-    }
-    return { bytesMax: this.#options.bytesMax, bytes: this.#bytes(), cells, taken: this.#taken, lost: this.#lost };
+    const { bytes, lost } = this.#stock;
+    const cells = this.#stock.countByLanguage();
+    return { bytesMax: this.#options.bytesMax, bytes, cells, taken: this.#taken, lost };
   }
 
   /** Makes and ends cells until as many wait as should. Called when that may have changed; without effect otherwise. */
   refill(): void {
     if (!this.#isRunning) return;
-    const plan = this.#plan();
-    for (const [shelf, count] of plan) {
-      while (shelf.parked.length > count) this.#discard(shelf.parked.shift() as Parked, 'surplus');
-    }
     const now = this.#now();
+    const plan = this.#stock.plan(now);
+    for (const [shelf, count] of plan) {
+      while (shelf.parked.length > count) this.#stock.discard(shelf.parked.shift() as Parked, 'surplus');
+    }
     for (const [shelf, count] of plan) {
       while (this.#mayMake() && shelf.count < count && shelf.pausedUntil <= now) this.#makeAhead(shelf);
     }
@@ -130,32 +121,18 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isRunning = false;
     clearTimeout(this.#timer);
-    for (const { parked, making } of this.#shelves.values()) {
-      for (const { cell } of parked.splice(0)) this.#end(cell);
+    for (const { parked, making } of this.#stock.shelves) {
+      for (const { cell } of parked.splice(0)) this.#stock.end(cell);
       for (const { wanted } of making) wanted.abort();
     }
     await Promise.all(this.#making);
-    await Promise.all(this.#discarding);
-  }
-
-  /** Null where there is no such cell. */
-  #find(kind: CellKind): Found | null {
-    const { provider } = this.#options;
-    const origin = provider.originOf(kind);
-    if (origin === null) return null;
-    const known = this.#shelves.get(origin.kind);
-    if (known !== undefined) return { shelf: known, origin };
-    const { language, runtime } = kind;
-    const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
-    const shelf = new Shelf({ language, runtime }, isUsual);
-    this.#shelves.set(origin.kind, shelf);
-    return { shelf, origin };
+    await this.#stock.settled();
   }
 
   #takeParked({ shelf, origin }: Found, another: Another): Sandbox | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
-      if (oldest.madeOf !== origin.madeOf) this.#discard(oldest, 'changed');
-      else if (!oldest.cell.isWhole()) this.#discard(oldest, 'died');
+      if (oldest.madeOf !== origin.madeOf) this.#stock.discard(oldest, 'changed');
+      else if (!oldest.cell.isWhole()) this.#stock.discard(oldest, 'died');
       else {
         oldest.wanted.abort();
         this.#noteAsked(shelf);
@@ -198,7 +175,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     claimed.wanted.abort();
     const cell = claimed.made.catch(() => null);
     const inTime = await within(cell, CLAIMED_MILLISECONDS_MAX);
-    if (inTime === null) void cell.then((late) => late !== null && this.#end(late));
+    if (inTime === null) void cell.then((late) => late !== null && this.#stock.end(late));
     return inTime;
   }
 
@@ -227,18 +204,6 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   /** Not before the program that was just released has been told so. */
   #refillSoon(): void {
     if (this.#isRunning) setImmediate(() => this.refill());
-  }
-
-  #plan(): readonly (readonly [Shelf, number])[] {
-    const now = this.#now();
-    const shelves = [...this.#shelves.values()];
-    const wanted = shelves.map(({ demand, bytes, count }) => ({
-      wanted: demand.wanted(now),
-      bytes,
-      rank: (count > 0 ? STAYING_FACTOR : 1) * demand.weight(now),
-    }));
-    const counts = planParking(wanted, this.#options.bytesMax);
-    return shelves.map((shelf, at) => [shelf, counts[at] ?? 0] as const);
   }
 
   #mayMake(): boolean {
@@ -280,13 +245,13 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   #keep(shelf: Shelf, cell: Sandbox, { madeOf, wanted }: Making): void {
-    const bytes = cell.memoryBytes() + OWN_BYTES;
+    const bytes = bytesOf(cell);
     const { bytesMax, onTrouble } = this.#options;
     if (shelf.bytes === null && bytes > bytesMax) onTrouble({ ...shelf.kind, problem: 'too_large', error: null });
     shelf.bytes = Math.max(bytes, ...shelf.parked.map((other) => other.bytes));
     const parked: Parked = { cell, madeOf, bytes, wanted };
-    if (!this.#isRunning || this.#bytes() + bytes > bytesMax) {
-      this.#discard(parked, 'surplus');
+    if (!this.#isRunning || this.#stock.bytes + bytes > bytesMax) {
+      this.#stock.discard(parked, 'surplus');
       return;
     }
     shelf.parked.push(parked);
@@ -298,7 +263,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const at = shelf.parked.indexOf(parked);
     if (at < 0) return;
     shelf.parked.splice(at, 1);
-    this.#discard(parked, 'died');
+    this.#stock.discard(parked, 'died');
     this.#failed(shelf, 'died', null);
     this.refill();
   }
@@ -308,36 +273,11 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     if (shelf.failed(this.#now()) === 1) this.#options.onTrouble({ ...shelf.kind, problem, error });
   }
 
-  #discard({ cell }: Parked, why: keyof ParkingFacts['lost']): void {
-    this.#lost[why] += 1;
-    this.#end(cell);
-  }
-
-  #end(cell: Sandbox): void {
-    const ended = this.#endOf(cell).finally(() => this.#discarding.delete(ended));
-    this.#discarding.add(ended);
-  }
-
-  async #endOf(cell: Sandbox): Promise<void> {
-    try {
-      await cell[Symbol.asyncDispose]();
-    } catch (error) {
-      const { language } = cell;
-      this.#options.onTrouble({ language, runtime: null, problem: 'not_ended', error: error as Error });
-    }
-  }
-
-  #bytes(): number {
-    let sum = 0;
-    for (const { parked } of this.#shelves.values()) for (const { bytes } of parked) sum += bytes;
-    return sum;
-  }
-
   /** Looks again when a pause is over, or when time alone lets demand fall. */
   #lookAgain(): void {
     clearTimeout(this.#timer);
     const now = this.#now();
-    const times = [...this.#shelves.values()].flatMap(({ pausedUntil, demand }) => [pausedUntil, demand.changesAt()]);
+    const times = [...this.#stock.shelves].flatMap(({ pausedUntil, demand }) => [pausedUntil, demand.changesAt()]);
     const next = Math.min(...times.filter((time) => time > now));
     if (!Number.isFinite(next)) return;
     this.#timer = setTimeout(() => this.refill(), next - now + 1);
@@ -356,6 +296,11 @@ async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T |
   }
 }
 
-function isUsualLanguage(language: Language): boolean {
-  return USUAL_LANGUAGES.some((usual) => usual === language);
+/** A cell that ended a moment ago has no memory that could be asked for. */
+function bytesOf(cell: Sandbox): number {
+  try {
+    return cell.memoryBytes() + OWN_BYTES;
+  } catch {
+    return OWN_BYTES;
+  }
 }

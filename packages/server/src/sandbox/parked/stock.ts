@@ -1,0 +1,127 @@
+/** All cells that wait: a shelf for each kind, how many there should be, and the end of those that no job gets. */
+import type { Language } from '@svc/protocol';
+import type { CellKind, CellOrigin, Provider, Sandbox } from '../sandbox.ts';
+import { planParking } from './parking-plan.ts';
+import { type Parked, Shelf } from './shelf.ts';
+
+/** Of these one cell waits from the start, in the usual pack. */
+const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
+/** A kind of which a cell waits gives its room up to one that was asked for so many times as often. */
+const STAYING_FACTOR = 2;
+
+export interface StockOptions {
+  readonly provider: Pick<Provider, 'languages' | 'originOf'>;
+  /** Memory that all waiting cells may take together, in bytes. */
+  readonly bytesMax: number;
+  /** Told where a cell cannot be ended. */
+  readonly onEndFailed: (language: Language, error: Error) => void;
+}
+
+/** Where a kind of cell is kept, and what one would be made of now. */
+export interface Found {
+  readonly shelf: Shelf;
+  readonly origin: CellOrigin;
+}
+
+/** Cells that were given up while they waited, by why: dead, of another make, or more than wanted. */
+export interface LostCells {
+  readonly died: number;
+  readonly changed: number;
+  readonly surplus: number;
+}
+
+export class Stock {
+  readonly #options: StockOptions;
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #ending = new Set<Promise<void>>();
+  readonly #lost = { died: 0, changed: 0, surplus: 0 };
+
+  constructor(options: StockOptions) {
+    this.#options = options;
+  }
+
+  get shelves(): Iterable<Shelf> {
+    return this.#shelves.values();
+  }
+
+  get lost(): LostCells {
+    return this.#lost;
+  }
+
+  /** Memory of all that wait, in bytes. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { parked } of this.#shelves.values()) for (const { bytes } of parked) sum += bytes;
+    return sum;
+  }
+
+  /** How many of each language wait. */
+  countByLanguage(): ReadonlyMap<Language, number> {
+    const counts = new Map<Language, number>();
+    for (const { kind, parked } of this.#shelves.values()) {
+      counts.set(kind.language, (counts.get(kind.language) ?? 0) + parked.length);
+    }
+    return counts;
+  }
+
+  /** Makes shelves for what waits though nobody asked. */
+  addUsual(): void {
+    const { languages } = this.#options.provider;
+    for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.find({ language, runtime: null });
+  }
+
+  /** Null where there is no such cell. */
+  find(kind: CellKind): Found | null {
+    const { provider } = this.#options;
+    const origin = provider.originOf(kind);
+    if (origin === null) return null;
+    const known = this.#shelves.get(origin.kind);
+    if (known !== undefined) return { shelf: known, origin };
+    const { language, runtime } = kind;
+    const isUsual = isUsualLanguage(language) && provider.originOf({ language, runtime: null })?.kind === origin.kind;
+    const shelf = new Shelf({ language, runtime }, isUsual);
+    this.#shelves.set(origin.kind, shelf);
+    return { shelf, origin };
+  }
+
+  /** How many of each kind should wait. */
+  plan(now: number): readonly (readonly [Shelf, number])[] {
+    const shelves = [...this.#shelves.values()];
+    const wanted = shelves.map(({ demand, bytes, count }) => ({
+      wanted: demand.wanted(now),
+      bytes,
+      rank: (count > 0 ? STAYING_FACTOR : 1) * demand.weight(now),
+    }));
+    const counts = planParking(wanted, this.#options.bytesMax);
+    return shelves.map((shelf, at) => [shelf, counts[at] ?? 0] as const);
+  }
+
+  /** Ends a cell that waited. */
+  discard({ cell }: Parked, why: keyof LostCells): void {
+    this.#lost[why] += 1;
+    this.end(cell);
+  }
+
+  /** Ends a cell; whoever waits for all ends waits for this one too. */
+  end(cell: Sandbox): void {
+    const ended = this.#endOf(cell).finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+
+  async #endOf(cell: Sandbox): Promise<void> {
+    try {
+      await cell[Symbol.asyncDispose]();
+    } catch (error) {
+      this.#options.onEndFailed(cell.language, error as Error);
+    }
+  }
+
+  /** Resolves once everything that was given up until now is gone. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#ending);
+  }
+}
+
+function isUsualLanguage(language: Language): boolean {
+  return USUAL_LANGUAGES.some((usual) => usual === language);
+}
