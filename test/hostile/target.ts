@@ -108,7 +108,9 @@ export class Target implements AsyncDisposable {
     const wanted = new AbortController();
     // With a small share of a busy machine it takes its time.
     const ahead = { aheadUntil: wanted.signal, readyMilliseconds: AHEAD_MILLISECONDS_MAX };
-    const sandbox = await this.provider.prepare({ ...request, ...ahead });
+    // Its job comes after a while, whether it is ready or not.
+    const job = setTimeout(() => wanted.abort(), AHEAD_MILLISECONDS_MAX / 30);
+    const sandbox = await this.provider.prepare({ ...request, ...ahead }).finally(() => clearTimeout(job));
     assert.ok(sandbox.isWhole(), 'a cell that was made ahead is not whole');
     wanted.abort();
     return sandbox;

@@ -189,7 +189,7 @@ test('a cell that dies while it waits is replaced after a pause, and is never ha
 });
 
 test('a cell that dies as it becomes ready is ended and replaced', async () => {
-  const { prepare } = source;
+  const prepare = source.prepare.bind(source);
   source.prepare = async (request) => {
     source.prepare = prepare;
     const cell = (await source.prepare(request)) as ScriptedCell;
