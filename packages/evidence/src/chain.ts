@@ -61,6 +61,13 @@ export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobE
 
 /** `data` is the first of the members in canonical order. */
 function textOf({ job_id, kind, prev_hash, seq, timestamp }: LinkedEvent, data_json: string): string {
-  const others = canonicalJson({ job_id, kind, prev_hash, seq, timestamp });
+  const linked = { job_id, kind, prev_hash, seq, timestamp };
+  const isPlain = [job_id, kind, prev_hash, timestamp].every(isPlainText) && Number.isSafeInteger(seq);
+  const others = isPlain ? JSON.stringify(linked) : canonicalJson(linked);
   return `${EVENT_DOMAIN}{"data":${data_json},${others.slice(1)}`;
+}
+
+/** Whether a value is text that JSON always spells in one way: every event of ours has such members, but not every event. */
+function isPlainText(value: unknown): boolean {
+  return typeof value === 'string' && value.isWellFormed();
 }

@@ -85,7 +85,7 @@ const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
 };
 
 /** What an event adds to the text of its kind. */
-function contentText({ kind, hash_version, data }: Content): string {
+function contentText({ kind, hash_version, data }: Omit<Content, 'seq'>): string {
   return kind === 'violation' ? data : escapedLine(data, hash_version);
 }
 
@@ -176,9 +176,10 @@ function eventsText(db: LedgerDatabase, range: Range): KeptText {
 function contentTexts(db: LedgerDatabase, range: Range): Record<Exclude<LongTextKind, 'events'>, KeptText> {
   const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
   const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
-  for (const row of selectContents.each(db, range)) {
-    const kind = EVENT_KINDS[row.kind];
-    if (kind !== undefined) builders[kind].add(contentText(row), row.seq);
+  for (const row of selectContents.lists(db, range)) {
+    const [seq, name, hash_version, data] = row as readonly [number, string, number, string];
+    const kind = EVENT_KINDS[name];
+    if (kind !== undefined) builders[kind].add(contentText({ kind: name, hash_version, data }), seq);
   }
   const { stdout, stderr, violations } = builders;
   return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { packHistory, unpackHistory } from './packed-history.ts';
+import { HISTORY_COLUMNS, type HistoryRow, packHistory, unpackHistory } from './packed-history.ts';
 import type { StoredEvent } from './records.ts';
 
 function eventOf(seq: number, data: string): StoredEvent {
@@ -16,6 +16,8 @@ function eventOf(seq: number, data: string): StoredEvent {
   };
 }
 
+const rowOf = (event: StoredEvent) => HISTORY_COLUMNS.map((name) => event[name]) as unknown as HistoryRow;
+
 test('a history is unpacked as it was packed, whatever its data is', () => {
   const events = [
     eventOf(1, '{"text":"hé 😀"}'),
@@ -23,6 +25,6 @@ test('a history is unpacked as it was packed, whatever its data is', () => {
     eventOf(3, 'no JSON\n['),
     eventOf(4, '\u0000'),
   ];
-  expect(unpackHistory('job_1', packHistory(events))).toEqual(events);
+  expect(unpackHistory('job_1', packHistory(events.map(rowOf)))).toEqual(events);
   expect(unpackHistory('job_1', packHistory([]))).toEqual([]);
 });

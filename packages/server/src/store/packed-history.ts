@@ -4,27 +4,40 @@
  */
 import type { StoredEvent } from './records.ts';
 
-/** An event without its data, which has this many UTF-16 units. */
-type Head = readonly [
+/** What is packed of an event, in the order of its head. */
+export const HISTORY_COLUMNS = [
+  'seq',
+  'timestamp',
+  'kind',
+  'hash_version',
+  'prev_hash',
+  'event_hash',
+  'data',
+] as const satisfies readonly (keyof StoredEvent)[];
+
+/** The columns of one event. */
+export type HistoryRow = readonly [...HeadColumns, data: string];
+
+type HeadColumns = readonly [
   seq: number,
   timestamp: string,
   kind: string,
   hash_version: number,
   prev_hash: string | null,
   event_hash: string | null,
-  dataLength: number,
 ];
 
+/** An event without its data, which has this many UTF-16 units. */
+type Head = readonly [...HeadColumns, dataLength: number];
+
 /** Packs the events of one job, in their order. */
-export function packHistory(events: Iterable<StoredEvent>): Uint8Array<ArrayBuffer> {
-  const heads: Head[] = [];
-  let data = '';
-  for (const event of events) {
-    const { seq, timestamp, kind, hash_version, prev_hash, event_hash } = event;
-    heads.push([seq, timestamp, kind, hash_version, prev_hash, event_hash, event.data.length]);
-    data += event.data;
-  }
-  return new TextEncoder().encode(`${JSON.stringify(heads)}\n${data}`);
+export function packHistory(rows: readonly HistoryRow[]): Uint8Array<ArrayBuffer> {
+  let texts = '';
+  const heads = rows.map(([seq, timestamp, kind, hash_version, prev_hash, event_hash, data]): Head => {
+    texts += data;
+    return [seq, timestamp, kind, hash_version, prev_hash, event_hash, data.length];
+  });
+  return new TextEncoder().encode(`${JSON.stringify(heads)}\n${texts}`);
 }
 
 /** The events of the job that were packed. */

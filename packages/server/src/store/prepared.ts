@@ -10,6 +10,8 @@ import type { LedgerDatabase } from './schema.ts';
 /** A query of this floor with named parameters. Its methods run it; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
   all(db: LedgerDatabase, parameters: Parameters): Promise<Row[]>;
+  /** The rows as lists of their columns, in the order that the query names them: half the cost where they are many. */
+  lists(db: LedgerDatabase, parameters: Parameters): readonly (readonly unknown[])[];
   /** The rows one by one, each read when it is asked for. No other rows of the same query may be asked for meanwhile. */
   each(db: LedgerDatabase, parameters: Parameters): Iterable<Row>;
   /** The first row, or null where there is none. */
@@ -23,6 +25,8 @@ export interface PreparedQuery<Parameters, Row> {
 /** A dialect whose one connection runs a query at once. A query that fails throws. */
 export interface DirectAdapter extends DialectAdapter {
   executeNow<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row>;
+  /** The rows of a query as lists of their columns. */
+  lists(query: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly (readonly unknown[])[];
   /** Runs a query that yields no rows once for each list of parameters. */
   runEach(sql: string, parameters: Iterable<readonly unknown[]>): void;
   /** The rows of a query as they are read. */
@@ -66,6 +70,10 @@ export function prepared<Parameters extends object, Row>(
   };
   return {
     all: async (db, parameters) => execute(db, parameters).rows,
+    lists: (db, parameters) => {
+      const adapter = directAdapter(db);
+      return adapter.lists(boundQuery(db, adapter, parameters));
+    },
     each: (db, parameters) => {
       const adapter = directAdapter(db);
       return adapter.iterate(boundQuery(db, adapter, parameters));

@@ -2,7 +2,7 @@
  * The whole record of a terminal job as it is stored, for whoever is to vouch for it. Nothing of it is parsed or checked
  * here: what rotted is found by whoever does.
  */
-import { packHistory } from './packed-history.ts';
+import { HISTORY_COLUMNS, type HistoryRow, packHistory } from './packed-history.ts';
 import { prepared } from './prepared.ts';
 import type { JobKey, TerminalRecordResult } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
@@ -35,7 +35,7 @@ const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
 const selectHistory = prepared((db, { tenant, job_id }: JobKey) =>
   db
     .selectFrom('events')
-    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
+    .select(HISTORY_COLUMNS)
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id)
     .orderBy('seq'),
@@ -61,7 +61,7 @@ async function terminalRecord(db: LedgerDatabase, key: JobKey): Promise<Terminal
   try {
     const row = await selectTerminal.first(db, key);
     if (row === null) return { kind: 'absent' };
-    const history = packHistory(selectHistory.each(db, key));
+    const history = packHistory(selectHistory.lists(db, key) as readonly HistoryRow[]);
     return { kind: 'record', record: { ...row, truncated: row.truncated === 1, history } };
   } catch (error) {
     return { kind: 'unreadable', message: error instanceof Error ? error.message : String(error) };

@@ -27,12 +27,15 @@ class StatementCache {
     this.#database = database;
   }
 
-  get(text: string): CachedStatement {
-    const known = this.#statements.get(text);
+  /** How rows are returned is fixed for a statement. */
+  get(text: string, rows: 'objects' | 'lists' = 'objects'): CachedStatement {
+    const name = `${rows} ${text}`;
+    const known = this.#statements.get(name);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(text);
+    if (rows === 'lists') statement.setReturnArrays(true);
     const cached = { statement, returnsRows: statement.columns().length > 0 };
-    this.#statements.set(text, cached);
+    this.#statements.set(name, cached);
     this.#evict();
     return cached;
   }
@@ -62,6 +65,13 @@ class SqliteConnection implements DatabaseConnection {
     if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
     const { changes } = statement.run(...parameters);
     return { numAffectedRows: BigInt(changes), rows: [] };
+  }
+
+  lists(query: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly (readonly unknown[])[] {
+    const { statement } = this.#statements.get(query.sql, 'lists');
+    return statement.all(
+      ...(query.parameters as readonly SQLInputValue[]),
+    ) as unknown as readonly (readonly unknown[])[];
   }
 
   runEach(sql: string, parameters: Iterable<readonly unknown[]>): void {
@@ -125,6 +135,10 @@ class SqliteConnectionAdapter extends SqliteAdapter implements DirectAdapter {
 
   executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
     return this.#connection.executeNow(query);
+  }
+
+  lists(query: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly (readonly unknown[])[] {
+    return this.#connection.lists(query);
   }
 
   runEach(sql: string, parameters: Iterable<readonly unknown[]>): void {
