@@ -13,6 +13,12 @@ const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
 /** Longer than any job may take: what a job has no time for is a difference and must be seen as one. */
 const LONGEST_SECONDS = 900;
 
+const INTERPRETERS = {
+  bash: { interpreter: '/bin/bash', file: 'main.sh' },
+  node: { interpreter: process.execPath, file: 'main.cjs' },
+  python: { interpreter: '/usr/bin/python3', file: 'main.py' },
+} as const;
+
 /** Runs it to its end, or until it has taken too long; nothing of it is left. */
 export async function runBare({ language, code }: TriedProgram): Promise<Run> {
   const home = mkdtempSync(join(tmpdir(), 'svc-bare-'));
@@ -23,9 +29,9 @@ export async function runBare({ language, code }: TriedProgram): Promise<Run> {
     chownSync(path, UID, UID);
   }
   chmodSync(home, 0o755);
-  const source = join(work, language === 'bash' ? 'main.sh' : 'main.cjs');
+  const { interpreter, file } = INTERPRETERS[language];
+  const source = join(work, file);
   writeFileSync(source, code);
-  const interpreter = language === 'bash' ? '/bin/bash' : process.execPath;
   try {
     return await run([interpreter, source], { work, temporary });
   } finally {

@@ -50,3 +50,28 @@ function programOf(name: string): TriedProgram {
     limits: LARGEST_LIMITS,
   };
 }
+
+/** Test files that look closely at the interpreter which runs them: how it began, its signals, threads and end. */
+const OF_THE_INTERPRETER = 'atexit code ctypes faulthandler fork1 gc os pty signal site sys sysconfig thread threading'
+  .split(' ')
+  .map((name) => `test_${name}`);
+
+/** The same as programs in Python: a job's own interpreter, which a class may have forked, has to be like any other. */
+export function interpreterPrograms(): readonly TriedProgram[] {
+  if (!existsSync(DIRECTORY)) return [];
+  return OF_THE_INTERPRETER.map((name) => ({
+    name: `python/${name}`,
+    language: 'python',
+    code: [
+      "if __name__ == '__main__':",
+      '  import os, sys',
+      "  os.environ.pop('PYTHONUNBUFFERED', None)",
+      `  sys.argv = [sys.argv[0], '-W', '${name}']`,
+      '  from test.libregrtest import main',
+      '  main()',
+    ].join('\n'),
+    needs: [PYTHON, DIRECTORY],
+    compared: 'verdict',
+    limits: LARGEST_LIMITS,
+  }));
+}

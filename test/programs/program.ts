@@ -4,7 +4,7 @@ import type { LimitName } from '@svc/protocol';
 export interface TriedProgram {
   /** `KIND/NAME`, as on the command line and in the list of known differences. */
   readonly name: string;
-  readonly language: 'bash' | 'node';
+  readonly language: 'bash' | 'node' | 'python';
   readonly code: string;
   /** Executables and files of the host without which there is nothing to try. */
   readonly needs: readonly string[];

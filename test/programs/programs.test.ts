@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runBare } from './bare.ts';
 import { COMMANDS } from './commands.ts';
 import { differenceOf, isHere } from './compare.ts';
-import { cpythonPrograms } from './cpython.ts';
+import { cpythonPrograms, interpreterPrograms } from './cpython.ts';
 import { type CellRunner, CLASSES, openCellRunner } from './in-cell.ts';
 import { KNOWN_DIFFERENCES, knownReason } from './known-differences.ts';
 import { NODE_MODULES } from './node-modules.ts';
@@ -32,11 +32,13 @@ const CHOSEN = [
     'python3',
   ],
   ...['child_process', 'crypto', 'fs', 'fs.watch', 'http', 'net.unix', 'process', 'worker_threads', 'zlib'],
-  ...['test_stat', 'test_glob', 'test_dbm_dumb'],
+  ...['test_stat', 'test_glob', 'test_dbm_dumb', 'python/test_atexit'],
 ];
-const every = [...COMMANDS, ...NODE_MODULES, ...cpythonPrograms('all')];
+const every = [...COMMANDS, ...NODE_MODULES, ...interpreterPrograms(), ...cpythonPrograms('all')];
 const programs = every.filter(
-  (program) => isHere(program) && CHOSEN.includes(program.name.replace(/^\w+\/([^:]*).*/, '$1')),
+  (program) =>
+    isHere(program) &&
+    [program.name, program.name.replace(/^\w+\/([^:]*).*/, '$1')].some((name) => CHOSEN.includes(name)),
 );
 
 const bareRuns = new Map<string, Promise<Run>>();

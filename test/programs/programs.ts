@@ -1,8 +1,9 @@
 /**
  * `npm run programs -- [--all] [--class namespace|gvisor] [--runs FILE] [--again] [NAME…]`: runs programs that any Linux
- * runs, bare as a user without privileges and then in cells, and shows what differs. CPython's own test files, everyday
- * commands and Node's built-in modules; `--all` takes every test file of CPython instead of those that were chosen, and a
- * NAME is the name of a program or the start of one, such as `cpython/test_os` or `command/`.
+ * runs, bare as a user without privileges and then in cells, and shows what differs. Everyday commands, Node's built-in
+ * modules, CPython's own test files, and some of these as programs of a job's own Python; `--all` takes every test file
+ * instead of those that were chosen, and a NAME is the name of a program or the start of one, such as `cpython/test_os` or
+ * `command/`.
  *
  * `--runs FILE` writes each run to a file, and what is in it already is not run again but with `--again`. A program that
  * fails is tried a second time, bare and in cells alike, as CPython tries its own tests: a busy machine must not decide.
@@ -14,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { runBare } from './bare.ts';
 import { COMMANDS } from './commands.ts';
 import { type Compared, compareAll, isHere, type PlaceName, passed } from './compare.ts';
-import { cpythonPrograms, SKIPPED, TESTSUITE_PACKAGE } from './cpython.ts';
+import { cpythonPrograms, interpreterPrograms, SKIPPED, TESTSUITE_PACKAGE } from './cpython.ts';
 import { type CellRunner, CLASSES, type ClassName, openCellRunner } from './in-cell.ts';
 import { knownReason } from './known-differences.ts';
 import { NODE_MODULES } from './node-modules.ts';
@@ -58,7 +59,12 @@ function isEveryTestMeant(): boolean {
 }
 
 function chosenPrograms(): readonly TriedProgram[] {
-  const every = [...COMMANDS, ...NODE_MODULES, ...cpythonPrograms(isEveryTestMeant() ? 'all' : 'chosen')];
+  const every = [
+    ...COMMANDS,
+    ...NODE_MODULES,
+    ...interpreterPrograms(),
+    ...cpythonPrograms(isEveryTestMeant() ? 'all' : 'chosen'),
+  ];
   const here = every.filter(isHere);
   const missing = every.filter((program) => !here.includes(program));
   if (missing.length > 0) say(`not on this host: ${missing.map(({ name }) => name).join(', ')}`);
@@ -126,7 +132,7 @@ function report(className: ClassName, results: readonly Compared[]): number {
   say(
     `\n${className}, held by ${[...runtimes].join(' and ')}: ${results.filter(({ difference }) => difference === null).length} of ${results.length} as bare`,
   );
-  for (const kind of ['command', 'node', 'cpython']) {
+  for (const kind of ['command', 'node', 'python', 'cpython']) {
     const ofKind = results.filter(({ program }) => program.name.startsWith(`${kind}/`));
     const same = ofKind.filter(({ difference }) => difference === null);
     say(`  ${kind.padEnd(8)} ${String(same.length).padStart(4)} of ${ofKind.length}`);
