@@ -13,8 +13,8 @@ export interface ExpectedChain {
   /** Number of hashed events: with it, a cut-off tail shows. */
   readonly count?: number;
   /**
-   * The text that the data of each event was read from, by whoever read it: the digest is then taken of this text, which
-   * is canonical where the digest holds. Never from where the events are from.
+   * The text that the data of each event was read from, by whoever read it. Where it is canonical, its digest holds and
+   * the data need not be written down again. Never from where the events are from.
    */
   readonly dataTexts?: readonly string[];
 }
@@ -88,7 +88,14 @@ function eventFault(event: JobEvent, at: Position): ChainFault | null {
   if (event.hash_version === 0) return legacyFault(event, at);
   if (event.hash_version !== HASH_VERSION) return 'hash_version';
   if (event.prev_hash !== at.head) return 'link';
-  return event.event_hash === recomputedHash(event, at.dataText) ? null : 'digest';
+  return hasItsDigest(event, at.dataText) ? null : 'digest';
+}
+
+/** Events of older versions were stored in another spelling than the canonical one, of which the digest is. */
+function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
+  const { event_hash } = event;
+  if (event_hash === recomputedHash(event, dataText)) return true;
+  return dataText !== undefined && event_hash === recomputedHash(event, undefined);
 }
 
 /** A migrated event has no digests and stands before every hashed one: anything else was made to look migrated. */
