@@ -8,6 +8,10 @@ import type { FoldedResult, JobSubmission, SubmissionAnswer } from '@svc/protoco
 export interface JobClient extends Disposable {
   /** From the first byte of the submission to the last of the terminal result, in milliseconds. */
   timed(submission: JobSubmission): Promise<{ readonly milliseconds: number; readonly result: FoldedResult }>;
+  /** Resolves with where the result will be. */
+  submit(submission: JobSubmission): Promise<string>;
+  /** The terminal result, waited for. */
+  result(url: string): Promise<FoldedResult>;
   call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer>;
 }
 
@@ -33,13 +37,17 @@ export function openJobClient({ port, key }: { readonly port: number; readonly k
       sent.once('error', reject);
       sent.end(text ?? undefined);
     });
+  const submit = async (submission: JobSubmission) =>
+    (await call<SubmissionAnswer>('POST', '/v1/jobs', submission)).result_url;
+  const result = (url: string) => call<FoldedResult>('GET', `${url}?wait_seconds=60`);
   return {
     call,
+    submit,
+    result,
     async timed(submission) {
       const started = performance.now();
-      const { result_url } = await call<SubmissionAnswer>('POST', '/v1/jobs', submission);
-      const result = await call<FoldedResult>('GET', `${result_url}?wait_seconds=60`);
-      return { milliseconds: performance.now() - started, result };
+      const folded = await result(await submit(submission));
+      return { milliseconds: performance.now() - started, result: folded };
     },
     [Symbol.dispose]: () => agent.destroy(),
   };

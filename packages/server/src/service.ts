@@ -15,6 +15,7 @@ import type { Config } from './config.ts';
 import { checkLedgerDirectory, openDataDirectory } from './data-directory.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listener.ts';
+import { IdleMemory } from './idle-memory.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
 import { recover } from './job/dispatch/recover.ts';
@@ -132,6 +133,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { host, port, url } = await listen(app, config);
   // Not before the port is ours: a start that fails must not have run a queued job.
   dispatcher.start();
+  parts.use(new IdleMemory());
   // A command that brings the service for one program would wait for cells that nobody takes.
   if (!isEmbedded) parked.start();
   signing?.attestor.start();

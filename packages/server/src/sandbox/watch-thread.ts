@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import { IdleMemory } from '../idle-memory.ts';
 import type { Group } from './cgroup/cgroup.ts';
 import { openGroup } from './cgroup/open-group.ts';
 import { type Breach, Verdict, type Watched, type WatchMessage, type WatchRequest } from './watch-messages.ts';
@@ -99,6 +100,9 @@ function processGroup(id: number): Processes {
     kill: () => process.kill(-id, 'SIGKILL'),
   };
 }
+
+/** For as long as the thread is. */
+new IdleMemory();
 
 const watchings = new Map<number, Watching>();
 

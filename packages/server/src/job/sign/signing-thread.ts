@@ -6,10 +6,14 @@ import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import type { EnvelopeSigner } from '@svc/evidence';
+import { IdleMemory } from '../../idle-memory.ts';
 import { giveBack, movable } from '../../movable.ts';
 import type { TerminalRecord } from '../../store/records.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
+
+/** For as long as the thread is. */
+new IdleMemory();
 
 const port = parentPort;
 assert(port !== null, 'the signer runs as a thread');

@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
+import { IdleMemory } from '../../idle-memory.ts';
 import { type Call, portable, type Report, type Request } from './messages.ts';
 
 /** How long calls that nobody waits for wait for one that somebody does. */
@@ -43,6 +44,7 @@ class CallService {
   #closing = false;
   /** Ends a pause for calls that have time. */
   #wake: () => void = () => {};
+  readonly #memory = new IdleMemory();
 
   constructor(port: MessagePort, open: OpenThread) {
     this.#port = port;
@@ -101,6 +103,7 @@ class CallService {
   }
 
   async #close(): Promise<void> {
+    this.#memory[Symbol.dispose]();
     await this.#thread?.[Symbol.asyncDispose]();
     this.#port.close();
   }

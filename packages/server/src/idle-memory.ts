@@ -1,0 +1,73 @@
+/**
+ * Gives memory back to the host that a thread took while it loaded or was busy. V8 keeps what it once had, in case of more of the
+ * same, and looks again only when something is allocated: a thread with nothing to do would hold it for ever.
+ */
+import { performance } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+
+/** Until the first collection: the start takes more memory than most of what follows. */
+const firstLookMilliseconds = 3000;
+const lookMilliseconds = 60_000;
+/** A thread that did so little between two looks is idle: a collection takes longer than that. */
+const idleMillisecondsMax = 25;
+/** Less than this is not worth a collection. */
+const grownBytesMin = 2 * 2 ** 20;
+
+export interface IdleMemoryOptions {
+  /** For how long a thread must have had nothing to do: for the first collection, and for later ones. Tests shorten both. */
+  readonly firstLookMilliseconds?: number;
+  readonly lookMilliseconds?: number;
+}
+
+/** Looks after the memory of this thread until it is disposed. It does not keep the process alive. */
+export class IdleMemory implements Disposable {
+  readonly #firstLookMilliseconds: number;
+  readonly #lookMilliseconds: number;
+  #timer: NodeJS.Timeout;
+  #isDisposed = false;
+  #activeMilliseconds = performance.eventLoopUtilization().active;
+  /** Of the heap, after the last collection. */
+  #keptBytes = 0;
+
+  constructor(options: IdleMemoryOptions = {}) {
+    this.#firstLookMilliseconds = options.firstLookMilliseconds ?? firstLookMilliseconds;
+    this.#lookMilliseconds = options.lookMilliseconds ?? lookMilliseconds;
+    this.#timer = this.#lookLater();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #lookLater(): NodeJS.Timeout {
+    const milliseconds = this.#keptBytes === 0 ? this.#firstLookMilliseconds : this.#lookMilliseconds;
+    return setTimeout(() => void this.#look(), milliseconds).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { active } = performance.eventLoopUtilization();
+    const isIdle = active - this.#activeMilliseconds <= idleMillisecondsMax;
+    // Nothing depends on it: where it cannot be done, it is tried again at the next look.
+    if (isIdle && heapBytes() - this.#keptBytes >= grownBytesMin) await this.#collect().catch(() => undefined);
+    this.#activeMilliseconds = performance.eventLoopUtilization().active;
+    if (!this.#isDisposed) this.#timer = this.#lookLater();
+  }
+
+  async #collect(): Promise<void> {
+    // Loaded here: most threads end before they are idle.
+    const { Session } = await import('node:inspector/promises');
+    const session = new Session();
+    session.connect();
+    try {
+      await session.post('HeapProfiler.collectGarbage');
+    } finally {
+      session.disconnect();
+    }
+    this.#keptBytes = heapBytes();
+  }
+}
+
+function heapBytes(): number {
+  return getHeapStatistics().total_heap_size;
+}
