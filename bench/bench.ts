@@ -24,6 +24,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   evidence: () => import('./evidence.ts'),
   attacks: () => import('./attacks.ts'),
   speed: () => import('./speed.ts'),
+  cells: () => import('./cells.ts'),
 };
 
 function say(line = ''): void {

@@ -1,0 +1,121 @@
+/**
+ * What one namespace cell costs, without the rest of the service: how long each of its steps takes, and the processor time of
+ * the service and of the launcher with the cell. One cell after the other, beside the bare interpreter.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { openProvider } from '../packages/server/src/sandbox/preflight.ts';
+import type { Provider } from '../packages/server/src/sandbox/sandbox.ts';
+import { type Measurement, median } from './measurement.ts';
+import { BARE } from './speed/bare-programs.ts';
+
+const HELLO = { python: 'print("hello")', node: 'console.log("hello")', bash: 'echo hello' } as const;
+type Greeting = keyof typeof HELLO;
+
+const CELLS = 200;
+/** The first ones find nothing ready: caches are cold, and a launcher starts. */
+const UNCOUNTED = 20;
+const STEPS = ['made', 'handed over', 'run and collected', 'gone'] as const;
+const TICKS_PER_SECOND = 100;
+
+export async function measure(): Promise<readonly Measurement[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-bench-cells-'));
+  try {
+    const options = { packsDirectory: null, workBytes: 64 * 2 ** 20, hostPostureSha256: () => null };
+    const { provider } = await openProvider({ choice: 'namespace', instance: directory, ...options });
+    await using _ = provider;
+    const measurements: Measurement[] = [];
+    for (const language of ['python', 'node', 'bash'] as const) {
+      measurements.push(...(await figuresOf(provider, language)));
+    }
+    return measurements;
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function figuresOf(provider: Provider, language: Greeting): Promise<Measurement[]> {
+  const bare = await repeated(() => runBare(language));
+  const cells = await repeated(() => runInCell(provider, language));
+  const step = (at: number) => median(cells.times.map((times) => times[at] ?? Number.NaN));
+  const bareTime = { what: 'bare', value: median(bare.times.map(([time]) => time ?? Number.NaN)) };
+  const row = (what: string, value: number, baseline = bareTime): Measurement => ({
+    what: `${language}: ${what}`,
+    value,
+    unit: 'ms',
+    baseline,
+  });
+  return [
+    ...STEPS.map((what, at) => row(`${what}, p50`, step(at))),
+    row('processor time of the service', cells.own, { what: 'bare, in its parent', value: bare.own }),
+    row('processor time of launcher and cell', cells.others, { what: 'bare', value: bare.others }),
+  ];
+}
+
+interface Repeated {
+  readonly times: readonly (readonly number[])[];
+  /** Processor time for each, in milliseconds: of this process, and of its children. */
+  readonly own: number;
+  readonly others: number;
+}
+
+async function repeated(run: () => Promise<readonly number[]>): Promise<Repeated> {
+  for (let at = 0; at < UNCOUNTED; at++) await run();
+  const before = spent();
+  const times: (readonly number[])[] = [];
+  for (let at = 0; at < CELLS; at++) times.push(await run());
+  const after = spent();
+  return { times, own: (after.own - before.own) / CELLS, others: (after.others - before.others) / CELLS };
+}
+
+async function runBare(language: Greeting): Promise<readonly number[]> {
+  const started = performance.now();
+  const [file = '', ...words] = BARE[language];
+  const child = spawn(file, words, { stdio: ['ignore', 'pipe', 'ignore'] });
+  child.stdout.resume();
+  await once(child, 'close');
+  return [performance.now() - started];
+}
+
+/** How long each step took, in milliseconds. */
+async function runInCell(provider: Provider, language: Greeting): Promise<readonly number[]> {
+  const moments = [performance.now()];
+  const sandbox = await provider.prepare({ language, runtime: null });
+  moments.push(performance.now());
+  const nothing = { stdin: null, args: [], env: {}, files: [], outputs: [] };
+  await sandbox.handOver({ language, code: HELLO[language], ...nothing, limits: LIMIT_DEFAULTS });
+  moments.push(performance.now());
+  sandbox.release(() => {});
+  const { ending } = await sandbox.collect();
+  moments.push(performance.now());
+  await sandbox[Symbol.asyncDispose]();
+  moments.push(performance.now());
+  if (ending.kind !== 'exited' || ending.exit_code !== 0) throw new Error(`a program ended: ${JSON.stringify(ending)}`);
+  return moments.slice(1).map((moment, at) => moment - (moments[at] ?? Number.NaN));
+}
+
+/** Processor time until now, in milliseconds. */
+function spent(): { own: number; others: number } {
+  const { user, system } = process.cpuUsage();
+  const living = children().map((pid) => ticksOf(pid).together);
+  const ticks = living.reduce((sum, each) => sum + each, ticksOf('self').children);
+  return { own: (user + system) / 1000, others: (1000 * ticks) / TICKS_PER_SECOND };
+}
+
+function children(): string[] {
+  return readdirSync('/proc/self/task').flatMap((task) =>
+    readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean),
+  );
+}
+
+/** Of a process with the children that it has waited for, and of these alone. proc_pid_stat(5). */
+function ticksOf(pid: string): { readonly together: number; readonly children: number } {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15).map(Number);
+  return { together: user + system + childUser + childSystem, children: childUser + childSystem };
+}
