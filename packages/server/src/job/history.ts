@@ -99,8 +99,11 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
 /** The nudge comes once the end is stored: nothing is read again for it. */
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<boolean> {
   using nudge = nudges.next(`end ${key.job_id}`, signal);
-  const job = await store.jobSummary(key);
-  if (job === null) return false;
-  if (!isTerminal(job.status)) await nudge.arrived;
+  if (!store.isUnderWay(key)) {
+    const job = await store.jobSummary(key);
+    if (job === null) return false;
+    if (isTerminal(job.status)) return true;
+  }
+  await nudge.arrived;
   return true;
 }

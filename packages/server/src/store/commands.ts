@@ -26,6 +26,7 @@ import { artifacts, finishWithResult } from './outcomes.ts';
 import { queuedJobs } from './queue.ts';
 import { deleteEnded } from './retention.ts';
 import type { LedgerDatabase } from './schema.ts';
+import { specDigest } from './spec-digest.ts';
 import { terminalRecords } from './terminal-records.ts';
 import { consumeTicket, storeTicket } from './tickets.ts';
 
@@ -64,6 +65,7 @@ export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttesta
 
 /** Queries that see every write that was answered before they were asked. */
 export const READS = {
+  specDigest,
   findByIdempotencyKey,
   queuedJobs,
   runningJobs,

@@ -8,7 +8,7 @@ import { migrate } from './migrations/migrate.ts';
 import type { AttestationInput, JobKey } from './records.ts';
 import type { Ledger, LedgerDatabase } from './schema.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
-import { admission, at, attestationOf, EXECUTION, finishOf, newKey, startOf, stdout } from './test-ledger.ts';
+import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './test-ledger.ts';
 
 /** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */
 const MAY_BE_READ_THROUGH = [
@@ -55,6 +55,7 @@ function everyCommand(): [string, unknown][] {
   return [
     ['admit', admission({ ...key, idempotency: { key: 'k', spec_sha256: 'a'.repeat(64) } })],
     ['admit', admission(other)],
+    ['specDigest', SPEC],
     ['findByIdempotencyKey', { tenant: 'acme', key: 'k' }],
     ['admit', admission({ start: { started_at: at(1), execution: EXECUTION } })],
     ['queuedJobs', { exclude: [], held: new Map(), limit: 2, slots: 8, tenantSlots: null }],

@@ -77,7 +77,7 @@ export class ShortResults {
   }
 }
 
-/** No tenant and no identifier has a space in it. */
-function nameOf({ tenant, job_id }: JobKey): string {
+/** One name for the key of a job: no tenant and no identifier has a space in it. */
+export function nameOf({ tenant, job_id }: JobKey): string {
   return `${tenant} ${job_id}`;
 }

@@ -3,7 +3,7 @@
  * Every read for a caller carries the tenant: a foreign job and an unknown one are the same `null`. Nothing above this
  * floor knows SQL; nothing here knows HTTP or processes.
  */
-import type { ArtifactRecord, EventBody, Whoami } from '@svc/protocol';
+import type { ArtifactRecord, EventBody, RequestedSpec, Whoami } from '@svc/protocol';
 import type { Soon } from '../soon.ts';
 import type {
   AdmitInput,
@@ -45,6 +45,11 @@ export interface Store extends AsyncDisposable {
    * soon as it is stored: it has both events, and never was in the queue.
    */
   admit(input: AdmitInput): Promise<AdmitResult>;
+  /**
+   * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: neither
+   * another spelling nor another ceiling makes a replay into a reuse of its key.
+   */
+  specDigest(spec: RequestedSpec): Promise<string>;
   /** The job a key of this tenant stands for, without creating anything. */
   findByIdempotencyKey(tenant: string, key: string): Promise<{ spec_sha256: string; job: JobSummary } | null>;
 
@@ -59,6 +64,8 @@ export interface Store extends AsyncDisposable {
    * the job was terminal already, which then stays as it ended.
    */
   finish(input: FinishInput): Promise<boolean>;
+  /** Whether this process has started the job and not yet stored its end. False does not say that it does not run. */
+  isUnderWay(key: JobKey): boolean;
   /**
    * The JSON text of the contract's `FoldedResult` of a job that ended lately and whose result is short; null where it has
    * to be read, and where the tenant has no such job.

@@ -3,7 +3,6 @@
  * Spec § POST /v1/jobs.
  */
 import { randomUUIDv7 } from 'node:crypto';
-import { canonicalJson, sha256Hex } from '@svc/evidence';
 import type { RequestedLimits, RequestedSpec, SubmissionAnswer } from '@svc/protocol';
 import { ServiceError } from '../../service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
@@ -16,7 +15,7 @@ import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
 import { parseSubmission } from './submission.ts';
 
 export interface AdmitOptions {
-  readonly store: Pick<Store, 'findByIdempotencyKey'>;
+  readonly store: Pick<Store, 'findByIdempotencyKey' | 'specDigest'>;
   /** Stores a submission, and starts it at once where it may. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   readonly provider: ProviderFacts;
@@ -50,12 +49,10 @@ const workerRetrySeconds = 5;
 export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
   if (options.shutdown.aborted) throw shuttingDown();
   const spec = parseSubmission(submission.body);
-  const idempotency =
-    submission.idempotencyKey === null ? null : { key: submission.idempotencyKey, spec_sha256: specDigest(spec) };
-  const earlier = idempotency === null ? null : await options.store.findByIdempotencyKey(tenant, idempotency.key);
+  const { idempotency, earlier } = await lookedUp({ tenant, key: submission.idempotencyKey, spec }, options);
   if (earlier !== null) {
     await submission.checkAuthority?.();
-    if (earlier.spec_sha256 !== idempotency?.spec_sha256) throw keyReused();
+    if (earlier.spec_sha256 !== idempotency.spec_sha256) throw keyReused();
     return { answer: answerOf(earlier.job), replayed: true };
   }
   checkPolicy(spec, options.provider);
@@ -74,16 +71,18 @@ export async function admit(tenant: string, submission: Submission, options: Adm
   return admitted(result);
 }
 
-/**
- * What two submissions must share to be the same one: the canonical form of the specification with its defaults filled in
- * and its limits as asked for, so that neither another spelling nor another ceiling makes a replay into a reuse. What was
- * added to the contract later is left out where nothing was given: a key that an older version took stays good.
- */
-export function specDigest(spec: RequestedSpec): string {
-  const { args, env, ...rest } = spec;
-  return sha256Hex(
-    canonicalJson({ ...rest, ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) }),
-  );
+interface Keyed {
+  readonly tenant: string;
+  /** Null where the client sent none. */
+  readonly key: string | null;
+  readonly spec: RequestedSpec;
+}
+
+/** What the key stands for from now on, and what it stood for before. Both are asked at once. */
+async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
+  if (key === null) return { idempotency: null, earlier: null };
+  const [spec_sha256, earlier] = await Promise.all([store.specDigest(spec), store.findByIdempotencyKey(tenant, key)]);
+  return { idempotency: { key, spec_sha256 }, earlier };
 }
 
 function admitted(result: AdmitResult): Admitted {

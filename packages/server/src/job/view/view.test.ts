@@ -122,6 +122,27 @@ describe('the folded result', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
+  test('of a job that this process runs is waited for without a read of the ledger', async () => {
+    const reads: string[] = [];
+    await using rig = await JobRig.open({
+      faults: (real) => ({
+        jobSummary(key) {
+          reads.push(key.job_id);
+          return real.jobSummary(key);
+        },
+      }),
+    });
+    const key = await rig.submit();
+    const cell = await rig.provider.running(0);
+    const waiting = rig.result(key.job_id, at(30));
+    expect(rig.store.isUnderWay(key)).toBe(true);
+    expect(rig.store.isUnderWay({ tenant: 'umbrella', job_id: key.job_id })).toBe(false);
+    cell.end({ kind: 'exited', exit_code: 0 });
+    expect(await waiting).toMatchObject({ status: 'succeeded' });
+    expect(rig.store.isUnderWay(key)).toBe(false);
+    expect(reads).toEqual([]);
+  });
+
   test('of a short program is the same whether it is kept from the end or read', async () => {
     let isKept = true;
     await using rig = await JobRig.open({

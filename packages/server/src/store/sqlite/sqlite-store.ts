@@ -2,7 +2,7 @@
  * The ledger in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
  * hands each call to one of them.
  */
-import type { EventBody } from '@svc/protocol';
+import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { movable } from '../../movable.ts';
 import type { InputOf, Reads, Writes } from '../commands.ts';
 import { FinalDetails } from '../final-details.ts';
@@ -24,7 +24,7 @@ import type {
   TextExtentInput,
   TextPieceInput,
 } from '../records.ts';
-import { ShortResults } from '../short-results.ts';
+import { nameOf, ShortResults } from '../short-results.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
@@ -49,6 +49,8 @@ export class SqliteStore implements Store {
   readonly #details = new FinalDetails();
   readonly #lists = new KeptLists();
   readonly #results = new ShortResults();
+  /** Jobs that run, by the name of their key: as many as have a slot. */
+  readonly #underWay = new Set<string>();
 
   private constructor(writer: Channel<Writes>, reader: Channel<Reads>) {
     this.#writer = writer;
@@ -79,8 +81,14 @@ export class SqliteStore implements Store {
     await this.#writer[Symbol.asyncDispose]();
   }
 
-  admit(input: AdmitInput) {
-    return this.#change('admit', input);
+  async admit(input: AdmitInput) {
+    const result = await this.#change('admit', input);
+    if (result.kind === 'created' && input.start !== undefined) this.#underWay.add(nameOf(input));
+    return result;
+  }
+
+  specDigest(spec: RequestedSpec) {
+    return this.#reader.call('specDigest', spec);
   }
 
   findByIdempotencyKey(tenant: string, key: string) {
@@ -91,8 +99,10 @@ export class SqliteStore implements Store {
     return this.#reader.call('queuedJobs', input);
   }
 
-  start(input: StartInput) {
-    return this.#change('start', input);
+  async start(input: StartInput) {
+    const isStarted = await this.#change('start', input);
+    if (isStarted) this.#underWay.add(nameOf(input));
+    return isStarted;
   }
 
   append(key: JobKey, events: readonly EventBody[]) {
@@ -101,8 +111,13 @@ export class SqliteStore implements Store {
 
   async finish(input: FinishInput) {
     const { isStored, result } = await this.#change('finish', input);
+    this.#underWay.delete(nameOf(input));
     if (result !== null) this.#results.keep(input, result);
     return isStored;
+  }
+
+  isUnderWay(key: JobKey) {
+    return this.#underWay.has(nameOf(key));
   }
 
   shortResult(key: JobKey) {
