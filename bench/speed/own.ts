@@ -31,6 +31,8 @@ export async function startTime(): Promise<readonly Measurement[]> {
 /** Without parked cells: the service's process and every helper that it keeps. Pages that they share are counted in each. */
 export async function idleMemory(): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
+  // The first start after a change of the sources compiles them, and holds the compiler.
+  await withService({ provider: 'auto' }, () => Promise.resolve());
   for (const provider of ['auto', 'namespace'] as const) {
     const { own, helpers, anonymous } = await withService({ provider, 'parked-mb-max': '0' }, async ({ pid }) => {
       await new Promise((resolve) => setTimeout(resolve, idleMilliseconds));
