@@ -11,22 +11,22 @@ import type { Log } from './telemetry/log.ts';
 /** Disposing ends every cell, and then lets go of the name. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
-}
-
-export interface SandboxOptions {
-  readonly config: Config;
-  readonly log: Log;
+  /** Logs what an operator should know of the trials. A start that fails says nothing but why. */
+  logFindings(log: Log): void;
 }
 
 /** @throws StartError where another service has the name, or no provider can be used. */
-export async function openSandbox({ config, log }: SandboxOptions): Promise<OpenSandbox> {
+export async function openSandbox(config: Config): Promise<OpenSandbox> {
   await using parts = new AsyncDisposableStack();
   const { id } = parts.use(openInstance(config.dataDir));
   const opened = await provenProvider(config, id);
   const provider = parts.use(opened.provider);
-  logFindings(opened, log);
   const held = parts.move();
-  return { provider, [Symbol.asyncDispose]: () => held.disposeAsync() };
+  return {
+    provider,
+    logFindings: (log) => logFindings(opened, log),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
 }
 
 /** A job's files may together be as large as this many files of the largest size one may have. */

@@ -90,6 +90,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const [store, sandbox] = await openGround(config, log);
   parts.use(store);
   const { provider } = parts.use(sandbox);
+  sandbox.logFindings(log);
   const rows = rememberedRows(store);
   const credentials = createCredentials(rows);
   parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
@@ -183,7 +184,7 @@ async function closeDoor(app: Door): Promise<void> {
 /** What takes longest: the ledger's threads load and programs are tried at the same time. */
 async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
   await openDataDirectory(config.dataDir);
-  return await openBoth(openLedger(config, log), openSandbox({ config, log }));
+  return await openBoth(openLedger(config, log), openSandbox(config));
 }
 
 async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
