@@ -80,8 +80,9 @@ static int become_interpreter(const struct configuration *configuration, const s
     }
     if (configuration->executes_late) {
         /* A program that is compiled is not there yet, and its compiler is. */
-        if (command == &configuration->compiler || configuration->compiler.count == 0)
-            must(access(command->first[0], X_OK), command->first[0]);
+        if (command == &configuration->compiler || configuration->compiler.count == 0) {
+            if (access(command->first[0], X_OK) < 0) fail("init: cannot start %s: %m", command->first[0]);
+        }
         must(write(READY, "r", 1), "say ready");
         close_range(READY, ~0u, 0);
         failures = STDERR_FILENO;
