@@ -34,6 +34,8 @@ import type { Start, StartedProcess } from './start.ts';
 /** What an interpreter may use before it is handed a job. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
+/** Asking takes three system calls. */
+const CORES = availableParallelism();
 /** What the buffers of a job's Internet sockets may hold, where they are no memory of its group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
 /** The part of the processors that a cell gets which nobody waits for, where others want them too. */
@@ -131,7 +133,7 @@ export class OciCell implements Sandbox {
     this.#watch = new Watch({
       watched: { kind: 'group', location: this.#group.location },
       wallSeconds: wall_seconds,
-      cpu: { group: this.#group, seconds: cpu_seconds, cores: availableParallelism() },
+      cpu: { group: this.#group, seconds: cpu_seconds, cores: CORES },
     });
     if (this.#fits && this.#stopCause === null) channel.release(program);
     else this.#group.kill();

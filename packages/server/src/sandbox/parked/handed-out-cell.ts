@@ -1,5 +1,5 @@
 /**
- * A cell that a job has. It is the cell itself, and tells when the job no longer waits for anything of it. A cell that
+ * A cell that a job has. It is the cell itself, and tells when others may be made without holding the job up. A cell that
  * waited and fails at the hand-over is replaced once: nothing of the job ran in it, and it is gone before the other begins.
  */
 import {
@@ -16,7 +16,9 @@ import {
 export interface HandedOutOptions {
   /** Makes another of the same kind, or rejects; null where the cell did not wait before it was handed out. */
   readonly replace: ((error: BootstrapError) => Promise<Sandbox>) | null;
-  /** Called once, when the program was released or the cell was given up before. */
+  /** How long a program that was released has the machine to itself, at most: a short one has ended by then. */
+  readonly headStartMilliseconds: number;
+  /** Called once, when the program has ended or had its head start, or the cell was given up before. */
   readonly settled: () => void;
 }
 
@@ -24,6 +26,7 @@ export class HandedOutCell implements Sandbox {
   #cell: Sandbox;
   readonly #options: HandedOutOptions;
   #isSettled = false;
+  #headStart: NodeJS.Timeout | undefined;
 
   constructor(cell: Sandbox, options: HandedOutOptions) {
     this.#cell = cell;
@@ -64,15 +67,20 @@ export class HandedOutCell implements Sandbox {
 
   release(sink: OutputSink): void {
     this.#cell.release(sink);
-    this.#settle();
+    this.#headStart = setTimeout(() => this.#settle(), this.#options.headStartMilliseconds);
+    this.#headStart.unref();
   }
 
   stop(cause: StopCause): void {
     this.#cell.stop(cause);
   }
 
-  collect(): Promise<Collection> {
-    return this.#cell.collect();
+  async collect(): Promise<Collection> {
+    try {
+      return await this.#cell.collect();
+    } finally {
+      this.#settle();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -83,6 +91,7 @@ export class HandedOutCell implements Sandbox {
   #settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
+    clearTimeout(this.#headStart);
     this.#options.settled();
   }
 }

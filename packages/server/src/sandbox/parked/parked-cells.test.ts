@@ -71,6 +71,12 @@ async function started(): Promise<void> {
   await settled();
 }
 
+/** The program is released and had its head start. */
+function ran(cell: Sandbox | null): void {
+  cell?.release(() => {});
+  vi.advanceTimersByTime(50);
+}
+
 const waiting = () => Object.fromEntries(parked.facts().cells);
 const innermost = (cell: ScriptedCell | undefined) => cell as ScriptedCell;
 
@@ -81,17 +87,30 @@ test('one cell of each usual language waits from the start, made ahead of demand
   expect(parked.facts().bytes).toBe(30 * MIB);
 });
 
-test('a cell that waits is handed out at once, to one job, and another takes its place once the program is released', async () => {
+test('a cell that waits is handed out at once, to one job, and another takes its place later', async () => {
   await started();
   const cell = parked.take(python) as Sandbox;
   expect([cell.posture, parked.take(python)]).toEqual([readyPosture, null]);
   await settled();
   expect(waiting()).toEqual({ python: 0, node: 1, bash: 1 });
   await cell.handOver(program);
-  cell.release(() => {});
+  ran(cell);
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
   expect(source.requests).toHaveLength(4);
+});
+
+test('a short program has the machine to itself: the next cell is begun when it has ended', async () => {
+  await started();
+  const cell = parked.take(bash) as Sandbox;
+  cell.release(() => {});
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 0 });
+  const collected = cell.collect();
+  (source.cells.at(2) as ScriptedCell).end({ kind: 'exited', exit_code: 0 });
+  await collected;
+  await settled();
+  expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
 test('a cell that is handed out gets its whole share of the processors', async () => {
@@ -126,7 +145,7 @@ test('a job for which no cell waits gets a new one, and none is made ahead meanw
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   const prepared = parked.prepare(ruby);
-  parked.take(bash)?.release(() => {});
+  ran(parked.take(bash));
   await settled();
   expect(source.requests.slice(3)).toEqual([ruby]);
   gate.resolve();
@@ -217,7 +236,7 @@ test('a cell of a runtime that has changed is not handed out', async () => {
   source.madeOf = 'second';
   expect(parked.take(python)).toBeNull();
   const cell = await parked.prepare(python);
-  cell.release(() => {});
+  ran(cell);
   await settled();
   expect([parked.facts().lost.changed, waiting()['python']]).toEqual([1, 1]);
   expect(parked.take(python)).not.toBeNull();
@@ -249,7 +268,7 @@ test('as many wait as were asked for in twice the time that making one takes, at
   await settled();
   const burst = [1, 2, 3, 4, 5].map(() => parked.prepare(bash));
   await vi.advanceTimersByTimeAsync(200);
-  for (const cell of burst) (await cell).release(() => {});
+  for (const cell of burst) ran(await cell);
   await vi.advanceTimersByTimeAsync(1000);
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 5 });
@@ -261,7 +280,7 @@ test('as many wait as were asked for in twice the time that making one takes, at
 
 test('a cell of a language that nobody asked for in ten minutes no longer waits, save the usual ones', async () => {
   await started();
-  (await parked.prepare(ruby)).release(() => {});
+  ran(await parked.prepare(ruby));
   await settled();
   expect(waiting()['ruby']).toBe(1);
   await vi.advanceTimersByTimeAsync(600_001);
@@ -273,7 +292,7 @@ test('all that wait stay within the bound, and what is asked for more goes first
   parked = open(20);
   await started();
   expect(Object.values(waiting()).reduce((sum, count) => sum + count, 0)).toBe(2);
-  for (const kind of [ruby, ruby, bash]) (await parked.prepare(kind)).release(() => {});
+  for (const kind of [ruby, ruby, bash]) ran(await parked.prepare(kind));
   await settled();
   expect(waiting()).toEqual({ python: 0, node: 0, bash: 1, ruby: 1 });
   expect(parked.facts().bytes).toBe(20 * MIB);
@@ -283,7 +302,7 @@ test('a cell that is larger than the bound does not wait, is told of once and is
   source.bytes = 40 * MIB;
   parked = open(20);
   await started();
-  for (let round = 0; round < 3; round++) (await parked.prepare(bash)).release(() => {});
+  for (let round = 0; round < 3; round++) ran(await parked.prepare(bash));
   await vi.advanceTimersByTimeAsync(120_000);
   await settled();
   expect(Object.values(waiting())).toEqual([0, 0, 0]);
@@ -320,7 +339,7 @@ test('once it is disposed all that wait are gone, those too that were being made
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;
-  parked.take(bash)?.release(() => {});
+  ran(parked.take(bash));
   await settled();
   const disposed = parked[Symbol.asyncDispose]();
   gate.resolve();

@@ -16,6 +16,8 @@ const OWN_BYTES = 1024 * 1024;
 const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for one of those before it gets its own: as long as for its own. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
+/** Making a cell takes about as long as a short program. Beside one, it would hold its result up. */
+const HEAD_START_MILLISECONDS = 50;
 
 /** What a job gets where its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<Sandbox>;
@@ -184,7 +186,11 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const began = this.#now();
     const cell = await this.#options.source.prepare(request);
     shelf.took(this.#now() - began);
-    return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
+    return new HandedOutCell(cell, {
+      replace: null,
+      headStartMilliseconds: HEAD_START_MILLISECONDS,
+      settled: () => this.#refillSoon(),
+    });
   }
 
   #handedOut(cell: Sandbox, shelf: Shelf, another: Another): Sandbox {
@@ -194,6 +200,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
         onTrouble({ ...shelf.kind, problem: 'not_handed_over', error });
         return another(error);
       },
+      headStartMilliseconds: HEAD_START_MILLISECONDS,
       settled: () => {
         shelf.succeeded();
         this.#refillSoon();
@@ -201,7 +208,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     });
   }
 
-  /** Not before the program that was just released has been told so. */
+  /** Not before whoever waits for the end of the program has been told. */
   #refillSoon(): void {
     if (this.#isRunning) setImmediate(() => this.refill());
   }
