@@ -11,7 +11,7 @@ export interface CellRemains {
   readonly directories: number;
   /** Mounts that the service itself sees. */
   readonly mounts: number;
-  /** Processes that the service started and that are in no cell, such as launchers. */
+  /** Processes that the service started, such as launchers, without those of cells and those that cells wait in. */
   readonly processes: number;
 }
 
@@ -25,16 +25,24 @@ export function countRemains(pid: number, dataDirectory: string): CellRemains {
       (name) => !groups.includes(name),
     ).length,
     mounts: readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n').length,
-    processes: descendantsOf(pid).filter((descendant) => !inCells.has(descendant)).length,
+    processes: descendantsOf(pid).filter((process) => !inCells.has(process) && !hasChildIn(process, inCells)).length,
   };
 }
 
+/** A launcher that has given way to a new one lives until its last cell is used. */
+function hasChildIn(process: number, inCells: ReadonlySet<number>): boolean {
+  return childrenOf(process).some((child) => inCells.has(child));
+}
+
 function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+function childrenOf(pid: number): number[] {
   try {
-    const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
       readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
     );
-    return children.flatMap((child) => [child, ...descendantsOf(child)]);
   } catch {
     return []; // It has ended meanwhile.
   }
