@@ -26,7 +26,7 @@ function serverFloor(name, below) {
     severity: 'error',
     from: { path: `^packages/server/src/${name}/`, pathNot: tests },
     to: {
-      path: `^packages/server/src/(?!${allowed}|(caller|idle-memory|movable|service-error|soon|start-error|strict-json)\\.ts$)`,
+      path: `^packages/server/src/(?!${allowed}|(caller|idle-memory|movable|service-error|soon|start-error|strict-json|within)\\.ts$)`,
     },
   };
 }

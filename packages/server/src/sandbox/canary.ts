@@ -2,8 +2,10 @@
  * Proves a language by running it for real: a small program that uses everything a job is promised. Only a language whose
  * canary came back exact is advertised. Spec § What the service does 2.
  */
+
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { within } from '../within.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
 import type { Collection, Posture, Program, Sandbox } from './sandbox.ts';
 
@@ -40,11 +42,8 @@ export type CanaryResult =
 /** Runs the canary of one language. Never rejects, and takes a second longer than it may at most. */
 export async function runCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {
   const attempt = tryCanary(language, prepare).catch((error: Error) => ({ language, problem: error.message }));
-  const { promise: tooLong, resolve } = Promise.withResolvers<CanaryResult>();
   const seconds = secondsMax(language);
-  const problem = `did not finish within ${seconds} s`;
-  const deadline = setTimeout(() => resolve({ language, problem }), (seconds + 1) * 1000);
-  return await Promise.race([attempt, tooLong]).finally(() => clearTimeout(deadline));
+  return await within(attempt, (seconds + 1) * 1000, { language, problem: `did not finish within ${seconds} s` });
 }
 
 async function tryCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {

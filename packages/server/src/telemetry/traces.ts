@@ -3,6 +3,7 @@
  * queue and its run, in the trace of the request that submitted it. Loaded only where the operator named a collector. No
  * span holds a target, a header, a credential or anything of a program.
  */
+
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Context,
@@ -22,6 +23,7 @@ import {
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { within } from '../within.ts';
 import type { Log } from './log.ts';
 import type { AdmittedJob, AnsweredRequest, BegunRequest, EndedJob, Observer } from './observer.ts';
 
@@ -59,11 +61,9 @@ export class Traces implements Observer, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, closeMillisecondsMax);
     // What could not be sent was complained about.
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), promise]);
-    clearTimeout(timer);
+    const closed = this.#provider.shutdown().catch(() => undefined);
+    await within(closed, closeMillisecondsMax, undefined);
   }
 
   requestBegan({ id, method, route, traceparent }: BegunRequest, proceed: () => void): void {

@@ -6,17 +6,18 @@
  * A submission for which a slot and a parked cell are free, and before which no job waits, starts at once: it is stored
  * running, in the transaction that accepts it.
  */
+
 import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { arrivedWithin } from '../arrived-within.ts';
+import { within } from '../../within.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
 import type { Cells } from './cells.ts';
 import type { Flight } from './flight.ts';
 import { launch } from './launch.ts';
-import { isIsolatedFor, launchAtOnce } from './launch-at-once.ts';
+import { launchAtOnce } from './launch-at-once.ts';
 import { QueueKnowledge } from './queue-knowledge.ts';
 
 export interface DispatcherOptions {
@@ -108,7 +109,11 @@ export class Dispatcher implements AsyncDisposable {
       } catch (error) {
         log.error({ err: error }, 'no job could be started');
       }
-      const hasArrived = await arrivedWithin(nudge.arrived, recheckMilliseconds);
+      const hasArrived = await within(
+        nudge.arrived.then(() => true),
+        recheckMilliseconds,
+        false,
+      );
       if (!hasArrived) this.#queue.doubt();
     }
   }
@@ -147,13 +152,8 @@ export class Dispatcher implements AsyncDisposable {
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, concurrentMemMbMax } = this.#options;
     if (this.#loop === null || this.#stopping.signal.aborted || !this.#queue.isSurelyEmpty) return null;
     if (limits.mem_mb > concurrentMemMbMax || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
-    if (this.#heldBy(tenant) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
-    const sandbox = cells.take({ language, runtime });
-    if (sandbox === null) return null;
-    if (isIsolatedFor(sandbox, requested_spec)) return sandbox;
-    // A cell that is less than the job demands is no cell for it, and a cell that was taken is never given back.
-    void this.#disposed(sandbox);
-    return null;
+    if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
+    return cells.take({ language, runtime });
   }
 
   /** Null where the job could not start at once after all, and nothing is stored. */
@@ -165,14 +165,6 @@ export class Dispatcher implements AsyncDisposable {
 
   #dependencies() {
     return { ...this.#options, giveUp: this.#giveUp.signal };
-  }
-
-  async #disposed(sandbox: Sandbox): Promise<void> {
-    try {
-      await sandbox[Symbol.asyncDispose]();
-    } catch (error) {
-      this.#options.log.error({ err: error }, 'a cell could not be taken down');
-    }
   }
 
   /** Whether the job may be launched. One that is larger than the whole bound, which was lowered, ends without running. */
@@ -220,12 +212,10 @@ export class Dispatcher implements AsyncDisposable {
     return [...this.#flights.values()].filter((flight) => flight.holdsSlot());
   }
 
-  #heldBy(tenant: string): number {
-    return this.#holding().filter(({ job }) => job.tenant === tenant).length;
-  }
-
   #heldByTenant(): ReadonlyMap<string, number> {
-    return new Map(this.#holding().map(({ job }) => [job.tenant, this.#heldBy(job.tenant)]));
+    const held = new Map<string, number>();
+    for (const { job } of this.#holding()) held.set(job.tenant, (held.get(job.tenant) ?? 0) + 1);
+    return held;
   }
 
   /** What the cells of all flights may take. A job that is too large to run takes nothing. */
@@ -244,6 +234,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #landed(milliseconds: number): Promise<void> {
     if (this.#flights.size === 0) return;
-    await arrivedWithin(Promise.all([...this.#flights.values()].map((flight) => flight.landed)), milliseconds);
+    const landed = Promise.all([...this.#flights.values()].map((flight) => flight.landed));
+    await within(landed, milliseconds, null);
   }
 }

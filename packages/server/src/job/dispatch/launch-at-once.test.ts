@@ -27,6 +27,19 @@ function gate() {
   };
 }
 
+/** One whose store says what became of a submission when the gate is opened. */
+function rigThatIsSlowToSay(stored: ReturnType<typeof gate>): Promise<JobRig> {
+  return idleRig({
+    faults: (real) => ({
+      async admit(input) {
+        const result = await real.admit(input);
+        await stored.pass();
+        return result;
+      },
+    }),
+  });
+}
+
 describe('a submission for which a slot and a parked cell are free', () => {
   test('starts in the transaction that accepts it, and the second transaction ends it', async () => {
     await using rig = await idleRig();
@@ -67,15 +80,7 @@ describe('a submission for which a slot and a parked cell are free', () => {
 
   test('is not released before the store has said that it runs', async () => {
     const stored = gate();
-    await using rig = await idleRig({
-      faults: (real) => ({
-        async admit(input) {
-          const result = await real.admit(input);
-          await stored.pass();
-          return result;
-        },
-      }),
-    });
+    await using rig = await rigThatIsSlowToSay(stored);
     const cell = rig.provider.park();
     const submitted = rig.submit();
     await stored.reached;
@@ -205,15 +210,7 @@ describe('a submission is queued', () => {
 describe('between the hand-over and the release', () => {
   test('a cancelled job ends without having run', async () => {
     const stored = gate();
-    await using rig = await idleRig({
-      faults: (real) => ({
-        async admit(input) {
-          const result = await real.admit(input);
-          await stored.pass();
-          return result;
-        },
-      }),
-    });
+    await using rig = await rigThatIsSlowToSay(stored);
     const cell = rig.provider.park();
     const submitted = rig.submit();
     await stored.reached;

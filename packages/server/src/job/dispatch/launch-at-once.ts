@@ -3,7 +3,6 @@
  * then one transaction accepts the job and says that it runs, and when that is on disk the program is released. Where the
  * process dies before the commit there never was a job; after it, the next start finds the row running.
  */
-import { type RequestedSpec, satisfiesIsolation } from '@svc/protocol';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult } from '../../store/records.ts';
 import { startClock } from '../execute/clock.ts';
@@ -13,6 +12,7 @@ import {
   executionRecord,
   type FlightContext,
   type FlightDependencies,
+  isIsolatedFor,
   programOf,
   runProgram,
   takeDown,
@@ -78,20 +78,17 @@ async function fly(input: AdmitInput, { context, sandbox, answer }: Parts): Prom
   }
 }
 
-/** Whether the cell was observed to be what the job demands at least. Spec § POST /v1/jobs 3. */
-export function isIsolatedFor({ posture }: Sandbox, { requirements }: RequestedSpec): boolean {
-  return satisfiesIsolation(posture.isolation_class ?? 'none', requirements.minimum_isolation);
-}
-
 /** Hands the program over. What is then observed is all that a start says; null where the job cannot start in this cell. */
 async function startIn(
   sandbox: Sandbox,
   { spec, control, clock, log, key }: FlightContext,
 ): Promise<Required<AdmitInput>['start'] | null> {
+  const isFit = () => control.cause === null && isIsolatedFor(sandbox.posture, spec);
   try {
+    if (!isFit()) return null;
     const held = await sandbox.handOver(programOf(spec));
     // A cell that failed at the hand-over was replaced.
-    if (control.cause !== null || !isIsolatedFor(sandbox, spec)) return null;
+    if (!isFit()) return null;
     return { started_at: clock.timestamp(), execution: executionRecord(sandbox.posture, held) };
   } catch (error) {
     log.warn({ err: error, job_id: key.job_id }, 'a parked cell could not take a job, which is queued');

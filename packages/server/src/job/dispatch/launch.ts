@@ -2,7 +2,7 @@
  * A queued job's way from its row to its end: prepare a sandbox, check what it proved to be, hand the program over, say
  * `running`, and run it. Until the row says `running` nothing of the job has run, and leaving it queued loses nothing.
  */
-import { type RequestedSpec, type StoredSpec, satisfiesIsolation, type Violation } from '@svc/protocol';
+import type { RequestedSpec, StoredSpec, Violation } from '@svc/protocol';
 import { BootstrapError, NO_LIMITS_HELD, type Posture, type Sandbox, unreadyPosture } from '../../sandbox/sandbox.ts';
 import type { ChosenJob, ExecutionRecord } from '../../store/records.ts';
 import { wholeSpec } from '../../store/whole-spec.ts';
@@ -15,6 +15,7 @@ import {
   executionRecord,
   type FlightContext,
   type FlightDependencies,
+  isIsolatedFor,
   programOf,
   runProgram,
   takeDown,
@@ -104,10 +105,9 @@ class Unfit extends Error {
 function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: FlightContext): void {
   const { mem_mb } = spec.limits;
   const posture = unreadyPosture(observed.backend, observed.runtime_identity);
-  const isolation = observed.isolation_class ?? 'none';
-  if (!satisfiesIsolation(isolation, spec.requirements.minimum_isolation)) {
+  if (!isIsolatedFor(observed, spec)) {
     const outcome = errorOutcome('isolation_unsatisfied');
-    throw new Unfit(`observed isolation ${isolation} is less than the job demands`, {
+    throw new Unfit(`observed isolation ${observed.isolation_class ?? 'none'} is less than the job demands`, {
       outcome,
       posture,
       violations: [],

@@ -2,7 +2,7 @@
  * The part of a flight that every job takes whose row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import type { RequestedSpec } from '@svc/protocol';
+import { type RequestedSpec, satisfiesIsolation } from '@svc/protocol';
 import type { HeldLimits, Posture, Program, Sandbox } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -94,6 +94,11 @@ function report({ log, key }: FlightContext, { failure, recording, collection }:
   else if (collection.ending.kind === 'runtime_failed') {
     log.error({ job_id, reason: collection.ending.message }, 'the runtime failed');
   }
+}
+
+/** Whether a cell was observed to be what the job demands at least. Spec § POST /v1/jobs 3. */
+export function isIsolatedFor({ isolation_class }: Posture, { requirements }: RequestedSpec): boolean {
+  return satisfiesIsolation(isolation_class ?? 'none', requirements.minimum_isolation);
 }
 
 export function programOf(spec: RequestedSpec): Program {

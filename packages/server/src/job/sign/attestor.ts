@@ -2,9 +2,10 @@
  * Signs the results of jobs after they ended. One standing loop, woken when a job ends, at the start of the service and by
  * a slow timer; it reads from the outbox what is to be done each time. Spec § States and transitions 3.
  */
+
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { arrivedWithin } from '../arrived-within.ts';
+import { within } from '../../within.ts';
 import type { Nudges } from '../nudges.ts';
 import { pause } from '../pause.ts';
 import { type DrainOptions, drainOutbox } from './drain.ts';
@@ -70,7 +71,7 @@ export class Attestor implements AsyncDisposable {
     while (!signal.aborted) {
       using nudge = nudges.next('outbox', signal);
       const isDone = await this.#attempt(() => this.#drain());
-      if (isDone) await arrivedWithin(nudge.arrived, recheckMilliseconds);
+      if (isDone) await within(nudge.arrived, recheckMilliseconds, undefined);
       else await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
     }
   }

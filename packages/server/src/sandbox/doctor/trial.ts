@@ -1,4 +1,5 @@
 /** Trying one control: bounded in time, never throwing, and not at all where what it needs did not pass. */
+import { within } from '../../within.ts';
 import type { Check, Finding } from './report.ts';
 
 const TRIAL_MILLISECONDS_MAX = 20_000;
@@ -60,16 +61,12 @@ export class Checks {
 }
 
 async function tryIt(trial: Trial): Promise<Finding> {
-  const { promise: tooLong, resolve } = Promise.withResolvers<Finding>();
-  const seconds = TRIAL_MILLISECONDS_MAX / 1000;
-  const give = () => resolve({ result: 'fail', observed: `did not end within ${seconds} s`, fix: trial.fix });
-  const deadline = setTimeout(give, TRIAL_MILLISECONDS_MAX);
+  const { fix } = trial;
+  const observed = `did not end within ${TRIAL_MILLISECONDS_MAX / 1000} s`;
   try {
-    return await Promise.race([trial.attempt(), tooLong]);
+    return await within(trial.attempt(), TRIAL_MILLISECONDS_MAX, { result: 'fail', observed, fix } as const);
   } catch (error) {
-    return { result: 'fail', observed: oneLine((error as Error).message), fix: trial.fix };
-  } finally {
-    clearTimeout(deadline);
+    return { result: 'fail', observed: oneLine((error as Error).message), fix };
   }
 }
 

@@ -13,11 +13,12 @@ import {
   type StopCause,
 } from '../sandbox.ts';
 
+/** Making a cell takes about as long as a short program. Beside one, it would hold its result up. */
+const HEAD_START_MILLISECONDS = 50;
+
 export interface HandedOutOptions {
   /** Makes another of the same kind, or rejects; null where the cell did not wait before it was handed out. */
   readonly replace: ((error: BootstrapError) => Promise<Sandbox>) | null;
-  /** How long a program that was released has the machine to itself, at most: a short one has ended by then. */
-  readonly headStartMilliseconds: number;
   /** Called once, when the program has ended or had its head start, or the cell was given up before. */
   readonly settled: () => void;
 }
@@ -67,7 +68,7 @@ export class HandedOutCell implements Sandbox {
 
   release(sink: OutputSink): void {
     this.#cell.release(sink);
-    this.#headStart = setTimeout(() => this.#settle(), this.#options.headStartMilliseconds);
+    this.#headStart = setTimeout(() => this.#settle(), HEAD_START_MILLISECONDS);
     this.#headStart.unref();
   }
 

@@ -5,6 +5,7 @@
  * none is begun while a job waits for a cell.
  */
 import type { Language } from '@svc/protocol';
+import { within } from '../../within.ts';
 import type { BootstrapError, CellKind, CellRequest, Provider, Sandbox } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';
 import type { Making, Parked, Shelf } from './shelf.ts';
@@ -16,8 +17,6 @@ const OWN_BYTES = 1024 * 1024;
 const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for one of those before it gets its own: as long as for its own. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
-/** Making a cell takes about as long as a short program. Beside one, it would hold its result up. */
-const HEAD_START_MILLISECONDS = 50;
 
 /** What a job gets where its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<Sandbox>;
@@ -176,7 +175,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     shelf.making.delete(claimed);
     claimed.wanted.abort();
     const cell = claimed.made.catch(() => null);
-    const inTime = await within(cell, CLAIMED_MILLISECONDS_MAX);
+    const inTime = await within(cell, CLAIMED_MILLISECONDS_MAX, null);
     if (inTime === null) void cell.then((late) => late !== null && this.#stock.end(late));
     return inTime;
   }
@@ -186,11 +185,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const began = this.#now();
     const cell = await this.#options.source.prepare(request);
     shelf.took(this.#now() - began);
-    return new HandedOutCell(cell, {
-      replace: null,
-      headStartMilliseconds: HEAD_START_MILLISECONDS,
-      settled: () => this.#refillSoon(),
-    });
+    return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
   }
 
   #handedOut(cell: Sandbox, shelf: Shelf, another: Another): Sandbox {
@@ -200,7 +195,6 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
         onTrouble({ ...shelf.kind, problem: 'not_handed_over', error });
         return another(error);
       },
-      headStartMilliseconds: HEAD_START_MILLISECONDS,
       settled: () => {
         shelf.succeeded();
         this.#refillSoon();
@@ -289,17 +283,6 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     if (!Number.isFinite(next)) return;
     this.#timer = setTimeout(() => this.refill(), next - now + 1);
     this.#timer.unref();
-  }
-}
-
-/** Null where it takes longer. */
-async function within<T>(promise: Promise<T>, milliseconds: number): Promise<T | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(resolve, milliseconds, null);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
