@@ -4,21 +4,21 @@
  * an attestation, goes through `change`, which forgets everything: it is rare, and what is forgotten is read again.
  */
 import type { Soon } from '../soon.ts';
+import { nameOfJob } from './job-name.ts';
+import { Kept } from './kept.ts';
 import type { DetailText, JobDetailInput } from './records.ts';
 
 /** Characters of all details together: some thousands of jobs. */
 const charsKeptMax = 8 * 2 ** 20;
 
 export class FinalDetails {
-  readonly #charsMax: number;
-  readonly #kept = new Map<string, string>();
-  #chars = 0;
+  readonly #kept: Kept<string>;
   /** Changes under way, and those that have ended: what was read beside one may be older than it. */
   #changing = 0;
   #changed = 0;
 
   constructor(charsMax = charsKeptMax) {
-    this.#charsMax = charsMax;
+    this.#kept = new Kept({ sizeMax: charsMax, sizeOf: ({ length }) => length });
   }
 
   /** The detail that is kept, or what `ask` finds. Null where the tenant has no such job. */
@@ -29,7 +29,7 @@ export class FinalDetails {
     const changed = this.#changed;
     return ask().then((detail) => {
       if (detail === null) return null;
-      if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#keep(name, detail.text);
+      if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#kept.keep(name, detail.text);
       return detail.text;
     });
   }
@@ -38,7 +38,6 @@ export class FinalDetails {
   async change<Answer>(make: () => Promise<Answer>): Promise<Answer> {
     this.#changing += 1;
     this.#kept.clear();
-    this.#chars = 0;
     try {
       return await make();
     } finally {
@@ -46,21 +45,8 @@ export class FinalDetails {
       this.#changed += 1;
     }
   }
-
-  #keep(name: string, text: string): void {
-    if (text.length > this.#charsMax || this.#kept.has(name)) return;
-    this.#kept.set(name, text);
-    this.#chars += text.length;
-    // A Map lists its entries in the order of their insertion: what was read first is forgotten first.
-    for (const [oldest, { length }] of this.#kept) {
-      if (this.#chars <= this.#charsMax) break;
-      this.#kept.delete(oldest);
-      this.#chars -= length;
-    }
-  }
 }
 
-/** No tenant and no identifier has a space in it. */
 function nameOf({ key, signing }: JobDetailInput): string {
-  return `${signing} ${key.tenant} ${key.job_id}`;
+  return `${signing} ${nameOfJob(key)}`;
 }

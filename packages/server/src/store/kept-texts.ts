@@ -3,6 +3,7 @@
  * after the other, and what a program wrote is often asked for again: neither should read the job's events each time. The
  * events of a text never change, so what is kept is never wrong; what is forgotten is put together again.
  */
+import { Kept } from './kept.ts';
 
 /** A piece in UTF-8, the event before its first and its last event. */
 export interface KeptPiece {
@@ -21,29 +22,9 @@ export interface KeptText {
 /** Bytes of all kept texts together. */
 const keptBytesMax = 8 * 2 ** 20;
 
-/** Texts by name; those that came first are forgotten first. */
-export class KeptTexts {
-  readonly #bytesMax: number;
-  readonly #texts = new Map<string, KeptText>();
-  #bytes = 0;
-
+/** Texts by name. */
+export class KeptTexts extends Kept<KeptText> {
   constructor(bytesMax = keptBytesMax) {
-    this.#bytesMax = bytesMax;
-  }
-
-  get(name: string): KeptText | undefined {
-    return this.#texts.get(name);
-  }
-
-  /** A text of more bytes than all may have together is not kept. */
-  keep(name: string, text: KeptText): void {
-    if (text.bytes > this.#bytesMax || this.#texts.has(name)) return;
-    this.#texts.set(name, text);
-    this.#bytes += text.bytes;
-    for (const [oldest, { bytes }] of this.#texts) {
-      if (this.#bytes <= this.#bytesMax) break;
-      this.#texts.delete(oldest);
-      this.#bytes -= bytes;
-    }
+    super({ sizeMax: bytesMax, sizeOf: ({ bytes }) => bytes });
   }
 }

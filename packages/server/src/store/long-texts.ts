@@ -6,6 +6,7 @@
 import { HASH_VERSION } from '@svc/evidence';
 import type { ArtifactRecord, OutputRecord } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
+import { nameOfJob } from './job-name.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from './kept-texts.ts';
 import { prepared } from './prepared.ts';
 import type {
@@ -149,9 +150,8 @@ function textsOf(db: LedgerDatabase): KeptTexts {
   return texts;
 }
 
-/** No tenant and no identifier has a space in it. */
-function nameOf({ tenant, job_id, kind, after, until }: Asked): string {
-  return `${kind} ${tenant} ${job_id} ${after} ${until}`;
+function nameOf({ kind, after, until, ...key }: Asked): string {
+  return `${kind} ${nameOfJob(key)} ${after} ${until}`;
 }
 
 /** A text that is longer than may be put together whole has no pieces. */

@@ -3,6 +3,8 @@
  * without a read of the ledger. They never change; only the removal of a job ends what is said of it.
  */
 import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@svc/protocol';
+import { nameOfJob } from './job-name.ts';
+import { Kept } from './kept.ts';
 import type { JobKey } from './records.ts';
 
 /** Characters of output and violations that a short result has at most. */
@@ -46,38 +48,24 @@ function lineOf({ text, partial }: OutputRecord): string {
   return partial ? text : `${text}\n`;
 }
 
-/** The short results of the jobs that ended last, by their owner's key; those that came first are forgotten first. */
+/** The short results of the jobs that ended last, by their owner's key. */
 export class ShortResults {
-  readonly #charsMax: number;
-  readonly #kept = new Map<string, string>();
-  #chars = 0;
+  readonly #kept: Kept<string>;
 
   constructor(max = charsKeptMax) {
-    this.#charsMax = max;
+    this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length });
   }
 
   get(key: JobKey): string | null {
-    return this.#kept.get(nameOf(key)) ?? null;
+    return this.#kept.get(nameOfJob(key)) ?? null;
   }
 
   keep(key: JobKey, text: string): void {
-    this.#kept.set(nameOf(key), text);
-    this.#chars += text.length;
-    for (const [oldest, { length }] of this.#kept) {
-      if (this.#chars <= this.#charsMax) break;
-      this.#kept.delete(oldest);
-      this.#chars -= length;
-    }
+    this.#kept.keep(nameOfJob(key), text);
   }
 
   /** Forgets all of them: jobs were removed. */
   clear(): void {
     this.#kept.clear();
-    this.#chars = 0;
   }
-}
-
-/** One name for the key of a job: no tenant and no identifier has a space in it. */
-export function nameOf({ tenant, job_id }: JobKey): string {
-  return `${tenant} ${job_id}`;
 }

@@ -6,6 +6,7 @@ import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { movable } from '../../movable.ts';
 import type { InputOf, Reads, Writes } from '../commands.ts';
 import { FinalDetails } from '../final-details.ts';
+import { nameOfJob } from '../job-name.ts';
 import { KeptLists } from '../kept-lists.ts';
 import type {
   AdmitInput,
@@ -24,7 +25,7 @@ import type {
   TextExtentInput,
   TextPieceInput,
 } from '../records.ts';
-import { nameOf, ShortResults } from '../short-results.ts';
+import { ShortResults } from '../short-results.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
@@ -83,7 +84,7 @@ export class SqliteStore implements Store {
 
   async admit(input: AdmitInput) {
     const result = await this.#change('admit', input);
-    if (result.kind === 'created' && input.start !== undefined) this.#underWay.add(nameOf(input));
+    if (result.kind === 'created' && input.start !== undefined) this.#underWay.add(nameOfJob(input));
     return result;
   }
 
@@ -101,7 +102,7 @@ export class SqliteStore implements Store {
 
   async start(input: StartInput) {
     const isStarted = await this.#change('start', input);
-    if (isStarted) this.#underWay.add(nameOf(input));
+    if (isStarted) this.#underWay.add(nameOfJob(input));
     return isStarted;
   }
 
@@ -111,13 +112,13 @@ export class SqliteStore implements Store {
 
   async finish(input: FinishInput) {
     const { isStored, result } = await this.#change('finish', input);
-    this.#underWay.delete(nameOf(input));
+    this.#underWay.delete(nameOfJob(input));
     if (result !== null) this.#results.keep(input, result);
     return isStored;
   }
 
   isUnderWay(key: JobKey) {
-    return this.#underWay.has(nameOf(key));
+    return this.#underWay.has(nameOfJob(key));
   }
 
   shortResult(key: JobKey) {

@@ -1,0 +1,45 @@
+/**
+ * What was lately read or made, within a bound: what is kept answers for the ledger, and what is forgotten is asked for
+ * again. Only for what never changes, or for whoever clears it before it does.
+ */
+
+export interface KeptOptions<Value> {
+  /** Of everything that is kept together, in what `sizeOf` counts. */
+  readonly sizeMax: number;
+  readonly sizeOf: (value: Value) => number;
+}
+
+/** Values by name; those that came first are forgotten first. */
+export class Kept<Value> {
+  readonly #options: KeptOptions<Value>;
+  readonly #values = new Map<string, Value>();
+  #size = 0;
+
+  constructor(options: KeptOptions<Value>) {
+    this.#options = options;
+  }
+
+  get(name: string): Value | undefined {
+    return this.#values.get(name);
+  }
+
+  /** Without effect where the name has a value, or where this one alone is more than all may be together. */
+  keep(name: string, value: Value): void {
+    const { sizeMax, sizeOf } = this.#options;
+    if (sizeOf(value) > sizeMax || this.#values.has(name)) return;
+    this.#values.set(name, value);
+    this.#size += sizeOf(value);
+    // A Map lists its entries in the order of their insertion.
+    for (const [oldest, kept] of this.#values) {
+      if (this.#size <= sizeMax) break;
+      this.#values.delete(oldest);
+      this.#size -= sizeOf(kept);
+    }
+  }
+
+  /** Forgets everything. */
+  clear(): void {
+    this.#values.clear();
+    this.#size = 0;
+  }
+}
