@@ -1,6 +1,7 @@
 /**
- * The JSON text of a large answer: how long it is, and its pieces, in UTF-8 where they are bytes, which are read from the store one after the other when
- * the one before was taken. So a client that reads slowly has little of it in this process at any time.
+ * The JSON text of a large answer: how long it is, and its pieces, in UTF-8 where they are bytes. They are read from the
+ * store one after the other, when the one before was taken. So a client that reads slowly has little of it in this process
+ * at any time.
  */
 
 /** Text, or what will be read: how many bytes that is, and the pieces that it comes in. */
