@@ -3,14 +3,13 @@
  * changed is not asked or read again: its number, size and change time are its identity, and only root could forge those.
  */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { hashFile } from './packs/manifest.ts';
+import { bootId, recall, remember } from './remembered.ts';
 
 const run = promisify(execFile);
 const VERSION_MILLISECONDS_MAX = 5000;
-/** Gone with the machine's run, as everything there; root alone writes there. */
 const REMEMBERED = '/run/svc/executables.json';
 
 const said = new Map<string, Promise<string>>();
@@ -31,12 +30,14 @@ export async function versionOf(path: string, pattern: RegExp): Promise<string |
 /** SHA-256 of an executable, in hex. It is read once in each run of the machine, and again where it was changed. */
 export function digestOf(path: string, remembered = REMEMBERED): string {
   const identity = identityOf(path);
-  const known = recall(remembered);
+  const known = (recall(remembered) as Known | null) ?? {};
   const digest = known[path]?.identity === identity ? known[path].digest : null;
   if (digest !== null) return digest;
   const sha256 = hashFile(path);
   // A file that was changed while it was read is remembered as what it was before: the next look reads it again.
-  remember(remembered, { ...known, [path]: { identity, digest: sha256 } });
+  try {
+    remember(remembered, { ...known, [path]: { identity, digest: sha256 } });
+  } catch {} // Who may not write there reads the file each time.
   return sha256;
 }
 
@@ -44,26 +45,6 @@ type Known = Readonly<Record<string, { readonly identity: string; readonly diges
 
 function identityOf(path: string): string {
   const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
+  // A change time may be set back together with the clock of another run of the machine.
   return [path, bootId(), dev, ino, size, ctimeNs].join(' ');
-}
-
-/** A change time may be set back together with the clock of another run of the machine. */
-function bootId(): string {
-  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-}
-
-function recall(file: string): Known {
-  try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as Known | null) ?? {};
-  } catch {
-    return {}; // Nothing remembered, or nothing legible: it is read again.
-  }
-}
-
-/** Best effort: who may not write there reads the file each time. */
-function remember(file: string, known: Known): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
-    writeFileSync(file, JSON.stringify(known), { mode: 0o600 });
-  } catch {}
 }

@@ -2,13 +2,12 @@
  * Chooses how gVisor intercepts system calls on this host, and what starts its cells, by trying: a platform may hang instead
  * of failing, and what `runsc` says of itself proves nothing. What was found is remembered until the machine starts again.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { sayReasons } from '../reasons.ts';
+import { bootId, recall, remember } from '../remembered.ts';
 import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from './runtime.ts';
 import { sentryObstacle } from './sentry-command.ts';
 
-const DIRECTORY = '/run/svc';
-const REMEMBERED = `${DIRECTORY}/gvisor-platform.json`;
+const REMEMBERED = '/run/svc/gvisor-platform.json';
 
 /** Resolves where a cell started in that way. */
 type TryWay = (way: GvisorWay) => Promise<void>;
@@ -21,10 +20,10 @@ export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWa
   const { identity } = await runscRuntime({ platform: 'ptrace', launcher: 'runsc' });
   const ways = waysWith(launcher, sentryObstacle(identity.version));
   const key = hostKey(identity.version, ways);
-  const known = recall(key, ways);
+  const known = recalled(key, ways);
   if (known !== null) return known;
   const best = await firstThatWorks(ways, tryWay);
-  remember(key, best);
+  remember(REMEMBERED, { key, way: nameOf(best) });
   return best;
 }
 
@@ -58,19 +57,10 @@ function nameOf({ platform, launcher }: GvisorWay): string {
 /** What a remembered choice is good for: this runsc, with this choice, on this start of this machine. */
 function hostKey(version: string | null, ways: readonly GvisorWay[]): string {
   const names = ways.map(nameOf).join(', ');
-  return `${version} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${names}`;
+  return `${version} ${bootId()} ${names}`;
 }
 
-function recall(key: string, ways: readonly GvisorWay[]): GvisorWay | null {
-  try {
-    const remembered = JSON.parse(readFileSync(REMEMBERED, 'utf8')) as { key?: unknown; way?: unknown };
-    return remembered.key === key ? (ways.find((way) => nameOf(way) === remembered.way) ?? null) : null;
-  } catch {
-    return null; // Nothing remembered, or nothing legible: it is found out again.
-  }
-}
-
-function remember(key: string, way: GvisorWay): void {
-  mkdirSync(DIRECTORY, { recursive: true, mode: 0o711 });
-  writeFileSync(REMEMBERED, JSON.stringify({ key, way: nameOf(way) }), { mode: 0o600 });
+function recalled(key: string, ways: readonly GvisorWay[]): GvisorWay | null {
+  const remembered = recall(REMEMBERED) as { key?: unknown; way?: unknown } | null;
+  return remembered?.key === key ? (ways.find((way) => nameOf(way) === remembered.way) ?? null) : null;
 }
