@@ -128,6 +128,8 @@ describe('refused with 400, the connection closed, and the request behind it not
     ['E-06 two idempotency keys', sized(`${SPEC.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: b`)],
     ['E-07 an address of another scheme as target', get('ftp://svc.example/healthz')],
     ['E-07 an address with user information as target', get('http://user@svc.example/healthz')],
+    ['E-07 an address with a host that is none as target', get('http://a b/healthz')],
+    ['E-07 a whole address as target and no host', 'GET http://svc.example/healthz HTTP/1.1\r\n\r\n'],
     ['E-07 an authority as target', get('svc.example:80')],
     ['E-07 an asterisk as target', get('*')],
     ['E-07 a target without its slash', get('healthz')],
@@ -185,7 +187,10 @@ describe('served, the connection kept:', { tags: ['What-6'] }, () => {
       get('/healthz', `${HOST}X-HTTP-Method-Override: DELETE\r\nX-Method-Override: PUT\r\n`),
     ],
     ['E-07 a whole address as target', get('http://svc.example/healthz')],
-    ['E-07 a wish to upgrade to h2c', get('/healthz', `${HOST}Connection: upgrade\r\nUpgrade: h2c\r\n`)],
+    ...['h2c', 'websocket', 'TLS/1.0'].map((protocol): [string, string] => [
+      `E-07 a wish to upgrade to ${protocol}`,
+      get('/healthz', `${HOST}Connection: upgrade\r\nUpgrade: ${protocol}\r\n`),
+    ]),
     ['E-06 a header value of bytes above ASCII', get('/healthz', `${HOST}X: \xe9\r\n`)],
   ])('%s', async (_row, bytes) => {
     expect((await kept(bytes)).status).toBe(200);
@@ -206,7 +211,7 @@ describe('served, the connection kept:', { tags: ['What-6'] }, () => {
 });
 
 describe('answered for what it is, the connection kept:', () => {
-  test.each(['TRACE', 'PROPFIND', 'PURGE', 'PUT', 'PATCH'])(
+  test.each(['TRACE', 'PROPFIND', 'QUERY', 'PURGE', 'PUT', 'PATCH'])(
     'E-07 %s with 405 and Allow',
     { tags: ['E-07'] },
     async (method) => {

@@ -1,3 +1,7 @@
+/**
+ * How the door bounds connections: heads, bodies, deadlines, places and the stop. Byte-exact requests that must be refused are
+ * rows of test/contract/transport-battery.test.ts.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { bodyBytesMax } from '@svc/protocol';
 import fc from 'fast-check';
@@ -31,100 +35,23 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code: stri
   expect(answer?.headers['x-content-type-options']).toBe('nosniff');
 }
 
+/** Every whole answer that came before the connection was closed. */
 async function exchange(bytes: string): Promise<RawAnswer[]> {
   using raw = await RawSocket.open(door.port);
-  raw.send(bytes);
-  return await raw.untilClosed();
+  return await raw.send(bytes).untilClosed();
 }
 
-describe('a request that two readers could read differently is refused, and nothing behind it is executed', () => {
-  test.each([
-    ['two hosts', get('/healthz', HOST + HOST)],
-    ['no host', get('/healthz', '')],
-    ['an empty host', get('/healthz', 'Host:\r\n')],
-    ['a host with a path', get('/healthz', 'Host: a/b\r\n')],
-    ['a host with user information', get('/healthz', 'Host: me@a\r\n')],
-    ['HTTP/0.9', 'GET /healthz\r\n\r\n'],
-    ['HTTP/2.0', `GET /healthz HTTP/2.0\r\n${HOST}\r\n`],
-    ['HTTP/1.2', `GET /healthz HTTP/1.2\r\n${HOST}\r\n`],
-    ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'.padEnd(64, 'a')],
-    ['a length before a coding', sized('4\r\nTransfer-Encoding: chunked', '0\r\n\r\n')],
-    ['a coding before a length', chunked('chunked\r\nContent-Length: 4', '0\r\n\r\n')],
-    ['the same length twice', sized('2\r\nContent-Length: 2')],
-    ['two lengths', sized('2\r\nContent-Length: 3')],
-    ['a list of lengths', sized('2, 2')],
-    ['a length with a plus', sized('+2')],
-    ['a negative length', sized('-1')],
-    ['a hexadecimal length', sized('0x2')],
-    ['an endless length', sized('9'.repeat(30))],
-    ['an empty length', sized('')],
-    ['a space before the colon', `${POST}Content-Length : 2\r\n\r\n{}`],
-    ['a coding under chunked', chunked('gzip, chunked')],
-    ['identity under chunked', chunked('identity, chunked')],
-    ['chunked that is not the last', chunked('chunked, gzip')],
-    ['an unknown coding', chunked('xchunked')],
-    ['two codings', chunked('chunked\r\nTransfer-Encoding: chunked')],
-    ['a coding in HTTP/1.0', chunked('chunked').replace('HTTP/1.1', 'HTTP/1.0')],
-    ['a chunk size that is none', chunked('chunked', 'zz\r\n{}\r\n0\r\n\r\n')],
-    ['a bare LF in the chunks', chunked('chunked', '2\n{}\n0\n\n')],
-    ['a folded header', get('/healthz', `${HOST}X: a\r\n b\r\n`)],
-    ['bare LF', 'GET /healthz HTTP/1.1\nHost: a\n\n'],
-    ['bare CR', get('/healthz', `${HOST}X: a\rb\r\n`)],
-    ['NUL', get('/healthz', `${HOST}X: a\0b\r\n`)],
-    ['a space in a name', get('/healthz', `${HOST}X Y: a\r\n`)],
-    ['an empty name', get('/healthz', `${HOST}: a\r\n`)],
-    ['two credentials', get('/v1/whoami', HOST + KEY + KEY)],
-    ['two idempotency keys', sized('2\r\nIdempotency-Key: a\r\nIdempotency-Key: b')],
-    ['an address of another scheme as target', get('ftp://svc.example/healthz')],
-    ['an address with user information as target', get('http://user@svc.example/healthz')],
-    ['an address with a host that is none as target', get('http://a b/healthz')],
-    ['a whole address as target and no host', 'GET http://svc.example/healthz HTTP/1.1\r\n\r\n'],
-    ['an authority as target', get('svc.example:80')],
-    ['an asterisk as target', get('*')],
-    ['a fragment in the target', get('/healthz#x')],
-    ['bytes outside ASCII in the target', get('/v1/jobs/\xe9')],
-    ['a method that does not exist', `FROB /healthz HTTP/1.1\r\n${HOST}\r\n`],
-    ['a method in lower case', `get /healthz HTTP/1.1\r\n${HOST}\r\n`],
-    ['a target of 20 KB', get(`/${'a'.repeat(20_000)}`)],
-  ])('%s', async (_name, bytes) => {
-    const before = door.submissions.length;
-    const answers = await exchange(bytes + NEXT);
-    expect(answers).toHaveLength(1);
-    expectRefusal(answers[0], 400, 'invalid_request');
-    expect(answers[0]?.headers['connection']).toBe('close');
-    expect(door.submissions).toHaveLength(before);
-  });
-
-  test.each([
-    ['a header of 20 KB', `X: ${'a'.repeat(20_000)}\r\n`],
-    ['2,000 names', Array.from({ length: 2000 }, (_, index) => `a${index}:\r\n`).join('')],
-    ['one header line too many', 'a: b\r\n'.repeat(headerLinesMax)],
-  ])('%s is answered 431', async (_name, headers) => {
-    const answers = await exchange(get('/healthz', HOST + headers) + NEXT);
-    expect(answers).toHaveLength(1);
-    expectRefusal(answers[0], 431, 'head_too_large');
-  });
-
-  test('as many header lines as there may be are read', async () => {
+describe('a head', () => {
+  test('has as many lines as it may have, and is answered 431 with one more', async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax - 1)));
     expect((await raw.answer()).status).toBe(200);
-  });
-
-  test('chunk extensions of 20 KB are answered 413', async () => {
-    const [answer] = await exchange(chunked('chunked', `2;${'a'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`));
-    expectRefusal(answer, 413, 'payload_too_large');
-  });
-
-  test('CONNECT is answered, not just closed', async () => {
-    const [answer] = await exchange(`CONNECT svc.example:80 HTTP/1.1\r\n${HOST}\r\n`);
-    expectRefusal(answer, 405, 'method_not_allowed');
-    expect(answer?.headers['allow']).toContain('GET');
+    const [answer] = await exchange(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax)));
+    expectRefusal(answer, 431, 'head_too_large');
   });
 });
 
-describe('what a server may ignore has no effect', () => {
+describe('a target that is no path', () => {
   const expectStatus = async (bytes: string, status: number) => {
     using raw = await RawSocket.open(door.port);
     const answer = await raw.send(bytes).answer();
@@ -132,18 +59,7 @@ describe('what a server may ignore has no effect', () => {
     return answer;
   };
 
-  test.each(['TRACE', 'PROPFIND', 'QUERY', 'PURGE', 'PUT'])('%s is answered 405 with Allow', async (method) => {
-    const answer = await expectStatus(`${method} /healthz HTTP/1.1\r\n${HOST}Content-Length: 0\r\n\r\n`, 405);
-    expect(answer.headers['allow']).toBe('GET, HEAD, OPTIONS');
-  });
-
-  test('headers that would override the method, the host or the tenant', async () => {
-    const headers = `${HOST}${KEY}X-HTTP-Method-Override: DELETE\r\nX-Tenant: other\r\nX-Forwarded-Host: evil\r\n`;
-    const answer = await expectStatus(get('/v1/whoami', headers), 200);
-    expect(JSON.parse(answer.body)).toMatchObject({ tenant: 'acme' });
-  });
-
-  test('a whole address as target, whose host is the one that was asked', async () => {
+  test('is a whole address, whatever its host', async () => {
     for (const target of ['http://svc.example/healthz', 'HTTPS://other.example:8080/healthz?x=1']) {
       await expectStatus(get(target), 200);
     }
@@ -152,61 +68,14 @@ describe('what a server may ignore has no effect', () => {
     await expectStatus(get(`http://svc.example/v1/jobs/${JOB}`, HOST + KEY), 200);
   });
 
-  test('OPTIONS of the whole server, which needs no credential and names every method', async () => {
+  test('is the asterisk of OPTIONS, which names every method and needs no credential', async () => {
     const answer = await expectStatus(`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204);
     expect(answer.headers['allow']).toBe('GET, HEAD, POST, DELETE, OPTIONS');
   });
-
-  test('wishes to upgrade to what is not spoken here', async () => {
-    for (const protocol of ['h2c', 'websocket', 'TLS/1.0']) {
-      await expectStatus(get('/healthz', `${HOST}Connection: upgrade\r\nUpgrade: ${protocol}\r\n`), 200);
-    }
-  });
-
-  test('headers named like properties of every object', async () => {
-    await expectStatus(get('/healthz', `${HOST}__proto__: a\r\nconstructor: b\r\n`), 200);
-    expect(({} as Record<string, unknown>)['a']).toBeUndefined();
-  });
-
-  test.each([
-    ['/%00', 404],
-    ['/%2e%2e/healthz', 404],
-    ['//healthz', 404],
-    ['/%ZZ', 400],
-    ['/v1/jobs/%c0%ae', 400],
-    ['/v1/jobs/%2e%2e/x', 404],
-    ['/v1/jobs/%2e%2e', 404],
-    ['/v1/jobs/%252e', 404],
-    ['/v1/jobs/a%2fresult', 404],
-  ])('the target %s is decoded once and answered %i', async (target, status) => {
-    await expectStatus(get(target, HOST + KEY), status);
-  });
 });
 
-describe('a body that will be refused is refused before it is read', () => {
-  const CONTINUE = 'Expect: 100-continue\r\n';
-
-  test('an expectation that is met is met only for who may send the body', async () => {
-    using raw = await RawSocket.open(door.port);
-    raw.send(`${POST}${CONTINUE}Content-Length: 2\r\n\r\n`);
-    await raw.until(() => raw.text === 'HTTP/1.1 100 Continue\r\n\r\n');
-    raw.send('{}');
-    expect((await raw.answers(2))[1]?.status).toBe(201);
-  });
-
-  test.each([
-    ['no credential', `POST /v1/jobs HTTP/1.1\r\n${HOST}${JSON_TYPE}${CONTINUE}Content-Length: 2\r\n\r\n`, 401],
-    ['too large', `${POST}${CONTINUE}Content-Length: ${bodyBytesMax + 1}\r\n\r\n`, 413],
-    ['an encoded one', `${POST}${CONTINUE}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n`, 415],
-    ['another expectation', `${POST}Expect: 200-ok\r\nContent-Length: 2\r\n\r\n`, 417],
-  ])('%s is answered at once, without 100', async (_name, bytes, status) => {
-    using raw = await RawSocket.open(door.port);
-    const answer = await raw.send(bytes).answer();
-    expect(answer.status).toBe(status);
-    expect(answer.headers['connection']).toBe('close');
-  });
-
-  test('a body of exactly the bound is read, declared or not; one byte more is answered 413', {
+describe('a body', () => {
+  test('of exactly the bound is read, declared or not; one byte more is answered 413', {
     tags: ['Limits-7', 'BODY-08'],
   }, async () => {
     const fill = (bytes: number) => `{"a":"${'b'.repeat(bytes - 8)}"}`;
@@ -224,7 +93,7 @@ describe('a body that will be refused is refused before it is read', () => {
     expect(door.permits.held('body')).toBe(0);
   });
 
-  test('an answer to a large body that was refused is read whole by a client that is still sending', async () => {
+  test('that is refused leaves its answer whole for a client that is still sending', async () => {
     const response = await fetch(`${door.url}/v1/jobs`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -354,15 +223,6 @@ describe('connections', () => {
           );
       })
       .toBe(200);
-  });
-
-  test('pipelined requests are answered in order, and each spends the budget', async () => {
-    await using limited = await openDoor({ rate: { perSecond: 0.001, burst: 100 } });
-    using raw = await RawSocket.open(limited.port);
-    const answers = await raw.send(NEXT.repeat(1000)).answers(1000);
-    expect(answers.map(({ status }) => status)).toEqual(
-      Array.from({ length: 1000 }, (_, index) => (index < 100 ? 200 : 429)),
-    );
   });
 
   test('garbage behind an unanswered request closes the connection and is not answered in its place', async () => {
