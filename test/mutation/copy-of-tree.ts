@@ -29,6 +29,8 @@ export interface TreeCopy extends AsyncDisposable {
   readonly path: string;
   /** Replaces the one place where `from` stands, until it is disposed. Null where there is not exactly one. */
   changed(change: Change): Disposable | null;
+  /** Replaces the whole text of a file until it is disposed. */
+  replaced(file: string, text: string): Disposable;
 }
 
 /** Everything that git tracks or would track, with the installed modules of the original. */
@@ -46,6 +48,7 @@ export async function copyOfTree(): Promise<TreeCopy> {
   return {
     path,
     changed: (change) => changedFile(join(path, change.file), change),
+    replaced: (file, text) => replacedFile(join(path, file), text),
     async [Symbol.asyncDispose]() {
       rmSync(path, { recursive: true });
     },
@@ -62,11 +65,13 @@ function linkModules(path: string): void {
 }
 
 function changedFile(file: string, { from, to }: Change): Disposable | null {
-  const text = readFileSync(file, 'utf8');
-  if (text.split(from).length !== 2) return null;
-  writeFileSync(
-    file,
-    text.replace(from, () => to),
-  );
-  return { [Symbol.dispose]: () => writeFileSync(file, text) };
+  const [before, after, ...more] = readFileSync(file, 'utf8').split(from);
+  if (before === undefined || after === undefined || more.length > 0) return null;
+  return replacedFile(file, before + to + after);
+}
+
+function replacedFile(file: string, text: string): Disposable {
+  const before = readFileSync(file, 'utf8');
+  writeFileSync(file, text);
+  return { [Symbol.dispose]: () => writeFileSync(file, before) };
 }

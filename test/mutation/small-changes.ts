@@ -1,0 +1,67 @@
+/** Small changes of a source that each make it do something else: what a test of it should notice, found by its syntax. */
+import ts from 'typescript';
+
+export interface SmallChange {
+  /** From 1. */
+  readonly line: number;
+  /** What stood there and what stands there now, each on one line. */
+  readonly from: string;
+  readonly to: string;
+  /** The whole source with the change in it. */
+  readonly text: string;
+}
+
+const OTHER_OPERATOR: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
+  [ts.SyntaxKind.EqualsEqualsEqualsToken]: '!==',
+  [ts.SyntaxKind.ExclamationEqualsEqualsToken]: '===',
+  [ts.SyntaxKind.LessThanToken]: '<=',
+  [ts.SyntaxKind.LessThanEqualsToken]: '<',
+  [ts.SyntaxKind.GreaterThanToken]: '>=',
+  [ts.SyntaxKind.GreaterThanEqualsToken]: '>',
+  [ts.SyntaxKind.AmpersandAmpersandToken]: '||',
+  [ts.SyntaxKind.BarBarToken]: '&&',
+  [ts.SyntaxKind.PlusToken]: '-',
+  [ts.SyntaxKind.MinusToken]: '+',
+};
+
+/** Every small change of one source. What only types read, imports and texts are left as they are. */
+export function smallChanges(source: string): SmallChange[] {
+  const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true);
+  const changes: SmallChange[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTypeNode(node) || ts.isImportDeclaration(node) || ts.isInterfaceDeclaration(node)) return;
+    for (const [at, to] of changesAt(node)) changes.push(changed(file, at, to));
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return changes;
+}
+
+/** What may be put in the place of a node, or of a part of it. */
+function changesAt(node: ts.Node): [at: ts.Node, to: string][] {
+  if (ts.isBinaryExpression(node)) {
+    const operator = OTHER_OPERATOR[node.operatorToken.kind];
+    return operator === undefined ? [] : [[node.operatorToken, operator]];
+  }
+  if (ts.isIfStatement(node)) {
+    return [
+      [node.expression, 'true'],
+      [node.expression, 'false'],
+    ];
+  }
+  if (ts.isExpressionStatement(node)) return [[node, ';']];
+  if (node.kind === ts.SyntaxKind.TrueKeyword) return [[node, 'false']];
+  if (node.kind === ts.SyntaxKind.FalseKeyword) return [[node, 'true']];
+  if (ts.isNumericLiteral(node)) return [[node, `(${node.text} + 1)`]];
+  return [];
+}
+
+function changed(file: ts.SourceFile, at: ts.Node, to: string): SmallChange {
+  const [start, end] = [at.getStart(file), at.getEnd()];
+  return {
+    line: file.getLineAndCharacterOfPosition(start).line + 1,
+    from: file.text.slice(start, end).replace(/\s+/g, ' '),
+    to,
+    text: file.text.slice(0, start) + to + file.text.slice(end),
+  };
+}
