@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServiceClient, type ServiceClient } from '@svc/client';
 import type { FoldedResult, JobDetail, JobEvent, JobSubmission } from '@svc/protocol';
-import { loadConfig, type RunningService, startService } from '@svc/server';
+import { loadConfig, startService } from '@svc/server';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { instanceOf, leftoversOf } from './leftovers.ts';
 import { type RawAnswer, rawAnswers, rawExchange } from './raw-http.ts';
@@ -40,6 +40,8 @@ export interface Ran {
   readonly detail: JobDetail;
   readonly events: readonly JobEvent[];
 }
+
+type RunningService = Awaited<ReturnType<typeof startService>>;
 
 export interface Tenant {
   readonly name: string;

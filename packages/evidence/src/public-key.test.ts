@@ -2,9 +2,15 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { hasPublishedVectors, publishedBytes } from '../test/vectors.ts';
 import { publicPointProblem } from './edwards25519.ts';
-import { type PinnedKey, parsePublicKey, publicKeyPem, verifySignature } from './public-key.ts';
+import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts';
 
 const bytesOf = (hex: string) => Uint8Array.fromHex(hex);
+
+/** The canonical PEM of a key by its 32 raw bytes (RFC 8410 § 4). */
+function publicKeyPem(raw: Uint8Array): string {
+  const spki = Buffer.concat([bytesOf('302a300506032b6570032100'), raw]);
+  return `-----BEGIN PUBLIC KEY-----\n${spki.toString('base64')}\n-----END PUBLIC KEY-----\n`;
+}
 
 function keyOf(raw: Uint8Array): PinnedKey {
   const result = parsePublicKey(publicKeyPem(raw));

@@ -3,7 +3,7 @@
  * that a lenient reader would also take for a key.
  */
 import { sha256Hex } from '#sha256';
-import { decodeBase64, encodeBase64 } from './base64.ts';
+import { decodeBase64 } from './base64.ts';
 import { publicPointProblem } from './edwards25519.ts';
 
 /** DER up to the 32 bytes of the key: SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. RFC 8410 § 4. */
@@ -41,12 +41,6 @@ export function parsePublicKey(pem: string): PinnedKeyResult {
 /** The key id of a key by its SPKI DER. */
 export function keyIdOf(spki: Uint8Array): string {
   return `sha256:${sha256Hex(spki)}`;
-}
-
-/** The canonical PEM of a key by its 32 raw bytes: what `parsePublicKey` reads. */
-export function publicKeyPem(raw: Uint8Array): string {
-  const spki = new Uint8Array([...SPKI_PREFIX, ...raw]);
-  return `-----BEGIN PUBLIC KEY-----\n${encodeBase64(spki)}\n-----END PUBLIC KEY-----\n`;
 }
 
 /** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7; needs WebCrypto, which a page has only over TLS. */

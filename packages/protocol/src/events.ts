@@ -25,7 +25,6 @@ export const VIOLATION_TYPES = [
   'output_count',
   'compile',
 ] as const;
-export type ViolationType = (typeof VIOLATION_TYPES)[number];
 
 export const STREAM_NAMES = ['stdout', 'stderr'] as const;
 export type StreamName = (typeof STREAM_NAMES)[number];
@@ -108,7 +107,6 @@ export const EVENT_DATA = {
 };
 
 export type EventKind = keyof typeof EVENT_DATA;
-export const EVENT_KINDS = Object.keys(EVENT_DATA) as EventKind[];
 export type EventData<K extends EventKind> = Static<(typeof EVENT_DATA)[K]>;
 
 /** An event not yet placed in a chain: what happened and when. */

@@ -2,7 +2,7 @@ export * from './error-envelope.ts';
 export * from './events.ts';
 export * from './job.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';
-export { CONTRACT_VERSION, openApiDocument } from './openapi.ts';
+export { openApiDocument } from './openapi.ts';
 export * from './operation.ts';
 export * from './operations.ts';
 export * from './queries.ts';

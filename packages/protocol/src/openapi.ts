@@ -10,7 +10,7 @@ import { OPERATION_IDS, type OperationId, operationOf } from './operations.ts';
 import { type TSchema, Type } from './type.ts';
 
 /** The contract's own version: it moves when an operation, a body or an error does. */
-export const CONTRACT_VERSION = '1.0.0';
+const CONTRACT_VERSION = '1.0.0';
 
 /** A node of the document. */
 type Node = Record<string, unknown>;

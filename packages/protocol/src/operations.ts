@@ -14,7 +14,7 @@ import type { Operation } from './operation.ts';
 import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { JobSubmission, SubmissionAnswer } from './submission.ts';
-import { type Static, type TSchema, Type } from './type.ts';
+import { Type } from './type.ts';
 
 /** What any request may be answered with, whatever it asks for. */
 const DOOR_ERRORS = [
@@ -301,9 +301,3 @@ export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
 export function operationOf(id: OperationId): Operation {
   return OPERATIONS[id];
 }
-
-type JsonContent<A> = A extends { content: { 'application/json': infer S extends TSchema } } ? Static<S> : never;
-type Answers<Id extends OperationId> = (typeof OPERATIONS)[Id]['answers'];
-
-/** The JSON body that an operation succeeds with; `never` where it answers something else than JSON. */
-export type AnswerBody<Id extends OperationId> = JsonContent<Answers<Id>[keyof Answers<Id>]>;

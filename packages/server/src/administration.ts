@@ -3,15 +3,14 @@
  * its ledger, one job out of it. Nothing of the service itself comes with it, so that a command starts at once.
  */
 export { type Config, loadConfig } from './config.ts';
-export { SigningKeyError } from './job/sign/signing-key-error.ts';
 export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/signing-keys.ts';
 export { type OpenCredentials, openCredentials } from './open-credentials.ts';
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
 export { OperatorError } from './operator/operator-error.ts';
 export { holdsData, requireData } from './require-ledger.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './running-services.ts';
-export { SETTINGS, type Setting, type SettingName } from './settings.ts';
+export { SETTINGS } from './settings.ts';
 export { StartError } from './start-error.ts';
 export { backUp } from './store/back-up.ts';
 export { StoreError } from './store/store-error.ts';
-export { readStoredJob, type StoredJob } from './stored-job.ts';
+export { readStoredJob } from './stored-job.ts';
