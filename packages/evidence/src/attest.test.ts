@@ -86,11 +86,11 @@ describe('attesting a terminal job', () => {
     expect(canonicalJson(value)).toBe(text);
   });
 
-  test('makes the same bytes when it is done again', () => {
+  test('makes the same bytes when run again', () => {
     expect(attest(record(['one']), signer)).toEqual(attest(record(['one']), signer));
   });
 
-  test('vouches for no record that contradicts itself', () => {
+  test('refuses a record that contradicts itself', () => {
     const whole = record(['one', 'two']);
     expect(attest({ ...whole, events: whole.events.slice(0, -1) }, signer)).toEqual({
       kind: 'inconsistent',
@@ -112,7 +112,7 @@ describe('attesting a terminal job', () => {
     { finished_at: '2026-01-01T00:00:02.000Z' },
     { duration_ms: 13 },
     { truncated: true },
-  ] as const)('vouches for no row that says otherwise than its receipt: %j', (changed) => {
+  ] as const)('refuses a row that contradicts its receipt: %j', (changed) => {
     const whole = record(['one']);
     expect(attest({ ...whole, job: { ...whole.job, ...changed } }, signer)).toEqual({
       kind: 'inconsistent',
@@ -120,7 +120,7 @@ describe('attesting a terminal job', () => {
     });
   });
 
-  test('takes the tenant of an older receipt, which may not state one, from the row (Spec § Result artifact)', {
+  test('takes a missing tenant of an older receipt from the row (Spec § Result artifact)', {
     tags: ['Artifact-3', 'Artifact-7'],
   }, () => {
     const whole = record(['one']);
@@ -132,7 +132,7 @@ describe('attesting a terminal job', () => {
     expect(JSON.parse(new TextDecoder().decode(result.attestation.result))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('says how large a result over 16 MiB is, instead of signing it', { tags: ['Limits-19'] }, () => {
+  test('states the size of a result over 16 MiB instead of signing it', { tags: ['Limits-19'] }, () => {
     const bytesMax = 16 * 1024 * 1024;
     const bare = attest(record(['']), signer);
     if (bare.kind !== 'attested') throw new Error(bare.kind);
@@ -146,7 +146,7 @@ describe('attesting a terminal job', () => {
     }
   });
 
-  test('says how large an envelope over 2 MiB is, instead of storing it', { tags: ['Limits-20'] }, () => {
+  test('states the size of an envelope over 2 MiB instead of storing it', { tags: ['Limits-20'] }, () => {
     const bytesMax = 2 * 1024 * 1024;
     const withPath = (characters: number) => {
       const whole = record(['']);

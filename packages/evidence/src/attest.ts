@@ -1,7 +1,7 @@
 /**
- * From a terminal job to its attestation, in one deterministic step: the result artifact, the statement about it and the
- * signed envelope around that. Everything is checked again before it is signed, so that a record which rotted on disk is
- * never vouched for.
+ * From a terminal job to its attestation, in one deterministic step: the result artifact, the statement about it and
+ * the signed envelope around that. Everything is checked again before it is signed, so a record that was damaged on
+ * disk is never signed.
  */
 
 import type { JobEvent } from '@svc/protocol';
@@ -21,7 +21,7 @@ import { STATEMENT_MEDIA_TYPE, STATEMENT_TYPE } from './statement.ts';
 import { isJsonObject } from './strict-json.ts';
 import { verifyChain } from './verify-chain.ts';
 
-/** Signs with pure Ed25519; deterministic, so that an attestation made twice is the same twice. */
+/** Signs with pure Ed25519, which is deterministic: attesting again gives the same bytes. */
 export interface EnvelopeSigner {
   readonly key_id: string;
   sign(message: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
@@ -38,9 +38,9 @@ export interface Attestation {
 
 export type AttestResult =
   | { readonly kind: 'attested'; readonly attestation: Attestation }
-  /** The stored record contradicts itself; signing it again later comes to the same. */
+  /** The stored record contradicts itself. Signing it again later fails in the same way. */
   | { readonly kind: 'inconsistent'; readonly reason: string }
-  /** A bound of the contract would be passed. */
+  /** A bound of the contract would be exceeded. */
   | {
       readonly kind: 'too_large';
       readonly what: 'result' | 'envelope';
@@ -48,12 +48,12 @@ export type AttestResult =
       readonly bytesMax: number;
     };
 
-/** A terminal job with the receipt and the complete history that were stored of it. */
+/** A terminal job with its stored receipt and complete history. */
 export interface TerminalRecord {
   readonly job: TerminalJob;
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
-  /** The texts that the data of the events was read from, which are checked as they are; none where they are not known. */
+  /** The texts from which the data of the events was read, checked as they are; absent if they are not known. */
   readonly dataTexts?: readonly string[];
 }
 
@@ -87,7 +87,7 @@ function inconsistency(record: TerminalRecord): string | null {
   return contradicted === null ? null : `the job's ${contradicted} is not that of its receipt`;
 }
 
-/** Of a receipt of any version: what the predicate repeats. */
+/** The members that the predicate repeats, from a receipt of any version. */
 const STATED_BY_EVERY_RECEIPT = ['tenant', 'job_id', 'status', 'exit_code', 'finished_at'] as const;
 const STATED_BY_OURS = [
   ...STATED_BY_EVERY_RECEIPT,
@@ -98,7 +98,7 @@ const STATED_BY_OURS = [
   'duration_ms',
 ] as const;
 
-/** A member of the job that its receipt or its history says otherwise: no digest covers the job's own record. */
+/** The first member of the job that its receipt or its history contradicts. No digest covers the job's own row. */
 function contradictedMember({ job, receipt, events }: TerminalRecord): string | null {
   const isOurs = receipt['schema_version'] === RECEIPT_SCHEMA_VERSION;
   for (const name of isOurs ? STATED_BY_OURS : STATED_BY_EVERY_RECEIPT) {
@@ -109,7 +109,7 @@ function contradictedMember({ job, receipt, events }: TerminalRecord): string | 
 }
 
 function statementBytes({ job, receipt }: TerminalRecord, resultSize: number, sha256: string): Uint8Array<ArrayBuffer> {
-  // In canonical order, as everything here that is written down often.
+  // In canonical order, like everything here that is written often.
   const statement = {
     _type: STATEMENT_TYPE,
     predicate: executionPredicate(job, receipt, resultSize),

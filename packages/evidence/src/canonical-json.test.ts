@@ -15,7 +15,7 @@ describe('canonical JSON (RFC 8785)', { tags: ['CHAIN-04'] }, () => {
     expect(canonicalJson([-0, 1.0, 1e21, 1e-7, 0.1, 2 ** 53])).toBe('[0,1,1e+21,1e-7,0.1,9007199254740992]');
   });
 
-  test('keeps a member named __proto__ as the member it is', () => {
+  test('keeps a member named __proto__ as a member', () => {
     expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"x":1}}'))).toBe('{"__proto__":{"x":1},"b":1}');
   });
 
@@ -39,10 +39,10 @@ describe('canonical JSON (RFC 8785)', { tags: ['CHAIN-04'] }, () => {
   });
 });
 
-describe('whatever order the members stand in', () => {
+describe('whatever the order of the members', () => {
   const anyJson = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
 
-  test('the text is the one of a general implementation', { tags: ['CHAIN-04'] }, () => {
+  test('the text equals that of a general implementation', { tags: ['CHAIN-04'] }, () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         expect(canonicalJson(value)).toBe(canonicalize(value));
@@ -51,7 +51,7 @@ describe('whatever order the members stand in', () => {
     );
   });
 
-  test('the text of what was parsed from canonical text is that text', () => {
+  test('parsing and writing canonical text gives the same text', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const text = canonicalJson(value);
@@ -67,14 +67,14 @@ describe('whatever order the members stand in', () => {
     ['holes in an array', new Array(2), '[null,null]'],
     ['undefined in an array', [undefined], '[null]'],
     ['a date', { a: new Date(0) }, '{"a":"1970-01-01T00:00:00.000Z"}'],
-    ['a member that writes itself', { a: { toJSON: () => ({ c: 1, b: 2 }) } }, '{"a":{"b":2,"c":1}}'],
+    ['a member that serializes itself', { a: { toJSON: () => ({ c: 1, b: 2 }) } }, '{"a":{"b":2,"c":1}}'],
     ['no prototype', Object.assign(Object.create(null), { a: 1, b: 2 }), '{"a":1,"b":2}'],
     ['controls, quotes and line separators', { a: '\b\u001f"\\\u2028\x7f' }, '{"a":"\\b\\u001f\\"\\\\\u2028\x7f"}'],
   ])('%s', (_what, value, text) => {
     expect(canonicalJson(value)).toBe(text);
   });
 
-  test('values nested deeper than any of ours', () => {
+  test("values nested deeper than any of the service's", () => {
     const nested = (depth: number): unknown => (depth === 0 ? { b: 1, a: 2 } : { a: nested(depth - 1) });
     for (const depth of [30, 31, 32, 33, 500]) expect(canonicalJson(nested(depth))).toBe(canonicalize(nested(depth)));
   });

@@ -1,13 +1,14 @@
 /**
- * The one spelling of a JSON value that everything digested or signed here is made from: RFC 8785 (JCS). Two parties
- * that hold the same value hold the same bytes.
+ * The one spelling of a JSON value for everything that is digested or signed: RFC 8785 (JCS). Two parties with the same
+ * value have the same bytes.
  */
 import canonicalize from 'canonicalize';
 
 /**
  * RFC 8785 text of a JSON value. Members that are `undefined` are left out, as in JSON.
  *
- * @throws Error on what has no canonical form: lone surrogates, NaN, infinities, BigInt, cycles, and `undefined` itself.
+ * @throws Error for a value without a canonical form: lone surrogates, NaN, infinities, BigInt, cycles, and `undefined`
+ * itself.
  */
 export function canonicalJson(value: unknown): string {
   if (standsInOrder(value, quickDepthMax)) return JSON.stringify(value);
@@ -16,12 +17,12 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
-/** Deeper values, and cycles with them, are left to the general way. */
+/** Deeper values, and cycles with them, take the general path. */
 const quickDepthMax = 32;
 
 /**
- * Whether `JSON.stringify` writes this value in its canonical form already, which RFC 8785 § 3.2 defines by it save for the
- * order of members. It holds for whatever was parsed from canonical text, and costs a tenth of sorting again.
+ * Whether `JSON.stringify` already writes this value in its canonical form, which RFC 8785 § 3.2 defines by it except
+ * for the order of members. This holds for whatever was parsed from canonical text, and costs a tenth of sorting again.
  */
 function standsInOrder(value: unknown, depth: number): boolean {
   switch (typeof value) {
@@ -54,7 +55,7 @@ function membersStandInOrder(value: object, depth: number): boolean {
   return true;
 }
 
-/** `every` passes over holes. */
+/** `every` skips holes. */
 function isDense(values: readonly unknown[]): boolean {
   return !values.includes(undefined);
 }

@@ -46,7 +46,7 @@ describe('the digest of an event', () => {
     expect(eventHash({ ...second, ...change })).not.toBe(secondHash);
   });
 
-  test('tells apart data that imitates the members around it (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
+  test('differs for data that imitates the members around it (CHAIN-03)', { tags: ['CHAIN-03'] }, () => {
     const inside = { ...second, data: { text: 'a","job_id":"job_02' } };
     expect(eventHash(inside)).not.toBe(eventHash({ ...second, data: { text: 'a' }, job_id: 'job_02' }));
     expect(eventHash({ ...second, job_id: 'job_1', seq: 23 })).not.toBe(
@@ -61,13 +61,13 @@ describe('chaining', () => {
     { kind: 'stderr', timestamp: '2026-01-01T00:00:00.006Z', data: { text: 'x', partial: true } },
   ];
 
-  test('numbers events behind the tail and links each to the one before', () => {
+  test('numbers events after the tail and links each to the one before', () => {
     const [a, b] = chainEvents({ job_id: 'job_01', seq: 1, head: firstHash }, bodies);
     expect(a).toEqual({ ...second, hash_version: 1, event_hash: secondHash });
     expect(b).toMatchObject({ seq: 3, prev_hash: secondHash, hash_version: 1, kind: 'stderr' });
   });
 
-  test('in two batches comes to the same chain as in one', () => {
+  test('in two batches gives the same chain as in one', () => {
     const tail = { job_id: 'job_01', seq: 0, head: GENESIS_HASH };
     const whole = chainEvents(tail, bodies);
     const [a] = chainEvents(tail, bodies.slice(0, 1));

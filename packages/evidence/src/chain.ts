@@ -1,33 +1,33 @@
 /**
- * The hash chain of a job's history: each event's digest covers the digest before it, so that no event can be changed,
- * dropped, inserted or moved unseen. Made by the store when it appends; recomputed by an auditor with `verify-chain.ts`.
- * Spec § Events 7.
+ * The hash chain of a job's history. Each event's digest covers the digest before it, so a changed, dropped, inserted
+ * or moved event is noticed. The store makes it when it appends events; an auditor recomputes it with
+ * `verify-chain.ts`. Spec § Events 7.
  */
 
 import type { EventBody, JobEvent } from '@svc/protocol';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 
-/** The hash version of every newly written event. A migrated v0.1 event has 0: it is kept and proves nothing. */
+/** The hash version of every new event. A migrated v0.1 event has 0: it is kept, but proves nothing. */
 export const HASH_VERSION = 1;
 
-/** What the first event of a chain names as its predecessor. */
+/** The predecessor that the first event of a chain names. */
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** Separates this digest from any other SHA-256 the service makes, and this version of it from later ones. */
+/** Separates this digest from every other SHA-256 of the service, and this version of it from later ones. */
 const EVENT_DOMAIN = 'svc.event.v1\n';
 
-/** Everything an event's digest covers. */
+/** Everything that an event's digest covers. */
 export type LinkedEvent = Pick<JobEvent, 'job_id' | 'seq' | 'timestamp' | 'kind' | 'data'> & { prev_hash: string };
 
-/** Where a chain stands: its last sequence number and digest, or 0 and `GENESIS_HASH` before the first event. */
+/** The tail of a chain: its last sequence number and digest, or 0 and `GENESIS_HASH` before the first event. */
 export interface ChainTail {
   readonly job_id: string;
   readonly seq: number;
   readonly head: string;
 }
 
-/** An event in its place, and the RFC 8785 text of its data that its digest covers. */
+/** An event in its place, and the RFC 8785 text of its data, which its digest covers. */
 export interface ChainedEvent {
   readonly event: JobEvent & { readonly event_hash: string };
   readonly data_json: string;
@@ -38,12 +38,12 @@ export function eventText(event: LinkedEvent): string {
   return textOf(event, canonicalJson(event.data));
 }
 
-/** The digest of one event, as 64 lower-case hex digits; of its data as this text where it is given. */
+/** The digest of one event, as 64 lower-case hex digits. If the text of its data is given, it is used unchanged. */
 export function eventHash(event: LinkedEvent, data_json = canonicalJson(event.data)): string {
   return sha256Hex(textOf(event, data_json));
 }
 
-/** Places events behind the tail of a job's chain, in the order given. The last one is the new tail. */
+/** Places events after the tail of a job's chain, in the given order. The last one is the new tail. */
 export function* linkEvents(tail: ChainTail, bodies: readonly EventBody[]): Generator<ChainedEvent> {
   let { seq, head } = tail;
   for (const { kind, timestamp, data } of bodies) {
@@ -54,7 +54,7 @@ export function* linkEvents(tail: ChainTail, bodies: readonly EventBody[]): Gene
   }
 }
 
-/** The events of `linkEvents`, all of them. */
+/** All events of `linkEvents`. */
 export function chainEvents(tail: ChainTail, bodies: readonly EventBody[]): JobEvent[] {
   return Array.from(linkEvents(tail, bodies), ({ event }) => event);
 }
@@ -67,7 +67,10 @@ function textOf({ job_id, kind, prev_hash, seq, timestamp }: LinkedEvent, data_j
   return `${EVENT_DOMAIN}{"data":${data_json},${others.slice(1)}`;
 }
 
-/** Whether a value is text that JSON always spells in one way: every event of ours has such members, but not every event. */
+/**
+ * Whether a value is text that JSON spells in only one way. Every event of this version has such members, but events of
+ * others may not.
+ */
 function isPlainText(value: unknown): boolean {
   return typeof value === 'string' && value.isWellFormed();
 }

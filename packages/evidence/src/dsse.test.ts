@@ -25,7 +25,7 @@ describe('an envelope', () => {
     signatures: [{ keyid: 'k', sig: new Uint8Array(64).fill(7) }],
   };
 
-  test('is written canonically and read back as it was', () => {
+  test('is written canonically and read back unchanged', () => {
     const bytes = encodeEnvelope(envelope);
     expect(decode(bytes)).toMatch(
       /^\{"payload":"e30=","payloadType":"application\/vnd\.in-toto\+json","signatures":\[\{"keyid":"k","sig":"BwcH/,

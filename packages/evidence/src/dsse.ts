@@ -1,6 +1,6 @@
 /**
- * The Dead Simple Signing Envelope: a payload, its type, and signatures over both. Written in one canonical form, read
- * strictly. DSSE v1.0.2, protocol and envelope.
+ * The Dead Simple Signing Envelope: a payload, its type, and signatures over both. It is written in one canonical form
+ * and read strictly. DSSE v1.0.2, protocol and envelope.
  */
 import { decodeBase64, encodeBase64 } from './base64.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -12,7 +12,7 @@ export interface EnvelopeSignature {
   readonly sig: Uint8Array<ArrayBuffer>;
 }
 
-/** An envelope after decoding: the very bytes that were signed. */
+/** An envelope after decoding: the bytes that were signed. */
 export interface Envelope {
   readonly payloadType: string;
   readonly payload: Uint8Array<ArrayBuffer>;
@@ -23,10 +23,13 @@ export type EnvelopeResult =
   | { readonly kind: 'envelope'; readonly envelope: Envelope }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Ours carry one; more than this are not worth trying. */
+/** The service's envelopes have one; more than this are not tried. */
 const SIGNATURES_MAX = 16;
 
-/** The bytes that a signature covers: type and payload with their lengths in bytes, so that neither can pass for the other. */
+/**
+ * The bytes that a signature covers: type and payload, each after its length in bytes, so that neither can pass for the
+ * other.
+ */
 export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const type = encoder.encode(payloadType);
@@ -43,11 +46,11 @@ export function encodeEnvelope({ payloadType, payload, signatures }: Envelope): 
     payloadType,
     signatures: signatures.map(({ keyid, sig }) => ({ keyid, sig: encodeBase64(sig) })),
   });
-  // The payload is long, stands first, and base64 has nothing to escape.
+  // The payload is long and stands first, and base64 needs no escapes.
   return new TextEncoder().encode(`{"payload":"${encodeBase64(payload)}",${others.slice(1)}`);
 }
 
-/** Reads an envelope. Members it does not know are ignored, as DSSE asks; what it knows must be exactly right. */
+/** Reads an envelope. Unknown members are ignored, as DSSE asks; known ones must be exactly right. */
 export function decodeEnvelope(bytes: Uint8Array): EnvelopeResult {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused') return json;

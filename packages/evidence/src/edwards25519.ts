@@ -1,6 +1,6 @@
 /**
- * Just enough arithmetic on edwards25519 to refuse public keys under which signatures prove nothing. It handles public
- * points only. RFC 8032 § 5.1.
+ * The arithmetic on edwards25519 that is needed to refuse public keys under which signatures prove nothing. It handles
+ * public points only. RFC 8032 § 5.1.
  */
 
 const P = 2n ** 255n - 19n;
@@ -16,8 +16,8 @@ interface Point {
 }
 
 /**
- * Why 32 bytes are no usable Ed25519 public key; null where they are one. A point of small order is refused because
- * signatures that verify under it for almost any message can be made without a private key.
+ * Why 32 bytes are no usable Ed25519 public key; null if they are one. A point of small order is refused, because for
+ * almost any message a signature that verifies under it can be made without a private key.
  */
 export function publicPointProblem(bytes: Uint8Array): string | null {
   const encoded = littleEndian(bytes);
@@ -28,7 +28,7 @@ export function publicPointProblem(bytes: Uint8Array): string | null {
   return isSmallOrder({ X: x, Y: y, Z: 1n }) ? 'its point has small order' : null;
 }
 
-/** The x of a point with this y and sign, or null where there is none. RFC 8032 § 5.1.3. */
+/** The x of a point with this y and sign, or null if there is none. RFC 8032 § 5.1.3. */
 function recoverX(y: bigint, isOdd: boolean): bigint | null {
   const square = mod((y * y - 1n) * power(mod(D * y * y + 1n), P - 2n));
   let x = power(square, (P + 3n) / 8n);

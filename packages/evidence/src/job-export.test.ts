@@ -23,7 +23,7 @@ function read(value: unknown) {
 }
 
 describe('the manifest of an exported job', () => {
-  test('lists every file with its size and digest, and is read as it was written', () => {
+  test('lists every file with its size and digest, and is read back', () => {
     expect(readExportManifest(exportManifest(job, files))).toEqual({ kind: 'manifest', manifest: good });
   });
 
@@ -58,20 +58,20 @@ describe('the manifest of an exported job', () => {
     ['no files', { ...good, files: {} }],
     ['a file twice', { ...good, files: [...good.files, good.files[0]] }],
     ['a digest in capitals', { ...good, files: [{ ...good.files[0], sha256: sha256.toUpperCase() }] }],
-    ['a size that is none', { ...good, files: [{ ...good.files[0], size_bytes: 1.5 }] }],
-    ['a file that is no object', { ...good, files: [null] }],
+    ['a malformed size', { ...good, files: [{ ...good.files[0], size_bytes: 1.5 }] }],
+    ['a file that is not an object', { ...good, files: [null] }],
     ['an array', [good]],
   ])('is refused with %s', (_what, value) => {
     expect(read(value)).toMatchObject({ kind: 'refused' });
   });
 
-  test('is refused where it is no JSON', () => {
+  test('is refused if it is not JSON', () => {
     expect(readExportManifest(new Uint8Array([0x7b]))).toEqual({ kind: 'refused', reason: 'it is not JSON' });
   });
 });
 
 describe('the files of an exported job', () => {
-  test('are bounded as the contract bounds them (Spec § Limits)', () => {
+  test('have the bounds of the contract (Spec § Limits)', () => {
     expect(exportedFileBytesMax(EXPORT_FILES.envelope)).toBe(2 * 1024 * 1024);
     expect(exportedFileBytesMax(EXPORT_FILES.result)).toBe(16 * 1024 * 1024);
     expect(exportedFileBytesMax('output/a.png')).toBe(2 * 1024 * 1024);

@@ -1,7 +1,7 @@
 /**
- * The directory that holds everything of one job an auditor needs, as `svc export` writes it and `service-verify directory`
- * accepts it: which files it has, and the manifest that lists them. The manifest is not signed: it shows what was lost or
- * spoiled on the way, and the attestation shows what was forged. docs/VERIFYING.md, the export directory.
+ * The directory that holds everything an auditor needs of one job, as `svc export` writes it and `service-verify
+ * directory` reads it: its files, and the manifest that lists them. The manifest is not signed: it shows accidental
+ * damage, and the attestation shows forgery. docs/VERIFYING.md, the export directory.
  */
 import {
   codeBytesMax,
@@ -21,7 +21,7 @@ export const JOB_EXPORT_TYPE = 'urn:svc:job-export:v1';
 /** The manifest, which lists every other file. */
 export const EXPORT_MANIFEST = 'manifest.json';
 
-/** The files that an export always has, by what they hold. */
+/** The files that an export always has. */
 export const EXPORT_FILES = {
   /** The stored bytes of the DSSE envelope. */
   envelope: 'attestation.dsse.json',
@@ -31,11 +31,11 @@ export const EXPORT_FILES = {
   receipt: 'receipt.json',
   /** Every event, one JSON object a line, in order of `seq`. */
   events: 'events.ndjson',
-  /** The key that signed the envelope. For comparison only: a key that comes with what it signed is no trust anchor. */
+  /** The key that signed the envelope, for comparison only: a key that comes with what it signed is no trust anchor. */
   publicKey: 'public-key.pem',
 } as const;
 
-/** What an export may have besides: the submission's own bytes. Input and output files keep their paths. */
+/** The other files that an export may have: the submission's own bytes. Input and output files keep their paths. */
 export const EXPORT_OPTIONAL_FILES = {
   code: 'code',
   stdin: 'stdin',
@@ -46,18 +46,18 @@ export const EXPORT_OPTIONAL_FILES = {
   policy: 'policy.json',
 } as const;
 
-/** Far above what the recording caps leave room for. */
+/** Far above what the recording caps allow. */
 export const historyBytesMax = 64 * 1024 * 1024;
 const manifestBytesMax = 256 * 1024;
 const receiptBytesMax = envelopeBytesMax;
 const publicKeyBytesMax = 4096;
-/** The longest paths of as many outputs as there may be, every character escaped. */
+/** The longest paths of the greatest number of outputs, with every character escaped. */
 const policyBytesMax = 256 * 1024;
 
 /** Every character of every word escaped, and the names of the variables. */
 const wordsBytesMax = 256 * 1024;
 
-/** The manifest itself, the files by name, and as many input and output files as a job may have. */
+/** The manifest itself, the files by name, and the most input and output files that a job may have. */
 export const exportFilesMax = 1 + 5 + 5 + 2 * filesMax;
 
 export interface ExportedFile {
@@ -87,7 +87,7 @@ export function exportManifest(
   return new TextEncoder().encode(canonicalJson(manifest));
 }
 
-/** How many bytes a file of an export may have at most; null where an export has no file of that path. */
+/** The largest size that a file of an export may have; null if an export has no file of that path. */
 export function exportedFileBytesMax(path: string): number | null {
   const fixed = FIXED_BYTES_MAX.get(path);
   if (fixed !== undefined) return fixed;
@@ -98,7 +98,10 @@ export type ManifestResult =
   | { readonly kind: 'manifest'; readonly manifest: ExportManifest }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Reads a manifest: every path one that an export may have, none twice, and the files that it must have among them. */
+/**
+ * Reads a manifest. Every path is one that an export may have, no path is listed twice, and the required files are
+ * listed.
+ */
 export function readExportManifest(bytes: Uint8Array): ManifestResult {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused') return json;

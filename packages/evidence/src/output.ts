@@ -1,6 +1,6 @@
 /**
- * What a program wrote, told from its recorded `stdout` and `stderr` events: as the text it wrote, and as the durable
- * evidence of a receipt. The two differ on purpose: evidence joins records by one LF whether or not a newline followed
+ * What a program wrote, made from its recorded `stdout` and `stderr` events: the text as it was written, and the
+ * evidence of a receipt. The two differ on purpose: evidence joins records by one LF, whether or not a newline followed
  * them. Spec § Receipt, `output`.
  */
 
@@ -18,14 +18,14 @@ export function foldOutput(records: Iterable<OutputRecord>): string {
   return text;
 }
 
-/** The records of one stream, in order, out of a job's events. */
+/** The records of one stream among a job's events, in order. */
 export function outputRecords(events: Iterable<EventContent>, stream: StreamName): OutputRecord[] {
   const records: OutputRecord[] = [];
   for (const event of events) if (event.kind === stream) records.push(event.data as OutputRecord);
   return records;
 }
 
-/** Byte counts, record counts and digests of the retained output among a job's events; other kinds are passed over. */
+/** Byte counts, record counts and digests of the retained output among a job's events. Other kinds are skipped. */
 export function outputEvidence(events: readonly EventContent[]): OutputEvidence {
   const stdout = streamEvidence(outputRecords(events, 'stdout'));
   const stderr = streamEvidence(outputRecords(events, 'stderr'));

@@ -9,14 +9,14 @@ const policy = {
   runtime: null,
 } as const;
 
-test('a policy is the canonical JSON of what was required, in the order that it was asked for', () => {
+test('a policy is the canonical JSON of the demands, in the order of the submission', () => {
   expect(policyText({ ...policy, outputs: [...policy.outputs] })).toBe(
     '{"allow_network":false,"limits":{"cpu_seconds":2.5,"max_file_mb":16,"max_pids":64,"mem_mb":256,"wall_seconds":10},' +
       '"outputs":["output/b","output/a"],"requirements":{"minimum_isolation":"none"},"runtime":null}',
   );
 });
 
-test('program, input and language have no part in it', () => {
+test('a policy does not depend on program, input and language', () => {
   const program = {
     language: 'python',
     code: 'x',

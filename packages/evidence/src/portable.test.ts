@@ -3,7 +3,7 @@ import { build, type Rolldown } from 'vite';
 import { describe, expect, test } from 'vitest';
 import { chainEvents, GENESIS_HASH, verifyChain } from './index.ts';
 
-/** The package as a page would load it: one script, with the `#sha256` that a browser resolves. */
+/** The package as a page loads it: one script, with the `#sha256` that a browser resolves. */
 async function browserBundle(): Promise<string> {
   const output = await build({
     configFile: false,
@@ -19,7 +19,7 @@ async function browserBundle(): Promise<string> {
 }
 
 describe('in a browser', () => {
-  test('the package needs nothing of Node and comes to the same digests', async () => {
+  test('the package needs nothing of Node and makes the same digests', async () => {
     const script = await browserBundle();
     expect(script).not.toMatch(/node:|require\(/);
     const body = { kind: 'stdout', timestamp: '2026-01-01T00:00:00.000Z', data: { text: 'hé' } } as const;

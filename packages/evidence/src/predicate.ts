@@ -1,6 +1,6 @@
 /**
- * What an attestation says of a job: its outcome, the posture that was observed, and the whole receipt, unchanged. The
- * members beside the receipt repeat what a policy asks for most, and are refused where they contradict it.
+ * What an attestation says about a job: its outcome, the observed posture, and the whole receipt, unchanged. The
+ * members beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused.
  */
 import type { TerminalStatus } from '@svc/protocol';
 import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@svc/protocol/vocabulary';
@@ -20,13 +20,13 @@ export interface ExecutionPredicate {
   readonly status: TerminalStatus;
   readonly exitCode: number | null;
   readonly finishedAt: string;
-  /** Null where no executor observed it. */
+  /** Null if no executor observed it. */
   readonly isolationClass: string | null;
   readonly networking: string | null;
   readonly resultMediaType: string;
   readonly resultSizeBytes: number;
   readonly receiptSha256: string;
-  /** Null where the receipt, being older, has no summary of its chain. */
+  /** Null if the receipt is of an older version and has no summary of its chain. */
   readonly eventChainHead: string | null;
   readonly eventCount: number | null;
   readonly receipt: StoredReceipt;
@@ -60,7 +60,7 @@ export type PredicateResult =
   | { readonly kind: 'predicate'; readonly predicate: ExecutionPredicate }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Reads a signed predicate: every member of the right form, the receipt whole, and nothing that contradicts it. */
+/** Reads a signed predicate: every member well-formed, the receipt whole, and no contradiction between them. */
 export function readPredicate(value: Readonly<Record<string, unknown>>): PredicateResult {
   for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {
     if (!Object.hasOwn(value, name) || !isRight(value[name])) return refused(`its ${name} is missing or malformed`);
@@ -76,7 +76,7 @@ export function readPredicate(value: Readonly<Record<string, unknown>>): Predica
     : refused(`its ${contradicted} contradicts its receipt`);
 }
 
-/** What the receipt says of posture and chain, under the predicate's names. */
+/** The receipt's posture and chain, under the predicate's names. */
 function observedOf(receipt: StoredReceipt) {
   const chain = isJsonObject(receipt['event_chain']) ? receipt['event_chain'] : {};
   return {
@@ -87,7 +87,7 @@ function observedOf(receipt: StoredReceipt) {
   };
 }
 
-/** A member an old receipt lacks cannot be contradicted by it. */
+/** A member that an old receipt lacks cannot contradict it. */
 function contradictedMember(predicate: ExecutionPredicate): string | null {
   const { receipt } = predicate;
   const stated = {

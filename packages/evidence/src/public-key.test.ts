@@ -19,7 +19,7 @@ function keyOf(raw: Uint8Array): PinnedKey {
 }
 
 describe('a pinned key', () => {
-  test('is read from the PEM that OpenSSL writes, and its signatures hold', async () => {
+  test('is read from the PEM that OpenSSL writes, and verifies its signatures', async () => {
     const { publicKey, privateKey } = generateKeyPairSync('ed25519');
     const result = parsePublicKey(publicKey.export({ type: 'spki', format: 'pem' }) as string);
     if (result.kind === 'refused') throw new Error(result.reason);
@@ -34,7 +34,7 @@ describe('a pinned key', () => {
     expect(keyOf(raw).key_id).toBe('sha256:06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9');
   });
 
-  test('may have CRLF line ends, or none at the end', () => {
+  test('may have CRLF line ends, or no final line end', () => {
     const pem = publicKeyPem(bytesOf('d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a'));
     expect(parsePublicKey(pem.replaceAll('\n', '\r\n'))).toMatchObject({ kind: 'key' });
     expect(parsePublicKey(pem.trimEnd())).toMatchObject({ kind: 'key' });
@@ -48,7 +48,7 @@ describe('a pinned key', () => {
     ['a point of order 8', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a', /small order/],
     ['its negative', 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa', /small order/],
     ['another point of order 8', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', /small order/],
-    ['the negative of that', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85', /small order/],
+    ['the negative of that point', '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85', /small order/],
     ['y = p', `ed${'ff'.repeat(30)}7f`, /not canonically/],
     ['y = p + 1', `ee${'ff'.repeat(30)}7f`, /not canonically/],
     ['y = 2^255 - 1', 'ff'.repeat(32), /not canonically/],
@@ -59,7 +59,7 @@ describe('a pinned key', () => {
     expect(parsePublicKey(publicKeyPem(bytesOf(hex)))).toMatchObject({ kind: 'refused' });
   });
 
-  test('of a fresh key pair is never refused', () => {
+  test('of a new key pair is never refused', () => {
     for (let round = 0; round < 20; round++) {
       const { publicKey } = generateKeyPairSync('ed25519');
       const spki = publicKey.export({ type: 'spki', format: 'der' });
@@ -74,7 +74,7 @@ describe.skipIf(!hasPublishedVectors('wycheproof'))('the Wycheproof Ed25519 vect
     tests: { tcId: number; comment: string; msg: string; sig: string; result: string }[];
   }
 
-  test('all 151 come out as they should (ATT-02)', async () => {
+  test('all 151 give the expected result (ATT-02)', async () => {
     const text = new TextDecoder().decode(publishedBytes('wycheproof/ed25519_test.json'));
     const { testGroups } = JSON.parse(text) as { testGroups: Group[] };
     const wrong: string[] = [];

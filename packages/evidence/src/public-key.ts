@@ -1,6 +1,6 @@
 /**
- * Ed25519 public keys as they are pinned: one PEM block with canonical SubjectPublicKeyInfo (RFC 8410), and nothing else
- * that a lenient reader would also take for a key.
+ * Ed25519 public keys as they are pinned: one PEM block with canonical SubjectPublicKeyInfo (RFC 8410). Variants that a
+ * lenient reader would also accept are refused.
  */
 import { sha256Hex } from '#sha256';
 import { decodeBase64 } from './base64.ts';
@@ -13,7 +13,7 @@ const SIGNATURE_BYTES = 64;
 
 const PEM = /^-----BEGIN PUBLIC KEY-----\r?\n([A-Za-z0-9+/=\r\n]*?)\r?\n-----END PUBLIC KEY-----(?:\r?\n)?$/;
 
-/** A public key that was checked: canonical, on the curve, not of small order. */
+/** A checked public key: canonical, on the curve, not of small order. */
 export interface PinnedKey {
   /** `sha256:` and the SHA-256 of the SPKI DER. */
   readonly key_id: string;
@@ -24,7 +24,7 @@ export type PinnedKeyResult =
   | { readonly kind: 'key'; readonly key: PinnedKey }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Reads one pinned key. A private key, a second block or trailing bytes are refused, not passed over. */
+/** Reads one pinned key. A private key, a second block or trailing bytes are refused, not skipped. */
 export function parsePublicKey(pem: string): PinnedKeyResult {
   const body = PEM.exec(pem)?.[1];
   if (body === undefined) return refused('it is not exactly one PEM block of a PUBLIC KEY');
@@ -43,7 +43,7 @@ export function keyIdOf(spki: Uint8Array): string {
   return `sha256:${sha256Hex(spki)}`;
 }
 
-/** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7; needs WebCrypto, which a page has only over TLS. */
+/** Whether a pure Ed25519 signature is right. RFC 8032 § 5.1.7. It needs WebCrypto, which a page has only over TLS. */
 export async function verifySignature(
   key: PinnedKey,
   message: Uint8Array<ArrayBuffer>,

@@ -1,5 +1,5 @@
 /**
- * Sealing a receipt and checking one. The seal is a digest and not a signature: it shows that a receipt is whole, not
+ * Sealing and checking a receipt. The seal is a digest and not a signature: it shows that a receipt is unchanged, not
  * who wrote it. Spec § Receipt, `receipt_sha256`.
  */
 
@@ -7,17 +7,17 @@ import type { Receipt } from '@svc/protocol';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 
-/** A receipt before its own digest is known. */
+/** A receipt without its digest. */
 export type UnsealedReceipt = Omit<Receipt, 'receipt_sha256'>;
 
-/** A sealed receipt, and the canonical text of it that is stored once and served as stored. */
+/** A sealed receipt, and its canonical text, which is stored once and served unchanged. */
 export interface SealedReceipt {
   readonly receipt: Receipt;
   readonly json: string;
   readonly receipt_sha256: string;
 }
 
-/** The text a receipt's digest covers: its RFC 8785 form with `receipt_sha256` removed. */
+/** The text that a receipt's digest covers: its RFC 8785 form without `receipt_sha256`. */
 export function receiptText(receipt: object): string {
   const { receipt_sha256: _digest, ...covered } = receipt as Readonly<Record<string, unknown>>;
   return canonicalJson(covered);
@@ -32,7 +32,7 @@ export function sealReceipt(unsealed: UnsealedReceipt): SealedReceipt {
 
 export type ReceiptVerification =
   | { readonly kind: 'intact'; readonly receipt_sha256: string }
-  /** `found` is null where the receipt has no canonical form at all. */
+  /** `found` is null if the receipt has no canonical form. */
   | { readonly kind: 'broken'; readonly stated: unknown; readonly found: string | null };
 
 /** Recomputes the digest of a receipt of any version and compares it with the one it states. */

@@ -1,6 +1,6 @@
 /**
- * The result artifact: what a job came to and what its program wrote, as one canonical JSON text that is made once,
- * stored, digested and served byte for byte. It is the subject of the attestation. Spec § Result artifact.
+ * The result artifact: a job's outcome and its program's output, as one canonical JSON text that is made once, stored,
+ * digested and served byte for byte. It is the subject of the attestation. Spec § Result artifact.
  */
 import type { JobEvent, TerminalReason, TerminalStatus, Violation } from '@svc/protocol';
 import { canonicalJson } from './canonical-json.ts';
@@ -10,7 +10,7 @@ import { isJsonObject, parseStrictJson } from './strict-json.ts';
 export const RESULT_ARTIFACT_TYPE = 'urn:svc:execution-result:v1';
 export const RESULT_ARTIFACT_SCHEMA_VERSION = 1;
 
-/** A terminal job as its durable row has it. The tenant is authoritative here, whatever an old receipt says. */
+/** A terminal job as stored. Its tenant is authoritative, whatever an old receipt says. */
 export interface TerminalJob {
   readonly tenant: string;
   readonly job_id: string;
@@ -39,7 +39,7 @@ export function resultSubjectName(job_id: string): string {
   return `svc://jobs/${job_id}/result`;
 }
 
-/** The exact bytes of the artifact of a job, folded from its events. Members stand in canonical order, which is cheaper. */
+/** The exact bytes of a job's artifact, made from its events. Members stand in canonical order, which is cheaper. */
 export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[]): Uint8Array<ArrayBuffer> {
   const artifact: ResultArtifact = {
     _type: RESULT_ARTIFACT_TYPE,
@@ -67,7 +67,9 @@ export type ResultArtifactResult =
   | { readonly kind: 'artifact'; readonly artifact: Readonly<Record<string, unknown>> }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Reads the bytes of an artifact as far as a check against its predicate needs: type, version, and the members named. */
+/**
+ * Reads as much of an artifact's bytes as a check against its predicate needs: type, version, and the named members.
+ */
 export function decodeResultArtifact(bytes: Uint8Array): ResultArtifactResult {
   const json = parseStrictJson(bytes);
   if (json.kind === 'refused') return json;

@@ -1,4 +1,4 @@
-/** SHA-256 where Node runs us: OpenSSL's, in one call. `#sha256` in package.json chooses between this and the portable one. */
+/** SHA-256 in Node: OpenSSL's, in one call. `#sha256` in package.json chooses between this and the portable one. */
 import { hash } from 'node:crypto';
 
 /** SHA-256 as 64 lower-case hex digits; a string is digested as its UTF-8. */

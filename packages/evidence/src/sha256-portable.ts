@@ -1,6 +1,6 @@
 /**
- * SHA-256 (FIPS 180-4) for where there is no Node: a browser page. WebCrypto is no substitute, since it is asynchronous
- * and missing from pages that are served without TLS. It digests public data only, so timing does not matter.
+ * SHA-256 (FIPS 180-4) for a browser page, which has no Node. WebCrypto cannot replace it: it is asynchronous, and
+ * missing from pages that are served without TLS. It digests public data only, so timing does not matter.
  */
 
 /** The first 32 bits of the fractional parts of the cube roots of the first 64 primes. */

@@ -17,11 +17,11 @@ describe('an in-toto statement', () => {
   test.each<[string, object]>([
     ['another _type', { _type: 'https://in-toto.io/Statement/v2' }],
     ['no subject', { subject: [] }],
-    ['a subject that is no object', { subject: ['a'] }],
-    ['a name that is no string', { subject: [{ name: 1, digest: { sha256: 'ab'.repeat(32) } }] }],
-    ['a media type that is no string', { subject: [{ mediaType: [], digest: { sha256: 'ab'.repeat(32) } }] }],
+    ['a subject that is not an object', { subject: ['a'] }],
+    ['a name that is not a string', { subject: [{ name: 1, digest: { sha256: 'ab'.repeat(32) } }] }],
+    ['a media type that is not a string', { subject: [{ mediaType: [], digest: { sha256: 'ab'.repeat(32) } }] }],
     ['an upper-case digest', { subject: [{ digest: { sha256: 'AB'.repeat(32) } }] }],
-    ['a digest that is no string', { subject: [{ digest: { sha256: 1 } }] }],
+    ['a digest that is not a string', { subject: [{ digest: { sha256: 1 } }] }],
     ['a good digest beside a bad one', { subject: [{ digest: { sha256: 'ab'.repeat(32), sha512: 'x' } }] }],
     ['an empty predicate type', { predicateType: '' }],
     ['a predicate that is an array', { predicate: [] }],
@@ -37,7 +37,7 @@ describe.skipIf(!hasPublishedVectors('in-toto'))('the published statement cases'
     expect(cases).toHaveLength(12);
   });
 
-  // Upstream also takes v0.1, which it calls legacy; the profile is v1 only.
+  // Upstream also accepts v0.1, which it calls legacy; the profile is v1 only.
   test.each(cases.map((row) => [row.name, row] as const))('%s', (_name, { statement, upstream }) => {
     expect(readStatement(statement).kind).toBe(upstream === 'ok' ? 'statement' : 'refused');
   });

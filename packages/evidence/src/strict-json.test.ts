@@ -44,7 +44,7 @@ describe('strict JSON (RFC 8259, RFC 7493)', () => {
     expect(parseStrictJson(encode('['.repeat(depth) + ']'.repeat(depth)))).toMatchObject({ kind: 'value' });
   });
 
-  test('reads a member named __proto__ without giving the value another prototype', () => {
+  test('reads a member named __proto__ without changing the prototype of the value', () => {
     const result = parseStrictJson(encode('{"__proto__":{"tenant":"x"}}'));
     if (result.kind === 'refused') throw new Error(result.reason);
     expect(Object.getPrototypeOf(result.value)).toBe(Object.prototype);
@@ -58,14 +58,14 @@ describe('strict JSON (RFC 8259, RFC 7493)', () => {
 });
 
 describe.skipIf(!hasPublishedVectors('jsontestsuite'))('the published JSONTestSuite', () => {
-  /** Valid JSON that two readers may understand differently, which is refused on purpose. */
+  /** Valid JSON that two readers may understand differently. It is refused on purpose. */
   const AMBIGUOUS = ['y_object_duplicated_key.json', 'y_object_duplicated_key_and_value.json'];
   const files = publishedFiles('jsontestsuite/test_parsing/');
   const wronglyRead = (prefix: string, kind: 'value' | 'refused') =>
     files.filter((file) => file.startsWith(prefix) && readFile(file) !== kind);
   const readFile = (file: string) => parseStrictJson(publishedBytes(`jsontestsuite/test_parsing/${file}`)).kind;
 
-  test('its valid texts are read, save those that name a member twice', () => {
+  test('its valid texts are read, except those that name a member twice', () => {
     expect(files.filter((file) => file.startsWith('y_'))).toHaveLength(95);
     expect(wronglyRead('y_', 'value')).toEqual(AMBIGUOUS);
   });
@@ -75,7 +75,7 @@ describe.skipIf(!hasPublishedVectors('jsontestsuite'))('the published JSONTestSu
     expect(wronglyRead('n_', 'refused')).toEqual([]);
   });
 
-  test('of the texts that are left to the reader, only numbers that doubles round are read', () => {
+  test('of the texts that the RFC leaves open, only numbers that doubles round are read', () => {
     expect(files.filter((file) => file.startsWith('i_') && readFile(file) === 'value')).toEqual([
       'i_number_double_huge_neg_exp.json',
       'i_number_real_underflow.json',

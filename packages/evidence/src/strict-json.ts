@@ -1,6 +1,6 @@
 /**
- * Reading JSON that decides something: an envelope, a statement, a receipt. What two readers could understand
- * differently is refused: a member named twice, bytes that are not UTF-8, a byte order mark, a lone surrogate, a number
+ * Strict JSON for what decides something: an envelope, a statement, a receipt. It refuses what two readers could
+ * understand differently: a member named twice, bytes that are not UTF-8, a byte order mark, a lone surrogate, a number
  * that no double holds. RFC 8259 § 4, RFC 7493 § 2.
  */
 import { jsonDepthMax } from '@svc/protocol/vocabulary';
@@ -29,8 +29,8 @@ export function isJsonObject(value: unknown): value is Record<string, unknown> {
 type Frame = Set<string> | null;
 
 /**
- * What `JSON.parse` would let pass. It looks at strings, brackets and numbers only: where the grammar is broken
- * otherwise, `JSON.parse` refuses afterwards. Strings that are no JSON throw its SyntaxError from here.
+ * Checks what `JSON.parse` would accept. It looks at strings, brackets and numbers only: `JSON.parse` then refuses
+ * whatever else breaks the grammar. A malformed string throws the SyntaxError of `JSON.parse` from here.
  */
 function problemOf(text: string): string | null {
   const open: Frame[] = [];
@@ -61,7 +61,7 @@ function problemOf(text: string): string | null {
   return null;
 }
 
-/** `names` are those of the object in which this string is a member's name; null where it is a value. */
+/** `names` are the names of the open object if this string is a member's name; null if it is a value. */
 function stringProblem(literal: string, names: Frame): string | null {
   if (names === null && !literal.includes('\\')) return null;
   const value = JSON.parse(literal) as string;
@@ -71,7 +71,7 @@ function stringProblem(literal: string, names: Frame): string | null {
   return null;
 }
 
-/** Index of the quote that ends the string opened at `start`, or of the text's end. */
+/** Index of the quote that ends the string opened at `start`, or of the end of the text. */
 function closingQuote(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);

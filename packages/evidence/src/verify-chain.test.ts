@@ -26,13 +26,13 @@ function changed(seq: number, change: Partial<JobEvent>): JobEvent[] {
 }
 
 describe('verifying a chain (Spec § Events 7)', () => {
-  test('recomputes an intact one', () => {
+  test('accepts an intact one', () => {
     expect(verifyChain(events, expected)).toEqual({ kind: 'intact', head, count: 5, unverifiable: 0 });
     expect(verifyChain(events)).toMatchObject({ kind: 'intact' });
     expect(verifyChain([])).toEqual({ kind: 'intact', head: GENESIS_HASH, count: 0, unverifiable: 0 });
   });
 
-  test('takes the digests of the texts that the data was read from, where they are given', () => {
+  test('uses the digests of the given texts, from which the data was read', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
@@ -40,7 +40,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, fault: 'digest' });
   });
 
-  test('takes the digest of the data where the text that it was read from is not canonical', () => {
+  test('digests the data if the text from which it was read is not canonical', () => {
     const dataTexts = events.map(({ data }) => JSON.stringify(data, null, 1));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
@@ -88,7 +88,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
       'surplus',
     ],
     [
-      'a chain rewritten as a whole',
+      'a chain that was rewritten as a whole',
       chainEvents({ job_id: 'job_1', seq: 0, head: GENESIS_HASH }, bodies.toReversed()),
       5,
       'head',
@@ -100,7 +100,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(history, expected)).toEqual({ kind: 'broken', seq, fault });
   });
 
-  test('keeps migrated events in front of hashed ones, and says that they prove nothing', () => {
+  test('accepts migrated events before hashed ones, and says that they prove nothing', () => {
     const legacy = {
       job_id: 'job_1',
       timestamp,

@@ -1,30 +1,30 @@
 /**
- * Recomputing a job's chain of events, as an auditor does who trusts no stored digest: the first event that does not
- * follow from the ones before it is named. Spec § Events 7 and 8.
+ * Recomputes a job's chain of events, as an auditor does who trusts no stored digest. It names the first event that
+ * does not follow from the ones before it. Spec § Events 7 and 8.
  */
 import type { JobEvent } from '@svc/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 
-/** What else is known of the history, from a receipt's `event_chain` or from the address it was fetched by. */
+/** What else is known about the history, from a receipt's `event_chain` or from the address it was fetched from. */
 export interface ExpectedChain {
   readonly job_id?: string;
   /** Digest of the last event. */
   readonly head?: string;
-  /** Number of hashed events: with it, a cut-off tail shows. */
+  /** Number of hashed events: it reveals a cut-off tail. */
   readonly count?: number;
   /**
-   * The text that the data of each event was read from, by whoever read it. Where it is canonical, its digest holds and
-   * the data need not be written down again. Never from where the events are from.
+   * The text from which the data of each event was read, given by the code that read it. If it is canonical, its digest
+   * counts and the data is not serialized again. It must never come from where the events come from.
    */
   readonly dataTexts?: readonly string[];
 }
 
 export type ChainFault =
-  /** The event stands at another place than its number says, or its number appears twice. */
+  /** The event stands at a place other than its number says, or its number appears twice. */
   | 'sequence'
   /** It belongs to another job. */
   | 'job'
-  /** Its hash version is unknown, or claims to be older than an event before it. */
+  /** Its hash version is unknown, or older than that of an event before it. */
   | 'hash_version'
   /** Its `prev_hash` is not the digest of the event before it. */
   | 'link'
@@ -34,7 +34,7 @@ export type ChainFault =
   | 'missing'
   /** The history goes on after the expected count. */
   | 'surplus'
-  /** The chain is whole and ends in another digest than expected: it was rewritten. */
+  /** The chain is whole, but its head is not the expected one: it was rewritten. */
   | 'head';
 
 export type ChainVerification =
@@ -53,7 +53,7 @@ export type ChainVerification =
       readonly fault: ChainFault;
     };
 
-/** Recomputes every link of a complete history, in the order it was served. */
+/** Recomputes every link of a complete history, in the order in which it was served. */
 export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain = {}): ChainVerification {
   let job_id = expected.job_id;
   let head = GENESIS_HASH;
@@ -73,7 +73,7 @@ export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain 
   return { kind: 'intact', head, count, unverifiable: seq - count };
 }
 
-/** Where the chain stands before an event: what that event must follow from. */
+/** The tail of the chain before an event: what that event must follow from. */
 interface Position {
   readonly job_id: string;
   readonly seq: number;
@@ -91,19 +91,21 @@ function eventFault(event: JobEvent, at: Position): ChainFault | null {
   return hasItsDigest(event, at.dataText) ? null : 'digest';
 }
 
-/** Events of older versions were stored in another spelling than the canonical one, of which the digest is. */
+/** Events of older versions were stored in a spelling other than the canonical one, which the digest covers. */
 function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
   const { event_hash } = event;
   if (event_hash === recomputedHash(event, dataText)) return true;
   return dataText !== undefined && event_hash === recomputedHash(event, undefined);
 }
 
-/** A migrated event has no digests and stands before every hashed one: anything else was made to look migrated. */
+/** A migrated event has no digests and stands before every hashed one. Any other was made to look migrated. */
 function legacyFault(event: JobEvent, at: Position): ChainFault | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 
-/** Of an event that has its `prev_hash`. Null where it has no canonical form, and so was never chained. */
+/**
+ * The digest of an event from its own `prev_hash`. Null if the event has no canonical form, and so was never chained.
+ */
 function recomputedHash(event: JobEvent, dataText: string | undefined): string | null {
   try {
     return eventHash(event as LinkedEvent, dataText);

@@ -42,7 +42,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(result.passed.map(({ step }) => step)).toEqual(Object.keys(VERIFICATION_STEPS));
   });
 
-  test('stops at the first check that fails, and tells those before it', async () => {
+  test('stops at the first check that fails, and reports those before it', async () => {
     const result = await verifyEnvelope({ ...inputOf(good), subject: new Uint8Array([1]) });
     expect(result).toMatchObject({ kind: 'refused', step: 'subject_digest', failure: 'subject' });
     expect(result.passed.map(({ step }) => step)).toEqual([
@@ -54,7 +54,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     ]);
   });
 
-  test('tries every pinned key, wherever it stands', async () => {
+  test('tries every pinned key, in any position', async () => {
     for (const publicKeys of [
       [otherKey, good.public_key_pem],
       [good.public_key_pem, otherKey],
@@ -64,7 +64,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
-  test('refuses to go on without a key, or beside a key that is none', async () => {
+  test('refuses to start without a key, or with a malformed key among the pinned ones', async () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [] })).toMatchObject({ step: 'key' });
     const publicKeys = [good.public_key_pem, 'nonsense'];
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys })).toMatchObject({ step: 'key' });

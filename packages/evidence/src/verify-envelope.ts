@@ -1,8 +1,8 @@
 /**
- * Checking an attestation against a result and pinned keys, offline: first that one of the keys signed these very bytes,
- * then that they speak of this very result, then that they are a complete statement of our profile about the expected
- * job and tenant. It proves possession of the key and integrity; it says nothing of whether the program succeeded.
- * Spec § Authentication 10.
+ * Checks an attestation against a result and pinned keys, offline. First: one of the keys signed these bytes. Then:
+ * they describe this result. Then: they are a complete statement of the service's profile about the expected job and
+ * tenant. This proves possession of the key and integrity. It does not prove that the program succeeded. Spec §
+ * Authentication 10.
  */
 import { sha256Hex } from '#sha256';
 import { decodeEnvelope, type Envelope, type EnvelopeSignature, preAuthEncoding } from './dsse.ts';
@@ -11,10 +11,10 @@ import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts
 import { decodeResultArtifact, resultSubjectName } from './result-artifact.ts';
 import { decodeStatement, STATEMENT_MEDIA_TYPE, type Statement, type StatementSubject } from './statement.ts';
 
-/** What went wrong, coarsely: a verifier's exit code follows from it. */
+/** The kind of failure, from which a verifier's exit code follows. */
 export type VerificationFailure = 'signature' | 'subject' | 'profile';
 
-/** The checks in the order they are made, each with what its failure means. */
+/** The checks in their order, each with the kind of its failure. */
 export const VERIFICATION_STEPS = {
   key: 'signature',
   envelope: 'signature',
@@ -35,12 +35,12 @@ export interface EnvelopeVerificationInput {
   readonly envelope: Uint8Array;
   /** The bytes of the result artifact, read once. */
   readonly subject: Uint8Array;
-  /** PEM of every pinned key: one that signed suffices, one that is no key at all is refused. */
+  /** PEM of every pinned key. One that signed is enough; one that is malformed is refused. */
   readonly publicKeys: readonly string[];
   readonly expected: { readonly tenant: string; readonly subjectName: string; readonly mediaType: string };
 }
 
-/** A check that was passed, and what it found, for a reader. */
+/** A check that passed, and what it found, for a reader. */
 export interface PassedStep {
   readonly step: VerificationStep;
   readonly detail: string;
@@ -98,8 +98,8 @@ export async function verifyEnvelope(input: EnvelopeVerificationInput): Promise<
 }
 
 /**
- * The first signature that holds under any of the keys, and that key; null where none does. `keyid` is a hint that anyone
- * can write, and is not read. It says nothing of the payload yet.
+ * The first signature that holds under any of the keys, and that key; null if none does. `keyid` is a hint that anyone
+ * can write, so it is not read. Nothing about the payload is known yet.
  */
 export async function findSignature(
   envelope: Envelope,
@@ -112,7 +112,7 @@ export async function findSignature(
   return null;
 }
 
-/** Ends the checks from within one of them; it never leaves this file. */
+/** Ends the checks from within one of them. It never leaves this file. */
 class Refusal extends Error {
   readonly step: VerificationStep;
   constructor(step: VerificationStep, reason: string) {
@@ -154,7 +154,7 @@ function readSignedStatement(envelope: Envelope): Statement {
   return result.statement;
 }
 
-/** Digest, name and media type must be those of one and the same subject. */
+/** Digest, name and media type must belong to the same subject. */
 function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput): StatementSubject {
   const sha256 = sha256Hex(subject);
   const sameBytes = statement.subject.filter(({ digest }) => digest['sha256'] === sha256);
@@ -183,7 +183,7 @@ function readSignedPredicate(
   return predicate;
 }
 
-/** The result's own members say the same as the predicate about it. */
+/** The result's members must equal those of the predicate. */
 function checkResult(bytes: Uint8Array, predicate: ExecutionPredicate): void {
   const result = decodeResultArtifact(bytes);
   if (result.kind === 'refused') throw new Refusal('result', `the result artifact is refused: ${result.reason}`);

@@ -1,4 +1,4 @@
-/** The kinds of answers that operations give. */
+/** The kinds of answers of operations. */
 
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from './media-types.ts';
 import type { Answer, AnswerHeader } from './operation.ts';
@@ -7,7 +7,7 @@ import { type TSchema, Type } from './type.ts';
 const JSON_TYPE = 'application/json';
 const Bytes = Type.String({ format: 'binary' });
 
-/** Exact bytes with the header that a client checks them by. */
+/** Exact bytes, with the header that a client checks them against. */
 export function storedBytes(description: string, mediaType: string): Answer {
   return { description, content: { [mediaType]: Bytes }, headers: ['X-Content-Sha256'] };
 }

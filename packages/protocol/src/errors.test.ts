@@ -22,19 +22,22 @@ const CONTRACT: readonly (readonly [number, readonly string[]])[] = [
 ];
 
 describe('the table of errors (Spec § Errors)', () => {
-  test('holds exactly the codes of the contract, each under its status', { tags: ['Errors-23'] }, () => {
+  test('has exactly the codes of the contract, each under its status', { tags: ['Errors-23'] }, () => {
     const table = Object.entries(ERRORS).map(([code, { status }]) => `${status} ${code}`);
     const contract = CONTRACT.flatMap(([status, codes]) => codes.map((code) => `${status} ${code}`));
     expect(table.sort()).toEqual(contract.sort());
   });
 
-  test.each([429, 503, 507])('calls every %i retryable: capacity comes back', { tags: ['Errors-25'] }, (status) => {
+  test.each([429, 503, 507])('marks every %i as retryable: capacity comes back', { tags: ['Errors-25'] }, (status) => {
     const rows = Object.values(ERRORS).filter((row) => row.status === status);
     expect(rows.every((row) => row.retryable)).toBe(true);
   });
 
-  test.each([400, 401, 403, 413, 415, 422])('calls no %i retryable: the same request fails again', (status) => {
-    const rows = Object.values(ERRORS).filter((row) => row.status === status);
-    expect(rows.some((row) => row.retryable)).toBe(false);
-  });
+  test.each([400, 401, 403, 413, 415, 422])(
+    'does not mark any %i as retryable: the same request fails again',
+    (status) => {
+      const rows = Object.values(ERRORS).filter((row) => row.status === status);
+      expect(rows.some((row) => row.retryable)).toBe(false);
+    },
+  );
 });

@@ -1,13 +1,13 @@
 /**
- * The one table of refusals: code ↔ HTTP status ↔ whether the same request may succeed later. The OpenAPI document and
- * the server's answers are both made from it. Spec § Errors.
+ * The one table of refusals: the code, its HTTP status, and whether the same request may succeed later. The OpenAPI
+ * document and the server's answers are made from it. Spec § Errors.
  */
 
 interface ErrorRow {
   readonly status: number;
-  /** Whether repeating the very same request later may succeed. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** What a client reads in the contract; the answer's own message says more. */
+  /** What the contract says about the code. The message of an answer says more. */
   readonly meaning: string;
 }
 
@@ -46,7 +46,7 @@ export const ERRORS = {
   queue_full: { status: 503, retryable: true, meaning: 'The admission queue is full.' },
   capacity_exhausted: { status: 503, retryable: true, meaning: 'The service holds as many of these as it may.' },
   issuer_unavailable: { status: 503, retryable: true, meaning: 'The keys of the token issuer cannot be read.' },
-  worker_unavailable: { status: 503, retryable: true, meaning: 'No sandbox can be made at present.' },
+  worker_unavailable: { status: 503, retryable: true, meaning: 'No cell can be made at present.' },
   shutting_down: { status: 503, retryable: true, meaning: 'The service is stopping.' },
   insufficient_storage: { status: 507, retryable: true, meaning: 'The free-space reserve forbids another job.' },
 } as const satisfies Record<string, ErrorRow>;

@@ -1,5 +1,5 @@
 /**
- * A job's history: ordered, hash-chained records, and what each kind carries. Consumers keep kinds they do not know.
+ * A job's history: ordered, hash-chained events, and the data of each kind. Consumers keep kinds that they do not know.
  * Spec § Events.
  */
 
@@ -36,14 +36,14 @@ export const EffectiveLimitsSchema = Type.Object(
   >,
 );
 
-/** One breach or refused deed of a program, named so that a client can act on it. */
+/** One limit that a program broke or one act that it was refused, named so that a client can act on it. */
 export const Violation = Type.Object({
   type: Type.Enum([...VIOLATION_TYPES]),
   message: Type.String(),
   path: Type.Optional(Type.String()),
   limit: Type.Optional(Type.Number()),
   observed: Type.Optional(Type.Number()),
-  /** Present where it was the compiler, and not the program, that came to it. */
+  /** Present if the compiler broke it, and not the program. */
   phase: Type.Optional(Type.Literal('compile')),
 });
 export type Violation = Static<typeof Violation>;
@@ -64,8 +64,8 @@ export const ArtifactRecord = Type.Object({
 export type ArtifactRecord = Static<typeof ArtifactRecord>;
 
 /**
- * A stream exceeded a recording cap: what was seen of it until then and what is kept. There is one for each stream at most,
- * stored with its last records. How much there was in the end is in the receipt, as `executor_output`. Spec § Events 6.
+ * A stream exceeded a recording cap: how much of it was seen until then, and how much is kept. Each stream has one at
+ * most, stored with its last output. The receipt's `executor_output` has the final amount. Spec § Events 6.
  */
 export const Truncation = Type.Object({
   stream: Type.Enum([...STREAM_NAMES]),
@@ -109,7 +109,7 @@ export const EVENT_DATA = {
 export type EventKind = keyof typeof EVENT_DATA;
 export type EventData<K extends EventKind> = Static<(typeof EVENT_DATA)[K]>;
 
-/** An event not yet placed in a chain: what happened and when. */
+/** An event before it is placed in a chain: what happened and when. */
 export type EventBody = { [K in EventKind]: { kind: K; timestamp: string; data: EventData<K> } }[EventKind];
 
 /** An event as stored, replayed and streamed. A migrated v0.1 row has `hash_version` 0 and null hashes. */

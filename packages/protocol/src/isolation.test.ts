@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ISOLATION_CLASSES, type IsolationClass, satisfiesIsolation } from './isolation.ts';
 
-/** What each observed class satisfies, written out. */
+/** The minimums that each observed class satisfies, written out. */
 const SATISFIED: Record<IsolationClass, readonly IsolationClass[]> = {
   none: ['none'],
   'linux-shared-kernel': ['none', 'linux-shared-kernel'],
@@ -15,7 +15,7 @@ const PAIRS = ISOLATION_CLASSES.flatMap((observed) => ISOLATION_CLASSES.map((min
 
 describe('the order of isolation classes (Spec § Job submission)', () => {
   test.each(PAIRS)(
-    'observed %s against a minimum of %s',
+    'is right for an observed %s and a minimum of %s',
     { tags: ['Submission-27', 'Submission-28', 'Submission-29'] },
     (observed, minimum) => {
       expect(satisfiesIsolation(observed, minimum)).toBe(SATISFIED[observed].includes(minimum));

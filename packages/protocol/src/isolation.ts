@@ -10,7 +10,7 @@ export const ISOLATION_CLASSES = [
 ] as const;
 export type IsolationClass = (typeof ISOLATION_CLASSES)[number];
 
-/** The process-provider order, weakest first. `wasm-capability` is a branch of its own and stands nowhere in it. */
+/** The process providers, weakest first. `wasm-capability` is not part of this order. */
 const PROCESS_ORDER: readonly IsolationClass[] = [
   'none',
   'linux-shared-kernel',
@@ -20,8 +20,8 @@ const PROCESS_ORDER: readonly IsolationClass[] = [
 ];
 
 /**
- * Whether an observed class meets a demanded minimum: in the process-provider order a stronger class satisfies a weaker
- * minimum; `wasm-capability` satisfies only itself or `none`, and nothing else satisfies it.
+ * Whether an observed class meets a demanded minimum. Among process providers a stronger class satisfies a weaker
+ * minimum. `wasm-capability` satisfies only itself or `none`, and nothing else satisfies it.
  */
 export function satisfiesIsolation(observed: IsolationClass, minimum: IsolationClass): boolean {
   if (minimum === 'none' || observed === minimum) return true;

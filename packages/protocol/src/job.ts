@@ -1,4 +1,7 @@
-/** What the owner sees of a job: detail, list item, folded result, attestation. Spec § Job detail, § Folded result. */
+/**
+ * What the owner of a job reads about it: detail, list item, folded result, attestation. Spec § Job detail, § Folded
+ * result.
+ */
 
 import { EffectiveLimitsSchema, Violation } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
@@ -15,7 +18,9 @@ export const EffectiveSpec = Type.Object({
 });
 export type EffectiveSpec = Static<typeof EffectiveSpec>;
 
-/** Whether and where the signed evidence of a job can be fetched. All but `available` is null until it can. */
+/**
+ * Whether the signed evidence of a job can be fetched, and where. All members but `available` are null until it can.
+ */
 export const AttestationMember = Type.Object({
   available: Type.Boolean({ description: 'May be false just after the end: signing is asynchronous.' }),
   tenant: Nullable(Type.String({ description: 'The tenant bound into the signed evidence.' })),
@@ -31,7 +36,7 @@ export const AttestationMember = Type.Object({
 });
 export type AttestationMember = Static<typeof AttestationMember>;
 
-/** Lifecycle members that detail and list item share. */
+/** Lifecycle members of both the detail and the list item. */
 const lifecycle = {
   job_id: JobId,
   status: Type.Enum([...JOB_STATUSES]),
@@ -65,11 +70,11 @@ const jobDetailMembers = {
   receipt_sha256: Type.Optional(Sha256),
 };
 
-/** `effective_spec` and the execution-policy members are null wherever no executor observed them. */
+/** `effective_spec` and the execution-policy members are null if no executor observed them. */
 export const JobDetail = Type.Object(jobDetailMembers);
 export type JobDetail = Static<typeof JobDetail>;
 
-/** Answer of DELETE: the job as it now is, and whether there was anything left to cancel. */
+/** Answer of DELETE: the job as it now is, and whether it had already ended. */
 export const CancellationAnswer = Type.Object({ ...jobDetailMembers, already_terminal: Type.Boolean() });
 export type CancellationAnswer = Static<typeof CancellationAnswer>;
 
@@ -94,7 +99,7 @@ export const Artifact = Type.Object({
 });
 export type Artifact = Static<typeof Artifact>;
 
-/** The folded result: the exact text the program wrote, up to the recording caps. */
+/** The folded result: the exact text that the program wrote, up to the recording caps. */
 export const FoldedResult = Type.Object({
   job_id: JobId,
   status: Type.Enum([...JOB_STATUSES]),

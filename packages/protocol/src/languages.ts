@@ -1,6 +1,6 @@
 /**
- * The languages that a submission may name. Which of them a service has is told by its capabilities. The first three are
- * those of Spec § Job submission; the others are additions to it.
+ * The languages that a submission may name. Capabilities say which of them a service has. The first three are those of
+ * Spec § Job submission; the others are additions to it.
  */
 export const LANGUAGES = [
   'python',

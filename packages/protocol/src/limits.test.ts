@@ -25,24 +25,24 @@ describe('the numbers of the contract (Spec § Limits)', { tags: ['Limits-25'] }
     ['absolute connection lifetime', limits.connectionMillisecondsMax, 600_000],
     ['result artifact', limits.resultArtifactBytesMax, 16 * MIB],
     ['DSSE envelope', limits.envelopeBytesMax, 2 * MIB],
-  ])('%s', (_name, actual, specified) => {
+  ])('include %s', (_name, actual, specified) => {
     expect(actual).toBe(specified);
   });
 
-  test('every default is within its ceiling, and both are positive', { tags: ['Submission-23'] }, () => {
+  test('keep every default within its ceiling, and both positive', { tags: ['Submission-23'] }, () => {
     for (const name of limits.LIMIT_NAMES) {
       expect(limits.LIMIT_DEFAULTS[name]).toBeGreaterThan(0);
       expect(limits.LIMIT_CEILINGS[name]).toBeGreaterThanOrEqual(limits.LIMIT_DEFAULTS[name]);
     }
   });
 
-  test('only times may be fractional', () => {
+  test('let only times be fractional', () => {
     expect([...limits.FRACTIONAL_LIMITS]).toEqual(['wall_seconds', 'cpu_seconds']);
   });
 
-  test('files at their ceilings fit into a body with room for source and stdin', () => {
+  test('let files at their ceilings fit into a body with room for source and stdin', () => {
     const encodedFiles = Math.ceil(limits.filesTotalBytesMax / 3) * 4;
-    // JSON may spell each byte of text with six characters.
+    // JSON may spell each byte of text in six characters.
     const escapedText = 6 * (limits.codeBytesMax + limits.stdinBytesMax);
     expect(encodedFiles + escapedText).toBeLessThan(limits.bodyBytesMax);
   });

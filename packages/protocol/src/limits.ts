@@ -1,26 +1,25 @@
 /**
- * Every number of the contract, with its unit in its name. A bound that is not here is a setting (`config.ts`).
- * Spec § Limits.
+ * Every number of the contract, with its unit in its name. Any other bound is a setting (`config.ts`). Spec § Limits.
  */
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** The five resource controls of a job, in the order they are always listed. */
+/** The five resource limits of a job, in the order in which they are always listed. */
 export const LIMIT_NAMES = ['wall_seconds', 'cpu_seconds', 'mem_mb', 'max_pids', 'max_file_mb'] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
-/** A complete set of limits after defaults and clamping: what a job asked for, as the service will try to hold it. */
+/** A complete set of limits after defaults and clamping: what the service will try to enforce for a job. */
 export type RequestedLimits = Record<LimitName, number>;
-/** What was read back from the kernel or is held by the service itself; null where a control is not held. */
+/** The limits that were read back from the kernel or that the service enforces itself; null if one is not enforced. */
 export type EffectiveLimits = Record<LimitName, number | null>;
-/** Which controls were in force while the program ran. */
+/** Which limits were in force while the program ran. */
 export type LimitEnforcement = Record<LimitName, boolean>;
 
 /** Limits that may be fractional; the others are whole numbers. */
 export const FRACTIONAL_LIMITS: ReadonlySet<LimitName> = new Set<LimitName>(['wall_seconds', 'cpu_seconds']);
 
-/** What an omitted limit becomes. */
+/** The value of a limit that is omitted. */
 export const LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
   wall_seconds: 10,
   cpu_seconds: 5,
@@ -29,7 +28,7 @@ export const LIMIT_DEFAULTS: Readonly<RequestedLimits> = {
   max_file_mb: 16,
 };
 
-/** What a larger limit is clamped to, unless the operator sets other ceilings. */
+/** The value to which a larger limit is clamped, unless the operator sets other ceilings. */
 export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
   wall_seconds: 300,
   cpu_seconds: 120,
@@ -45,19 +44,19 @@ export const bodyBytesMax = 24 * MIB;
 export const filesMax = 32;
 export const fileBytesMax = 2 * MIB;
 export const filesTotalBytesMax = 4 * MIB;
-/** Below PATH_MAX with room for where a workspace is mounted. */
+/** Below PATH_MAX, with room for the path at which the workspace is mounted. */
 export const pathBytesMax = 1024;
-/** Linux NAME_MAX: no file system here holds a longer component. */
+/** Linux NAME_MAX: no file system here takes a longer component. */
 export const pathComponentBytesMax = 255;
 export const runtimeNameCharsMax = 128;
-/** Arguments and variables of a program: how many, how long one is and how long all of a kind are together, as UTF-8. */
+/** Arguments and variables of a program: how many, and how long one and all of them may be, in bytes of UTF-8. */
 export const argsMax = 64;
 export const envMax = 64;
 export const wordBytesMax = 4 * KIB;
 export const wordsTotalBytesMax = 32 * KIB;
 export const variableNameCharsMax = 128;
 export const idempotencyKeyBytesMax = 128;
-/** Nesting and size of a JSON body, counted before it is parsed: `JSON.parse` of hostile nesting takes seconds. */
+/** Nesting and size of a JSON body, counted before parsing: `JSON.parse` of hostile nesting takes seconds. */
 export const jsonDepthMax = 32;
 export const jsonTokensMax = 2000;
 
@@ -72,7 +71,7 @@ export const listLimitDefault = 50;
 export const replayLimitMax = 1000;
 export const replayLimitDefault = 500;
 export const waitSecondsMax = 300;
-/** Longer than any cursor or ticket that was ever handed out. */
+/** Longer than any cursor or ticket that was ever issued. */
 export const cursorCharsMax = 512;
 export const ticketCharsMax = 128;
 

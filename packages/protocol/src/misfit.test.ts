@@ -6,7 +6,7 @@ import { type TSchema, Type } from './type.ts';
 
 const seed = Number(process.env['PROPERTY_SEED'] ?? Date.now() % 1_000_000);
 
-/** Numbers from 0 to 1 that are the same for the same seed. */
+/** Numbers from 0 to 1, the same for the same seed. */
 function* numbers(start: number): Generator<number, never> {
   for (let state = start; ; ) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -21,7 +21,7 @@ const oneOf = <Item>(items: readonly Item[]): Item => items[Math.floor(draw() * 
 const NAMES = ['language', 'code', 'stdin', 'files', 'args', 'env', 'outputs', 'runtime', 'limits', 'path', 'a/b', '~'];
 const SCALARS = [null, true, 0, 1, -1, 0.5, '', 'x', 'A', '😀😀', 'input/a', '__proto__', 'none', Number.NaN];
 
-/** A JSON value of which a few levels are objects and lists. */
+/** A JSON value with a few levels of objects and lists. */
 function anything(depth: number): unknown {
   const kind = draw();
   if (depth === 0 || kind < 0.4) return oneOf(SCALARS);
@@ -29,7 +29,7 @@ function anything(depth: number): unknown {
   return Object.fromEntries(Array.from({ length: Math.floor(draw() * 4) }, () => [oneOf(NAMES), anything(depth - 1)]));
 }
 
-/** A submission that is right, with a member or two changed. */
+/** A valid submission with a member or two changed. */
 function nearly(): unknown {
   const right: Record<string, unknown> = {
     language: 'python',
@@ -51,7 +51,7 @@ function nearly(): unknown {
 describe('the first misfit of a value', () => {
   const other = Schema.Compile(JobSubmission);
 
-  test('is null for just those values that another validator takes', () => {
+  test('is null for exactly the values that another validator accepts', () => {
     for (let round = 0; round < 5000; round++) {
       const value = round % 2 === 0 ? nearly() : anything(3);
       expect(misfitOf(JobSubmission, value) === null, `seed ${seed}: ${JSON.stringify(value)}`).toBe(
@@ -77,33 +77,23 @@ describe('the first misfit of a value', () => {
 
   const text = Type.String({ minLength: 2, maxLength: 3 });
   test.each<[string, TSchema, unknown, string | null]>([
-    ['counts characters and not their halves', text, '😀😀😀', null],
-    ['refuses a character too many', text, '😀😀😀😀', ' maxLength'],
-    ['refuses a character too few', text, '😀', ' minLength'],
-    ['takes the bound itself', Type.Number({ minimum: 1, maximum: 1 }), 1, null],
-    ['leaves out the bound where it is exclusive', Type.Number({ exclusiveMinimum: 1 }), 1, ' exclusiveMinimum'],
-    [
-      'is not fooled by a name that every object has',
-      Type.Object({ toString: Type.String() }),
-      {},
-      '/toString required',
-    ],
-    [
-      'names a member that there is not',
-      Type.Object({}, { additionalProperties: false }),
-      { 'a/b~c': 1 },
-      '/a~1b~0c unknown',
-    ],
-    ['is of the first alternative', Type.Union([Type.Array(Type.Null()), Type.Null()]), [1], '/0 type'],
-    ['is no list where an object is asked for', Type.Object({}), [], ' type'],
-    ['is a number without end', Type.Number(), Number.POSITIVE_INFINITY, ' type'],
+    ['counts characters, not UTF-16 halves', text, '😀😀😀', null],
+    ['refuses one character too many', text, '😀😀😀😀', ' maxLength'],
+    ['refuses one character too few', text, '😀', ' minLength'],
+    ['accepts the bound itself', Type.Number({ minimum: 1, maximum: 1 }), 1, null],
+    ['excludes an exclusive bound', Type.Number({ exclusiveMinimum: 1 }), 1, ' exclusiveMinimum'],
+    ['ignores names that every object inherits', Type.Object({ toString: Type.String() }), {}, '/toString required'],
+    ['names an unknown member', Type.Object({}, { additionalProperties: false }), { 'a/b~c': 1 }, '/a~1b~0c unknown'],
+    ['comes from the first alternative', Type.Union([Type.Array(Type.Null()), Type.Null()]), [1], '/0 type'],
+    ['reports a list in place of an object', Type.Object({}), [], ' type'],
+    ['reports an infinite number', Type.Number(), Number.POSITIVE_INFINITY, ' type'],
   ])('%s', (_name, schema, value, expected) => {
     const misfit = misfitOf(schema, value);
     expect(misfit === null ? null : `${misfit.pointer} ${misfit.keyword}`).toBe(expected);
     expect(fits(schema, value)).toBe(expected === null);
   });
 
-  test('is not looked for in a schema with a keyword that nobody looks at', () => {
+  test('throws for a schema with an unknown keyword', () => {
     expect(() => misfitOf(Type.String({ format: 'email' }), 'x')).toThrow('format');
   });
 });

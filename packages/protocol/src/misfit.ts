@@ -1,7 +1,7 @@
 /**
- * Whether a value fits a schema, and what is wrong where it does not. It knows the keywords that `type.ts` makes and those
- * few that are given as options; a keyword that it does not know is a bug, and found when the schema is first used.
- * JSON Schema Validation (draft 2020-12), § 6. `misfit.test.ts` holds it beside another validator.
+ * Whether a value fits a schema, and if not, why. It knows the keywords that `type.ts` makes and the few that are given
+ * as options. An unknown keyword is a bug, and is found when the schema is first used. JSON Schema Validation (draft
+ * 2020-12), § 6. `misfit.test.ts` compares it with another validator.
  */
 import type { Static, TSchema } from 'typebox';
 
@@ -27,20 +27,20 @@ export type Keyword =
 
 /** The first thing that is wrong with a value. */
 export interface Misfit {
-  /** JSON Pointer (RFC 6901) of what is wrong: empty for the value itself. */
+  /** JSON Pointer (RFC 6901) to the wrong part: empty for the value itself. */
   readonly pointer: string;
-  /** The keyword that it breaks; `unknown` for a member that there is not, `required` for one that is missing. */
+  /** The keyword that the value breaks: `unknown` for an unknown member, `required` for a missing one. */
   readonly keyword: Keyword | 'unknown';
-  /** What the schema says under that keyword. */
+  /** The value of that keyword in the schema. */
   readonly allowed: unknown;
 }
 
 type Member = string | number;
 type Break = { readonly at: readonly Member[]; readonly keyword: Misfit['keyword']; readonly allowed: unknown };
-/** Looks at one keyword of a schema. The value is of the schema's type. */
+/** Checks one keyword of a schema. The value has the schema's type. */
 type Rule = (value: never, allowed: never, schema: TSchema) => Break | null | boolean;
 
-/** The first misfit of a value, members before the whole they are in; null where it fits. */
+/** The first misfit of a value, members before the object they are in; null if it fits. */
 export function misfitOf(schema: TSchema, value: unknown): Misfit | null {
   const found = breakOf(schema, value);
   return found === null ? null : { ...found, pointer: pointerOf(found.at) };
@@ -70,7 +70,7 @@ const inside = (member: Member, found: Break | null): Break | null =>
 type Members = Readonly<Record<string, unknown>>;
 type Schemas = Readonly<Record<string, TSchema>>;
 
-/** In the order in which they are looked at: nothing is asked of a value of another type. */
+/** In the order in which they are checked: a value of another type is checked no further. */
 const RULES: Readonly<Record<Keyword, Rule>> = {
   type: (value: unknown, type: string) => TYPES[type]?.(value) ?? false,
   required: (value: Members, names: readonly string[]) => {
@@ -106,23 +106,23 @@ const RULES: Readonly<Record<Keyword, Rule>> = {
   maximum: (value: number, most: number) => value <= most,
   const: (value: unknown, only: unknown) => value === only,
   enum: (value: unknown, values: readonly unknown[]) => values.includes(value),
-  /** What is wrong with it as the first of the alternatives, which is the one that is more than null. */
+  /** What is wrong with the value as the first of the alternatives, which is the one that is not null. */
   anyOf: (value: unknown, schemas: readonly TSchema[]) =>
     schemas.some((schema) => breakOf(schema, value) === null) || breakOf(schemas[0] as TSchema, value),
 };
 
 const KEYWORDS = Object.keys(RULES) as readonly Keyword[];
-/** Keywords that say nothing of a value. */
+/** Keywords that constrain nothing. */
 const SILENT = new Set(['description', 'default', 'title']);
 const known = new WeakMap<TSchema, readonly Keyword[]>();
 
-/** The keywords of a schema in the order of the rules. */
+/** The keywords of a schema, in the order of the rules. */
 function keywordsOf(schema: TSchema): readonly Keyword[] {
   const found = known.get(schema);
   if (found !== undefined) return found;
   const given = Object.keys(schema).filter((name) => !SILENT.has(name));
   const keywords = KEYWORDS.filter((name) => given.includes(name));
-  if (keywords.length < given.length) throw new Error(`a schema has keywords that are not known: ${given.join(', ')}`);
+  if (keywords.length < given.length) throw new Error(`a schema has unknown keywords: ${given.join(', ')}`);
   known.set(schema, keywords);
   return keywords;
 }
@@ -137,7 +137,7 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   null: (value) => value === null,
 };
 
-/** The schema of a member by its name; null where there is no such member. */
+/** The schema of a member by its name; null if the schema has no such member. */
 function schemaOf({ properties = {}, patternProperties = {} }: TSchema & ObjectKeywords, name: string): TSchema | null {
   if (Object.hasOwn(properties, name)) return properties[name] ?? null;
   const pattern = Object.keys(patternProperties).find((candidate) => expression(candidate).test(name));
@@ -149,7 +149,7 @@ interface ObjectKeywords {
   readonly patternProperties?: Schemas;
 }
 
-/** A member that is undefined is as if it were left out, where it may be. */
+/** An optional member that is undefined counts as absent. */
 function isLeftOut(
   value: Members,
   name: string,
@@ -167,7 +167,7 @@ function firstOf<Item>(items: readonly Item[], look: (item: Item) => Break | nul
   return null;
 }
 
-/** How many characters (code points) a text has, where that can make a difference to a bound; else its length. */
+/** How many characters (code points) a text has, if that can matter for a bound; otherwise its length. */
 function characters(text: string, bound: number): number {
   if (text.length < bound || text.length > 2 * bound) return text.length;
   let count = 0;

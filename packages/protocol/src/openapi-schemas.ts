@@ -1,4 +1,4 @@
-/** The schemas that the OpenAPI document names, and the replacing of each occurrence of one by a reference to it. */
+/** The schemas that the OpenAPI document names, and the code that replaces each use of one by a reference. */
 
 import { ErrorEnvelope } from './error-envelope.ts';
 import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events.ts';
@@ -68,7 +68,7 @@ export const COMPONENT_SCHEMAS = {
   ErrorEnvelope,
 } satisfies Record<string, TSchema>;
 
-/** Schemas are recognised by their text: wrapping one as optional copies it, so that identity says nothing. */
+/** Schemas are recognised by their text: making one optional copies it, so identity does not help. */
 const NAME_BY_TEXT = new Map(Object.entries(COMPONENT_SCHEMAS).map(([name, schema]) => [JSON.stringify(schema), name]));
 
 export function schemaReference(name: string): { $ref: string } {
@@ -76,8 +76,8 @@ export function schemaReference(name: string): { $ref: string } {
 }
 
 /**
- * A schema as plain JSON, with named schemas inside it as references. `definitionOf` is the name whose own definition is
- * being written, which must not refer to itself.
+ * A schema as plain JSON, with named schemas inside it as references. `definitionOf` is the name whose definition is
+ * being written; a definition must not refer to itself.
  */
 export function withReferences(schema: TSchema, definitionOf?: string): unknown {
   const plain: unknown = JSON.parse(JSON.stringify(schema));

@@ -29,7 +29,7 @@ function nodeOf(id: (typeof OPERATION_IDS)[number]): OperationNode {
   return document.paths[path]?.[method.toLowerCase()] as OperationNode;
 }
 
-/** Follows a response's reference, as a reader of the document would. */
+/** Follows a response's reference, as a reader of the document does. */
 function resolved(response: ResponseNode): ResponseNode {
   const name = response.$ref?.replace('#/components/responses/', '');
   return name === undefined ? response : (document.components.responses[name] as ResponseNode);
@@ -49,20 +49,20 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     for (const id of OPERATION_IDS) expect(nodeOf(id).operationId).toBe(id);
   });
 
-  test('has every error of the table, under its status', () => {
+  test('has every error of the table under its status', () => {
     for (const code of ERROR_CODES) {
       expect(document.components.responses[`Error${ERRORS[code].status}`]?.description).toContain(`\`${code}\``);
     }
   });
 
-  test.each(OPERATION_IDS)('%s answers each of its error codes under that code’s status', (id) => {
+  test.each(OPERATION_IDS)('lists each error code of %s under that code’s status', (id) => {
     for (const code of operationOf(id).errors) {
       expect(nodeOf(id).responses[ERRORS[code].status]?.description).toContain(`\`${code}\``);
     }
     expect(nodeOf(id)['x-error-codes']).toEqual([...operationOf(id).errors].sort());
   });
 
-  test('says of both metrics that they are no billing ledger', { tags: ['Routes-6'] }, () => {
+  test('says that neither kind of metrics is a billing ledger', { tags: ['Routes-6'] }, () => {
     for (const id of ['getTenantMetrics', 'getMetrics'] as const) {
       expect(nodeOf(id).description).toContain('Not a billing ledger');
     }
@@ -82,7 +82,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     ['Error429', 'Retry-After'],
     ['Error503', 'Retry-After'],
     ['Error507', 'Retry-After'],
-  ])('%s carries %s', (response, header) => {
+  ])('has the headers of %s: %s', (response, header) => {
     expect(document.components.responses[response]?.headers).toHaveProperty(header);
   });
 
@@ -100,7 +100,7 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     ]);
   });
 
-  test('names the budget where it is known whose request it is', () => {
+  test("names the budget's headers wherever the caller is known", () => {
     const headersOf = (id: (typeof OPERATION_IDS)[number], status: string) =>
       Object.keys(resolved(nodeOf(id).responses[status] as ResponseNode).headers ?? {});
     expect(headersOf('getWhoami', '200')).toEqual([...PLAIN, ...BUDGET]);
@@ -119,14 +119,14 @@ describe('the OpenAPI document (Spec § Versioning 1)', () => {
     expect(status).toMatchObject({ in: 'query', style: 'form', explode: false, schema: { type: 'array' } });
   });
 
-  test('lets a ticket stand in for the credential of a stream, and nowhere else', () => {
+  test('accepts a ticket in place of a credential for a stream only', () => {
     for (const id of OPERATION_IDS) {
       const hasTicket = nodeOf(id).security.some((scheme) => 'streamTicket' in scheme);
       expect(hasTicket).toBe(id === 'streamEvents');
     }
   });
 
-  test('has no reference that leads nowhere, and no component that nothing leads to', () => {
+  test('has no dangling reference and no unused component', () => {
     const text = JSON.stringify(document);
     const references = new Set(
       [...text.matchAll(/"#\/components\/([a-z]+\/[A-Za-z0-9-]+)"/gi)].map((match) => match[1]),

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the table of operations and the table of errors and from nothing else. It is
- * checked in as `openapi.json` and served at /openapi.json. Spec § Versioning 1.
+ * The OpenAPI 3.1 document, made from the table of operations and the table of errors alone. It is checked in as
+ * `openapi.json` and served at /openapi.json. Spec § Versioning 1.
  */
 
 import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
@@ -9,7 +9,7 @@ import type { Answer, AnswerHeader, Operation } from './operation.ts';
 import { OPERATION_IDS, type OperationId, operationOf } from './operations.ts';
 import { type TSchema, Type } from './type.ts';
 
-/** The contract's own version: it moves when an operation, a body or an error does. */
+/** The contract's own version: it changes when an operation, a body or an error does. */
 const CONTRACT_VERSION = '1.0.0';
 
 /** A node of the document. */
@@ -23,7 +23,7 @@ matches is answered \`route_not_found\`, a known path with another method \`meth
 credential. Every GET answers HEAD as well, and every path OPTIONS. An answer that is shorter than its \`Content-Length\` is
 incomplete and must not be parsed.`;
 
-/** What an answer may say in a header. One that is not required is left out where there is nothing to say. */
+/** The headers of an answer. A header that is not required is left out if it has no value. */
 interface HeaderNode {
   readonly description: string;
   readonly schema: TSchema;
@@ -78,21 +78,21 @@ const HEADERS: Record<AnswerHeader, HeaderNode> = {
     required: true,
   },
   'Cache-Control': {
-    description: 'Nobody on the way may keep an answer.',
+    description: 'No cache may keep the answer.',
     schema: Type.Enum(['no-store']),
     required: true,
   },
   'X-Content-Type-Options': {
-    description: 'The media type is what it says.',
+    description: 'The media type is the one stated.',
     schema: Type.Enum(['nosniff']),
     required: true,
   },
   Allow: { description: 'The methods that the path takes.', schema: Type.String(), required: true },
 };
 
-/** What every answer says of the tenant's request budget once it is known whose request it is. */
+/** The headers that state the tenant's request budget, on every answer to a known caller. */
 const BUDGET_HEADERS: readonly AnswerHeader[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
-/** The same for refusals, which may come before that is known. */
+/** The same for refusals, which may precede authentication. */
 const KNOWN_BUDGET_HEADERS = Object.fromEntries(
   BUDGET_HEADERS.map((name) => [`Known-${name}`, { ...HEADERS[name], required: false }]),
 );
@@ -105,7 +105,7 @@ const PLAIN_HEADERS: readonly AnswerHeader[] = [
   'X-Content-Type-Options',
 ];
 
-/** Headers of a refusal beyond those of every answer, by status. */
+/** Further headers of a refusal, by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   401: ['WWW-Authenticate'],
   403: ['WWW-Authenticate'],
@@ -117,7 +117,7 @@ const ERROR_HEADERS: Readonly<Record<number, readonly AnswerHeader[]>> = {
   507: ['Retry-After'],
 };
 
-/** The whole document, as a fresh JSON value with its members always in the same order. */
+/** The whole document as a new JSON value, its members always in the same order. */
 export function openApiDocument(): Node {
   return JSON.parse(
     JSON.stringify({
@@ -204,7 +204,7 @@ function operationNode(id: OperationId, operation: Operation): Node {
   };
 }
 
-/** A stream's ticket is a security scheme and so is not listed as a parameter again. */
+/** A stream's ticket is a security scheme, so it is not listed again as a parameter. */
 function parametersIn(place: 'query' | 'header', operation: Operation): Node[] {
   const schemas = place === 'query' ? operation.query : operation.headers;
   return Object.entries(schemas?.properties ?? {})
@@ -248,7 +248,7 @@ function withBudget(answer: Answer): Answer {
   return { ...answer, headers: [...answer.headers, ...BUDGET_HEADERS] };
 }
 
-/** What an operation answers where it does not refuse. */
+/** The successes of an operation. */
 function answerResponse(status: number, { description, content, headers }: Answer): Node {
   const bodies = Object.entries(content).map(([mediaType, body]) => [mediaType, { schema: withReferences(body) }]);
   const plain = status === 101 ? (['X-Request-Id'] as const) : PLAIN_HEADERS;
@@ -269,7 +269,7 @@ function errorResponse(status: number): Node {
   };
 }
 
-/** The error envelope, narrowed to the codes that may stand in it. */
+/** The error envelope, narrowed to the codes that this answer may have. */
 function errorSchema(codes: readonly ErrorCode[]): Node {
   const code = { enum: [...codes] };
   return { allOf: [schemaReference('ErrorEnvelope'), { properties: { error: { properties: { code } } } }] };

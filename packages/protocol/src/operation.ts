@@ -1,16 +1,19 @@
-/** What one operation is, as data: who may call it, what it takes and answers. The table of them is in `operations.ts`. */
+/** One operation as data: who may call it, what it takes and what it answers. The table is in `operations.ts`. */
 
 import type { ErrorCode } from './errors.ts';
 import type { Scope } from './scopes.ts';
 import type { TObject, TSchema } from './type.ts';
 
-/** Who may call: anyone, any valid credential, one with this scope, or only the bearer of the metrics token. */
+/** Who may call: anyone, any valid credential, a credential with this scope, or the bearer of the metrics token. */
 export type Access = 'public' | 'credential' | 'metrics_token' | Scope;
 
-/** What a request holds while it is in flight; each is bounded for the service and, save `connection`, per tenant. */
+/**
+ * What a request holds while it is in flight. Each is bounded for the service and, except `connection`, for each
+ * tenant.
+ */
 export type Capacity = 'connection' | 'body' | 'queue' | 'wait' | 'stream' | 'response';
 
-/** Headers of answers beyond those that every HTTP answer has. `X-Request-Id` is on all of them. */
+/** Headers of answers beyond those of every HTTP answer. `X-Request-Id` is on all of them. */
 export type AnswerHeader =
   | 'X-Request-Id'
   | 'Location'
@@ -26,7 +29,7 @@ export type AnswerHeader =
   | 'X-Content-Type-Options'
   | 'Allow';
 
-/** One success of an operation. `content` maps each media type to its schema; an empty one says that no body follows. */
+/** One success of an operation. `content` maps each media type to its schema; without one, there is no body. */
 export interface Answer {
   readonly description: string;
   readonly content: Readonly<Record<string, TSchema>>;
@@ -35,15 +38,15 @@ export interface Answer {
 
 export interface Operation {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Path parameters in braces. The only one there is, `{id}`, is a job id. */
+  /** Path parameters in braces. The only one, `{id}`, is a job id. */
   readonly path: `/${string}`;
   readonly tag: 'jobs' | 'evidence' | 'service' | 'public';
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** Whether a stream ticket in the query may stand in for the credential. */
+  /** Whether a stream ticket in the query may replace the credential. */
   readonly ticket?: true;
-  /** Values as they are after decoding. A list is one comma-separated parameter. */
+  /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
   readonly headers?: TObject;
   readonly body?: { readonly schema: TSchema; readonly bytesMax: number };

@@ -3,7 +3,7 @@ import { ERRORS } from './errors.ts';
 import { OPERATION_IDS, operationOf } from './operations.ts';
 import { SCOPES } from './scopes.ts';
 
-/** The endpoint table of the specification and the stream, with the scope that each asks for. */
+/** The endpoint table of the specification and the stream, with the scope that each requires. */
 const ENDPOINTS = [
   ['GET', '/healthz', 'public'],
   ['GET', '/readyz', 'public'],
@@ -29,7 +29,7 @@ const ENDPOINTS = [
 const operations = OPERATION_IDS.map((id) => [id, operationOf(id)] as const);
 
 describe('the table of operations (Spec § Endpoints)', () => {
-  test('is the endpoint table, each route with its scope', {
+  test('equals the endpoint table, each route with its scope', {
     tags: ['Endpoints-1', 'Stream-6', 'Versioning-2'],
   }, () => {
     const table = operations.map(([, { method, path, access }]) => `${method} ${path} ${access}`);
@@ -37,7 +37,7 @@ describe('the table of operations (Spec § Endpoints)', () => {
   });
 
   test.each(operations)(
-    '%s answers 401 exactly if it asks for a credential, and 403 exactly if for a scope',
+    'lists 401 for %s exactly if it requires a credential, and 403 exactly if it requires a scope',
     (_id, operation) => {
       expect(operation.errors.includes('unauthorized')).toBe(operation.access !== 'public');
       expect(operation.errors.includes('insufficient_scope')).toBe(
@@ -46,21 +46,21 @@ describe('the table of operations (Spec § Endpoints)', () => {
     },
   );
 
-  test.each(operations)('%s answers job_not_found exactly if it names a job', (_id, operation) => {
+  test.each(operations)('lists job_not_found for %s exactly if it names a job', (_id, operation) => {
     expect(operation.errors.includes('job_not_found')).toBe(operation.path.includes('{id}'));
   });
 
-  test.each(operations)('%s answers 429 for tenant capacity exactly if it holds some', (_id, operation) => {
+  test.each(operations)("lists the tenant's 429 for %s exactly if it holds a permit", (_id, operation) => {
     const held = operation.capacity.some((capacity) => capacity !== 'connection');
     expect(operation.errors.includes('tenant_capacity_exhausted')).toBe(held || operation.method === 'POST');
   });
 
-  test.each(operations)('%s lists each error once', (_id, operation) => {
+  test.each(operations)('lists each error of %s once', (_id, operation) => {
     expect(new Set(operation.errors).size).toBe(operation.errors.length);
     for (const code of operation.errors) expect(ERRORS).toHaveProperty(code);
   });
 
-  test('cancellation waits for no permit, so that a full service can be relieved', { tags: ['Cancel-3'] }, () => {
+  test('lets cancellation hold no permit, so that a full service can be relieved', { tags: ['Cancel-3'] }, () => {
     expect(operationOf('cancelJob').capacity).toEqual(['connection']);
   });
 });

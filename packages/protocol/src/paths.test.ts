@@ -73,30 +73,30 @@ const COLLIDING: readonly (readonly [string, readonly string[], number, RegExp])
   ['duplicates', ['output/a', 'output/b', 'output/a'], 2, /same file/],
   ['a file and a path inside it', ['output/a', 'output/a/b'], 1, /inside an earlier/],
   ['a path and the directory it is in', ['output/a/b', 'output/a'], 1, /directory of an earlier/],
-  ['a wrong path behind right ones', ['output/a', 'output/b', '/c'], 2, /absolute/],
+  ['a wrong path after right ones', ['output/a', 'output/b', '/c'], 2, /absolute/],
 ];
 
-describe('a path of a submission (Spec § Job submission, path rules)', () => {
-  test.each(RIGHT)('%j is a right path for %s', { tags: ['Submission-30'] }, (path, kind) => {
+describe('the path rules of a submission (Spec § Job submission)', () => {
+  test.each(RIGHT)('accept %j as a path for %s', { tags: ['Submission-30'] }, (path, kind) => {
     expect(pathProblem(path, kind)).toBeNull();
   });
 
   test.each(WRONG)(
-    '%j is refused for %s',
+    'refuse %j for %s',
     { tags: ['Submission-31', 'Submission-32', 'Submission-33', 'ART-08'] },
     (path, kind, reason) => {
       expect(pathProblem(path, kind)).toMatch(reason);
     },
   );
 
-  test('the long paths of these tables are as long as they claim', () => {
+  test('are tested with long paths of the stated length', () => {
     for (const bytes of [pathBytesMax - 1, pathBytesMax, pathBytesMax + 1]) expect(longPath(bytes)).toHaveLength(bytes);
   });
 });
 
 describe('a list of paths', () => {
   test.each(COLLIDING)(
-    '%s are refused by the later one',
+    'refuses %s, naming the later one',
     { tags: ['Submission-34', 'Submission-35'] },
     (_name, paths, index, reason) => {
       expect(pathsProblem(paths, 'output')).toEqual({ index, problem: expect.stringMatching(reason) as string });
@@ -105,16 +105,16 @@ describe('a list of paths', () => {
 
   test.each([
     ['case', 'output/README', 'output/readme'],
-    ['case, where one is in a directory', 'output/A/x', 'output/a'],
+    ["case, in a directory's name", 'output/A/x', 'output/a'],
     ['normalization', 'output/\u00e9', 'output/e\u0301'],
     ['a case that changes the length', 'output/stra\u00dfe', 'output/STRASSE'],
     ['a dotless i', 'output/\u0131', 'output/i'],
     ['a ligature', 'output/\ufb01', 'output/fi'],
-  ])('paths that differ only by %s are two files', (_name, one, other) => {
+  ])('accepts paths that differ only by %s as two files', (_name, one, other) => {
     expect(pathsProblem([one, other], 'output')).toBeNull();
   });
 
-  test('names that only begin alike stand beside one another', () => {
+  test('accepts names that share a prefix', () => {
     expect(pathsProblem(['output/a', 'output/ab', 'output/a.txt', 'output/b/a', 'output/b/ab'], 'output')).toBeNull();
     expect(pathsProblem([], 'input')).toBeNull();
   });

@@ -1,13 +1,13 @@
 /**
- * The rule for paths in a submission: relative, under the one directory of their kind, and spelled in the one way that
- * cannot mean another file. It is pure: it says nothing of what a program later puts there. Spec § Job submission.
+ * The rule for paths in a submission: relative, under the directory of their kind, and spelled in the only way that
+ * cannot mean another file. It is pure: it does not look at any file system. Spec § Job submission.
  */
 import { pathBytesMax, pathComponentBytesMax } from './limits.ts';
 
-/** What a path is for, which is also the directory it must be under. */
+/** What a path is for. This is also the directory that it must be under. */
 export type PathKind = 'input' | 'output';
 
-/** What is wrong with one path, as words that follow its name in a sentence; null where it is right. */
+/** What is wrong with one path, as words that follow its name in a sentence; null if it is right. */
 export function pathProblem(path: string, kind: PathKind): string | null {
   if (!path.isWellFormed()) return 'holds a lone surrogate, which has no UTF-8 form';
   if (/\p{Cc}/u.test(path)) return 'holds a control character';
@@ -18,20 +18,20 @@ export function pathProblem(path: string, kind: PathKind): string | null {
   return componentsProblem(path.split('/'));
 }
 
-/** Every regular file below the directory before it, as in `output/**` and `output/plots/**`. */
+/** Every regular file below the directory, as in `output/**` and `output/plots/**`. */
 const EVERYTHING_BELOW = '/**';
 
-/** The directory whose files an entry of `outputs` asks for; null where the entry names one file. */
+/** The directory whose files an entry of `outputs` asks for; null if the entry names one file. */
 export function directoryOfPattern(output: string): string | null {
   return output.endsWith(EVERYTHING_BELOW) ? output.slice(0, -EVERYTHING_BELOW.length) : null;
 }
 
-/** What is wrong with one entry of `outputs`: a path, or a pattern for all below a directory; null where it is right. */
+/** What is wrong with one entry of `outputs`, which is a path or a pattern; null if it is right. */
 export function outputProblem(output: string): string | null {
   const directory = directoryOfPattern(output) ?? output;
   if (directory.split('/').includes('**'))
     return 'has ** before its end: only output/** and output/DIRECTORY/** are patterns';
-  // The directory of all outputs is no output itself, and so no path that the rule for paths would take.
+  // The directory of all outputs. It is not an output, so the rule for paths refuses it.
   return output === `output${EVERYTHING_BELOW}` ? null : pathProblem(directory, 'output');
 }
 
@@ -42,8 +42,8 @@ export interface ListedPathProblem {
 }
 
 /**
- * Checks a whole list: each path by itself, and that no two name the same file or one the directory of another. Paths
- * are the same only where they are byte for byte: the file systems of a cell fold neither case nor Unicode.
+ * Checks a whole list: each path by itself, and that no two name the same file and none names the directory of another.
+ * Two paths are the same only if their bytes are: the file systems of a cell fold neither case nor Unicode.
  */
 export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPathProblem | null {
   const earlier: string[] = [];
@@ -56,8 +56,8 @@ export function pathsProblem(paths: readonly string[], kind: PathKind): ListedPa
 }
 
 /**
- * Checks the entries of `outputs`: named files as `pathsProblem` has it, and patterns by themselves. A pattern may cover a
- * named file or another pattern, since a file is brought back once; the same pattern twice is refused.
+ * Checks the entries of `outputs`: files as `pathsProblem` does, and patterns by themselves. A pattern may cover a
+ * named file or another pattern, since each file is brought back once. The same pattern twice is refused.
  */
 export function outputsProblem(outputs: readonly string[]): ListedPathProblem | null {
   const files: string[] = [];

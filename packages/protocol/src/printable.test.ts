@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { printable, printableJson, printableText } from './printable.ts';
 
-describe('text of strangers as one line', () => {
+describe('Untrusted text as one line', () => {
   test.each([
     ['plain text stays, é and \u{1f600} too', 'plain text stays, é and \u{1f600} too'],
     ['\u001b[31m', '\\u{1b}[31m'],
@@ -16,7 +16,7 @@ describe('text of strangers as one line', () => {
     expect(printable(text)).toBe(shown);
   });
 
-  test('is cut off after as many characters as are asked for, and says so', () => {
+  test('is cut after the given number of characters, and says so', () => {
     expect(printable('x'.repeat(299))).toBe('x'.repeat(299));
     expect(printable('x'.repeat(300))).toBe('x'.repeat(300));
     expect(printable('x'.repeat(301))).toBe(`${'x'.repeat(300)}…`);
@@ -25,12 +25,12 @@ describe('text of strangers as one line', () => {
   });
 });
 
-test('text of strangers as many lines keeps line feeds and tabs alone, whatever its length', () => {
+test('Untrusted text as many lines keeps only line feeds and tabs, whatever its length', () => {
   expect(printableText('a\n\tb\r\n\u001b[2J\u009b2J\u202e')).toBe('a\n\tb\\u{d}\n\\u{1b}[2J\\u{9b}2J\\u{202e}');
   expect(printableText('x'.repeat(100_000))).toHaveLength(100_000);
 });
 
-test('a value of strangers as JSON has no unsafe character, and is the same value', () => {
+test('An untrusted value as JSON has no unsafe character and stays the same value', () => {
   const value = { a: ['\u001b\u007f\u009b\u202e\u2028\u{e0001}\ud800\n é'], '\u0085': null };
   for (const indent of [undefined, 2]) {
     const text = printableJson(value, indent);

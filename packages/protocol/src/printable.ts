@@ -1,26 +1,28 @@
 /**
- * Text of strangers on a terminal: what a program wrote, what a service said, what evidence holds. Control, direction and
- * format characters could move the cursor, hide a bad verdict or draw a good one; here they are spelled out.
+ * Untrusted text on a terminal: what a program wrote, what a service said, what evidence holds. Control, direction and
+ * format characters could move the cursor, hide a bad verdict or fake a good one. Here they are escaped.
  */
 
-/** Control, format and surrogate characters, and the separators that end a line. */
+/** Control, format and surrogate characters, and the line and paragraph separators. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** One line: every unsafe character is spelled as `\u{…}`, and what is beyond the bound is cut off. */
+/** One line: every unsafe character becomes `\u{…}`, and text beyond the bound is cut. */
 export function printable(text: string, charactersMax = 300): string {
   const characters = Array.from(text.slice(0, 2 * charactersMax + 2));
   const safe = characters.slice(0, charactersMax).join('').replaceAll(UNSAFE, spelled);
   return characters.length > charactersMax ? `${safe}…` : safe;
 }
 
-/** Text of many lines and of any length: line feeds and tabs stay, every other unsafe character is spelled as `\u{…}`. */
+/** Text of many lines and any length: line feeds and tabs stay, every other unsafe character becomes `\u{…}`. */
 export function printableText(text: string): string {
   return text.replaceAll(UNSAFE, (character) =>
     character === '\n' || character === '\t' ? character : spelled(character),
   );
 }
 
-/** The same value as JSON, for programs and terminals alike: what is unsafe is spelled as JSON spells it, `\uXXXX`. */
+/**
+ * The same value as JSON, for programs and terminals alike: an unsafe character becomes `\uXXXX`, as JSON spells it.
+ */
 export function printableJson(value: unknown, indent?: number): string {
   return JSON.stringify(value, null, indent).replaceAll(UNSAFE, (character) =>
     character === '\n' ? character : character.split('').map(escapedUnit).join(''),

@@ -1,4 +1,4 @@
-/** What operations take in the query and in headers of their own, as values after decoding. Spec § Endpoints. */
+/** The parameters of operations in the query and in headers, after decoding. Spec § Endpoints. */
 
 import {
   cursorCharsMax,
@@ -14,7 +14,7 @@ import { JOB_STATUSES } from './status.ts';
 import { LanguageName } from './submission.ts';
 import { type Static, Type } from './type.ts';
 
-/** Text of visible ASCII characters that a client hands back as it got it. */
+/** Visible ASCII text that a client returns exactly as it got it. */
 function opaque(maxLength: number) {
   return { minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$' };
 }

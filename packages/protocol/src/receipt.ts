@@ -1,4 +1,4 @@
-/** The terminal record of a job: what was observed, digested. Spec § Receipt. */
+/** The receipt of a job: what was observed, digested. Spec § Receipt. */
 
 import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
@@ -17,7 +17,7 @@ export const LimitEnforcementSchema = Type.Object(
   >,
 );
 
-/** Durable evidence of what was recorded, over the retained `text` strings joined by one LF. */
+/** Evidence of the recorded output: over the retained `text` strings joined by one LF. */
 export const OutputEvidence = Type.Object({
   encoding: Type.Literal(OUTPUT_ENCODING),
   stdout_bytes: Type.Integer(),
@@ -29,7 +29,7 @@ export const OutputEvidence = Type.Object({
 });
 export type OutputEvidence = Static<typeof OutputEvidence>;
 
-/** What the executor saw of one stream before anything was persisted. Never comparable with `output`. */
+/** What the executor saw of one stream before anything was stored. Never comparable with `output`. */
 export const StreamTelemetry = Type.Object({
   bytes_seen: Type.Integer(),
   bytes_offered_to_sink: Type.Integer(),
@@ -42,7 +42,7 @@ export type StreamTelemetry = Static<typeof StreamTelemetry>;
 export const ExecutorOutput = Type.Object({ stdout: StreamTelemetry, stderr: StreamTelemetry });
 export type ExecutorOutput = Static<typeof ExecutorOutput>;
 
-/** Wall, CPU and memory observations only; a member is null where it could not be read. */
+/** Observed wall time, CPU time and memory; a member is null if it could not be read. */
 export const ResourceUsage = Type.Object({
   wall_ms: Nullable(Type.Integer()),
   cpu_ms: Nullable(Type.Integer()),
@@ -50,7 +50,7 @@ export const ResourceUsage = Type.Object({
 });
 export type ResourceUsage = Static<typeof ResourceUsage>;
 
-/** A summary of the chain at the terminal transaction; an auditor recomputes every link. Spec § Events 8. */
+/** A summary of the chain at the terminal transaction. An auditor recomputes every link. Spec § Events 8. */
 export const EventChain = Type.Object({
   hash_version: Type.Integer(),
   genesis: Sha256,
@@ -60,7 +60,7 @@ export const EventChain = Type.Object({
 });
 export type EventChain = Static<typeof EventChain>;
 
-/** The runtime that held the job, as it names itself. */
+/** The runtime of the cell, by its own name. */
 export const RuntimeIdentity = Type.Object({
   name: Type.String(),
   version: Nullable(Type.String()),
@@ -68,7 +68,7 @@ export const RuntimeIdentity = Type.Object({
 });
 export type RuntimeIdentity = Static<typeof RuntimeIdentity>;
 
-/** Members of every receipt, those of a recovery receipt included. */
+/** Members of every receipt, including a recovery receipt. */
 const outcomeMembers = {
   schema_version: Type.Integer(),
   job_id: JobId,
@@ -86,13 +86,13 @@ const outcomeMembers = {
   receipt_sha256: Sha256,
 };
 
-/** What was submitted, and what was recorded of it; absent on a recovery receipt. */
+/** What was submitted and what was recorded of it; absent on a recovery receipt. */
 const recordMembers = {
   language: Type.String(),
   runtime: Nullable(Type.String()),
   code_sha256: Sha256,
   stdin_sha256: Nullable(Sha256),
-  /** Of `args` and of `env` as canonical JSON (RFC 8785); null where the job was given none. */
+  /** Of `args` and of `env` as canonical JSON (RFC 8785); null if the job was given none. */
   args_sha256: Nullable(Sha256),
   env_sha256: Nullable(Sha256),
   policy_sha256: Sha256,
@@ -103,7 +103,7 @@ const recordMembers = {
   output_artifacts: Type.Array(ArtifactRecord),
 };
 
-/** What an executor observed; omitted entirely when executor provenance is unknown. */
+/** What an executor observed; omitted if executor provenance is unknown. */
 export const executionMembers = {
   bootstrap_ready: Type.Boolean(),
   backend: Type.Enum([...BACKENDS]),
@@ -125,8 +125,8 @@ export const executionMembers = {
 };
 
 /**
- * A receipt as stored and served. Which members are absent is part of its meaning: a recovery receipt has only the
- * outcome; a job that never met an executor has no execution members.
+ * A receipt as stored and served. Which members are absent has a meaning: a recovery receipt has only the outcome, and
+ * a job that met no executor has no execution members.
  */
 export const Receipt = Type.Object({
   ...outcomeMembers,
@@ -137,7 +137,9 @@ export type Receipt = Static<typeof Receipt>;
 
 const { tenant, ...otherOutcomeMembers } = outcomeMembers;
 
-/** A receipt as served: this version's, or one that v0.3 wrote, which is kept unchanged and may lack the tenant. */
+/**
+ * A receipt as served: one of this version, or one that v0.3 wrote, which is kept unchanged and may lack the tenant.
+ */
 export const AnyReceipt = Type.Object({
   ...otherOutcomeMembers,
   ...mapOptional({ tenant }),

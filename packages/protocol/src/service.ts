@@ -18,7 +18,7 @@ export type RuntimePack = Static<typeof RuntimePack>;
 export const Capabilities = Type.Object({
   version: Type.String(),
   languages: Type.Array(LanguageName),
-  /** Null where no provider is ready, and then no language is available. */
+  /** Null if no provider is ready; then no language is available. */
   isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
   limits: Type.Object({ defaults: RequestedLimitsSchema, ceilings: RequestedLimitsSchema }),
   artifacts: Type.Object({
@@ -68,7 +68,7 @@ export const ServiceStatus = Type.Object({
     isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
     ready: Type.Boolean(),
   }),
-  /** Cells that wait for jobs, what they take of memory and what they may take; none and 0 where they are turned off. */
+  /** Parked cells: how many, how much memory they take and how much they may take. All 0 if parking is off. */
   parked: Type.Object({ cells: Type.Integer(), mem_mb: Type.Integer(), mem_mb_max: Type.Integer() }),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
@@ -87,7 +87,7 @@ export type Health = Static<typeof Health>;
 
 export const Readiness = Type.Object({
   status: Type.Enum(['ready', 'unready']),
-  /** Whether the ledger can be written, cells can be made, the free-space reserve is free, and the service goes on. */
+  /** Whether the store can be written, cells can be made, the free-space reserve is free, and new jobs are accepted. */
   checks: Type.Object({
     store: Type.Boolean(),
     provider: Type.Boolean(),

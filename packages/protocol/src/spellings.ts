@@ -1,4 +1,4 @@
-/** How ids, times, digests and addresses are spelled wherever they occur in the contract. */
+/** How the contract spells ids, times, digests and addresses. */
 import { Type } from './type.ts';
 
 /** `job_` and a UUIDv7, lower case, for every job of this version; opaque to clients. */

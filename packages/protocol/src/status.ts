@@ -1,4 +1,4 @@
-/** A job's statuses and the reasons it ends for. Spec § States and transitions. */
+/** A job's statuses and the reasons for its end. Spec § States and transitions. */
 
 export const TERMINAL_STATUSES = ['succeeded', 'failed', 'timed_out', 'oom_killed', 'cancelled', 'error'] as const;
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
@@ -23,7 +23,7 @@ export const TERMINAL_REASONS = [
 ] as const;
 export type TerminalReason = (typeof TERMINAL_REASONS)[number];
 
-/** Whether a status is final: once true for a job, it never changes again. */
+/** Whether a status is final: a job never leaves it. */
 export function isTerminal(status: JobStatus): status is TerminalStatus {
   return status !== 'queued' && status !== 'running';
 }

@@ -1,11 +1,14 @@
 /**
- * The WebSocket stream of a job: one text frame is one event, the same object as in replay; persisted history first,
+ * The WebSocket stream of a job: one text frame is one event, the same object as in replay. Stored history comes first,
  * then live events, then the close after `finished`. Spec § WebSocket stream.
  */
 
-/** Why the server closes a stream. A client reconnects by cursor after every code but `finished` and `credentialEnded`. */
+/**
+ * Why the server closes a stream. A client reconnects with its cursor after every code but `finished` and
+ * `credentialEnded`.
+ */
 export const STREAM_CLOSE_CODES = {
-  /** `finished` was delivered; there is nothing more. */
+  /** `finished` was delivered, and nothing follows. */
   finished: 1000,
   /** The connection reached its absolute lifetime. */
   lifetimeReached: 1001,

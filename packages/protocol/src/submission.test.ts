@@ -8,7 +8,7 @@ const submission = (change: object) => Value.Check(JobSubmission, { language: 'p
 const file = (index: number) => ({ path: `input/${index}`, content_base64: '' });
 
 describe('the schema of a submission (Spec § Job submission)', () => {
-  test('asks for language and code, and for nothing else', { tags: ['Submission-1', 'Submission-2'] }, () => {
+  test('requires language and code, and nothing else', { tags: ['Submission-1', 'Submission-2'] }, () => {
     expect(Value.Check(JobSubmission, { language: 'python', code: 'x' })).toBe(true);
     expect(Value.Check(JobSubmission, { language: 'python' })).toBe(false);
     expect(Value.Check(JobSubmission, { code: 'x' })).toBe(false);
@@ -32,23 +32,23 @@ describe('the schema of a submission (Spec § Job submission)', () => {
   });
 
   test.each<[string, object]>([
-    ['a language it does not know, which has an error of its own', { language: 'cobol' }],
+    ['an unknown language, which has an error of its own', { language: 'cobol' }],
     ['a limit over any ceiling, which is clamped', { limits: { mem_mb: 1e9, wall_seconds: 1e308 } }],
     ['fractional limits', { limits: { wall_seconds: 0.5, cpu_seconds: 0.0001, max_pids: 1.5, mem_mb: 0.1 } }],
-    ['null where a stored specification has it', { stdin: null, runtime: null }],
+    ['null in place of an absent member', { stdin: null, runtime: null }],
     ['an empty stdin and no files', { stdin: '', files: [], outputs: [] }],
-  ])('takes %s', (_name, change) => {
+  ])('accepts %s', (_name, change) => {
     expect(submission(change)).toBe(true);
   });
 
-  test.each([filesMax - 1, filesMax, filesMax + 1])('%i files and outputs against the bound of 32', (count) => {
+  test.each([filesMax - 1, filesMax, filesMax + 1])('accepts up to 32 files and outputs: %i', (count) => {
     const files = Array.from({ length: count }, (_, index) => file(index));
     expect(submission({ files })).toBe(count <= filesMax);
     expect(submission({ outputs: files.map(({ path }) => path) })).toBe(count <= filesMax);
   });
 });
 
-describe('bounds of queries and headers', () => {
+describe('the bounds of queries and headers', () => {
   test.each([
     ['list limit', (limit: number) => Value.Check(ListQuery, { limit }), 1, listLimitMax],
     ['replay limit', (limit: number) => Value.Check(ReplayQuery, { limit }), 1, replayLimitMax],
@@ -68,22 +68,22 @@ describe('bounds of queries and headers', () => {
     expect(isRight(max + 1)).toBe(false);
   });
 
-  test('a cursor is never negative', () => {
+  test('refuse a negative cursor', () => {
     expect(Value.Check(StreamQuery, { after: -1 })).toBe(false);
     expect(Value.Check(StreamQuery, { after: 0 })).toBe(true);
     expect(Value.Check(ReplayQuery, { after: -1 })).toBe(false);
   });
 
-  test.each([' ', 'a b', 'a\tb', 'a\u007f', 'é', 'a,b\n'])('no Idempotency-Key is %j', (key) => {
+  test.each([' ', 'a b', 'a\tb', 'a\u007f', 'é', 'a,b\n'])('refuse the Idempotency-Key %j', (key) => {
     expect(Value.Check(SubmissionHeaders, { 'Idempotency-Key': key })).toBe(false);
   });
 
-  test('a wait may be fractional, a page may not', () => {
+  test('accept a fractional wait, but no fractional page', () => {
     expect(Value.Check(ResultQuery, { wait_seconds: 0.25 })).toBe(true);
     expect(Value.Check(ListQuery, { limit: 1.5 })).toBe(false);
   });
 
-  test('a list is filtered by known statuses only', () => {
+  test('accept only known statuses as a filter', () => {
     expect(Value.Check(ListQuery, { status: ['queued', 'oom_killed'] })).toBe(true);
     expect(Value.Check(ListQuery, { status: ['done'] })).toBe(false);
     expect(Value.Check(ListQuery, { status: [] })).toBe(false);

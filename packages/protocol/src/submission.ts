@@ -1,4 +1,4 @@
-/** The body of POST /v1/jobs, and the complete record that is kept of it. Spec § Job submission. */
+/** The body of POST /v1/jobs, and the complete specification that is stored. Spec § Job submission. */
 
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LANGUAGES } from './languages.ts';
@@ -38,13 +38,13 @@ export const OutputPath = Type.String({
     'A file, relative and under `output/`; or `output/**` and `output/DIRECTORY/**` for every regular file below.',
 });
 
-/** Words that follow the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
+/** Words after the program's name: `sys.argv[1:]`, `process.argv.slice(2)`, `"$@"`. */
 export const ProgramArguments = Type.Array(Type.String(), {
   maxItems: argsMax,
   description: 'Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL.',
 });
 
-/** Variables that the program finds beside the fixed ones. Which names are refused, `variableProblem` says. */
+/** Variables that the program gets beside the fixed ones. `variableProblem` says which names are refused. */
 export const ProgramVariables = Type.Record(
   Type.String({ pattern: `^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,${variableNameCharsMax - 1}}$` }),
   Type.String(),
@@ -77,7 +77,7 @@ function wholeBounds(name: LimitName): string {
   return `${bounds(name)} A fraction is rounded down, though never below 1.`;
 }
 
-/** A submitted limit: any positive number, and clamped rather than refused above its ceiling. */
+/** A submitted limit: any positive number. Above its ceiling it is clamped, not refused. */
 export const LimitsInput = Type.Object(
   {
     wall_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: bounds('wall_seconds') })),
@@ -95,7 +95,7 @@ export type LimitsInput = Static<typeof LimitsInput>;
 
 /**
  * What a client sends. `language` is a free string here, so that an unknown one is answered `unsupported_language` and
- * not as a schema error. Sizes are bounded after decoding, in bytes of UTF-8, by the server.
+ * not as a schema error. The server checks sizes after decoding, in bytes of UTF-8.
  */
 export const JobSubmission = Type.Object(
   {
@@ -138,7 +138,10 @@ export const RequestedLimitsSchema = Type.Object(
   >,
 );
 
-/** The complete clamped input, as stored and shown. `requirements.minimum_isolation` is `none` where none was asked. */
+/**
+ * The complete clamped specification, as stored and shown. `requirements.minimum_isolation` is `none` if none was
+ * requested.
+ */
 export const RequestedSpec = Type.Object({
   language: LanguageName,
   code: Type.String(),
@@ -153,13 +156,13 @@ export const RequestedSpec = Type.Object({
 });
 export type RequestedSpec = Static<typeof RequestedSpec>;
 
-/** The same record as an older version may have left it: on migrated rows members and limits may be missing. */
+/** The same specification as an older version may have stored it: migrated rows may lack members and limits. */
 export const StoredSpec = Type.Partial(
   Type.Object({ ...RequestedSpec.properties, limits: Type.Partial(RequestedLimitsSchema) }),
 );
 export type StoredSpec = Static<typeof StoredSpec>;
 
-/** Answer of POST /v1/jobs: where the new (or the replayed) job is. URLs are relative. */
+/** Answer of POST /v1/jobs: where the new (or the earlier) job is. URLs are relative. */
 export const SubmissionAnswer = Type.Object({
   job_id: JobId,
   status: Type.Enum([...JOB_STATUSES]),

@@ -1,7 +1,8 @@
 /**
- * The words that the contract's schemas are written in: those of TypeBox that it uses, with TypeBox's types, making the same
- * plain JSON Schema (draft 2020-12). TypeBox itself has a language for types and its own interpreter of it, some seven hundred
- * modules that a service would load at every start and never use. `type.test.ts` holds each word beside TypeBox's.
+ * The functions that the contract's schemas are written with. They are those of TypeBox that it uses, with TypeBox's
+ * types, and make the same plain JSON Schema (draft 2020-12). TypeBox itself has a language for types with an
+ * interpreter, some seven hundred modules that a service would load at every start and never use. `type.test.ts`
+ * compares each function with TypeBox's.
  */
 import type { TSchema, Type as TypeBox } from 'typebox';
 
@@ -10,7 +11,7 @@ export type { Static, TObject, TSchema } from 'typebox';
 type Options = Readonly<Record<string, unknown>>;
 type Schema = Record<string, unknown>;
 
-/** Marks a member that may be left out. It is not enumerable: a schema's JSON says so in `required` of its parent. */
+/** Marks an optional member. The mark is not enumerable: in JSON the parent's `required` says it. */
 const OPTIONAL = '~optional';
 
 function isOptional(schema: object): boolean {
@@ -26,7 +27,7 @@ function object(properties: Readonly<Record<string, Schema>>, options: Options =
   return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
 }
 
-/** The members of an object type, each of which may be left out. Its options are not kept, as TypeBox does. */
+/** The members of an object type, each optional. Its options are not kept, as in TypeBox. */
 function partial({ properties }: Schema): Schema {
   const members = Object.entries(properties as Record<string, Schema>);
   return object(Object.fromEntries(members.map(([name, schema]) => [name, optional(schema)])));
@@ -36,7 +37,7 @@ function words(values: readonly string[], options: Options = {}): Schema {
   return { enum: [...values], ...options };
 }
 
-/** Names are those that the pattern of `key` fits. */
+/** Names match the pattern of `key`. */
 function record(key: Schema, value: Schema, options: Options = {}): Schema {
   return { type: 'object', patternProperties: { [String(key['pattern'])]: value }, ...options };
 }
@@ -58,8 +59,8 @@ const plain = {
   Partial: partial,
 };
 
-/** Each makes a schema, as the word of the same name in TypeBox does. */
+/** Each makes a schema, as TypeBox's function of the same name does. */
 export const Type = plain as unknown as Pick<typeof TypeBox, keyof typeof plain>;
 
-/** A schema that also admits null: the contract says null where nothing is known, and omits nothing. */
+/** A schema that also allows null: the contract uses null for an unknown value and omits nothing. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

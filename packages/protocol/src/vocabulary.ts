@@ -1,6 +1,6 @@
 /**
- * The contract's words and numbers without its schemas: all that the ledger, the evidence, the verifier and the client
- * lean on. A thread or a tool that needs only these starts in a fraction of the time.
+ * The contract's words and numbers without its schemas: all that the store, the evidence, the verifier and the client
+ * need. A thread or a tool that loads only this starts in a fraction of the time.
  */
 export * from './errors.ts';
 export * from './isolation.ts';

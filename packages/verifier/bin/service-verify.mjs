@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs service-verify on the Node that runs this. `service-verify`, beside this file, finds the pinned one. Plain
-// JavaScript, so that any Node from 18 on can read it, and say that it is too old.
+// Runs service-verify on the Node that runs this file. `service-verify`, beside it, finds the pinned Node. Plain
+// JavaScript, so that any Node from 18 on can read it and say that it is too old.
 import process from 'node:process';
 
 const oldest = [26, 4];
@@ -16,7 +16,7 @@ function fail(reason) {
   process.exitCode = 70;
 }
 
-/** A reader that has seen enough, as `head` has, changes no verdict. */
+/** A reader that stops reading, as `head` does, changes no verdict. */
 async function run() {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const { serviceVerify } = await import('../src/service-verify.ts');

@@ -17,7 +17,7 @@ function bundle(...more: readonly string[]) {
 }
 
 describe('service-verify bundle', () => {
-  test('wraps the signature that holds, under the id of the key that it holds under', async () => {
+  test('wraps the signature that verifies, under the id of the key that verified it', async () => {
     const original = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as {
       payload: string;
       payloadType: string;
@@ -37,7 +37,7 @@ describe('service-verify bundle', () => {
     });
   });
 
-  test('writes a new file, and never over one that is there', async () => {
+  test('writes a new file, and never overwrites one', async () => {
     const output = join(scratch.path, 'bundle.json');
     expect(await bundle('--envelope', envelope, '--public-key', key, '--output', output)).toMatchObject({
       exitCode: 0,
@@ -50,8 +50,8 @@ describe('service-verify bundle', () => {
 
   test.each([
     ['another key', [envelope, strangerKey]],
-    ['a key that is none', [envelope, envelope]],
-    ['an envelope that is none', [key, key]],
+    ['a malformed key', [envelope, envelope]],
+    ['a malformed envelope', [key, key]],
   ])('makes none with %s', async (_what, [from, pinned]) => {
     expect(await bundle('--envelope', from as string, '--public-key', pinned as string)).toMatchObject({ exitCode: 2 });
   });

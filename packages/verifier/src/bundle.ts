@@ -1,6 +1,6 @@
 /**
- * `service-verify bundle`: the same signature in the wrapping that Sigstore's tools read, a bundle v0.3 with a DSSE
- * envelope and the hint of a public key. The signature is checked first; the key has to reach the other side by another way.
+ * `service-verify bundle`: the same signature in the form that Sigstore's tools read, a bundle v0.3 with a DSSE
+ * envelope and the hint of a public key. The signature is checked first. The key must reach the reader by another way.
  */
 import { writeFileSync } from 'node:fs';
 import {
@@ -24,11 +24,11 @@ export const BUNDLE_MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json'
 export interface BundleOptions {
   readonly envelope: string;
   readonly publicKey: readonly string[];
-  /** A file that must not exist yet; without it the bundle is the command's output. */
+  /** A file that must not exist yet; without it the bundle goes to stdout. */
   readonly output?: string;
 }
 
-/** The report, and the text of the bundle where it is to be printed. */
+/** The report, and the text of the bundle if it is to be printed. */
 export interface BundleOutcome {
   readonly report: Report;
   readonly bundle: string | null;
@@ -48,9 +48,9 @@ export async function makeBundle({ envelope, publicKey, output }: BundleOptions)
   return { report, bundle: output === undefined ? text : null };
 }
 
-const NOTICE = 'The bundle carries no key, time or log entry: whoever reads it has to pin the key by its hint.';
+const NOTICE = 'The bundle carries no key, time or log entry: its reader must pin the key that the hint names.';
 
-/** The envelope with the signature that holds, or why there is none. */
+/** The envelope with the signature that verifies, or why there is none. */
 async function findSigned(bytes: Uint8Array | null, pems: readonly (string | null)[]): Promise<Found | string> {
   if (bytes === null) return `the envelope is larger than ${envelopeBytesMax} bytes`;
   const decoded = decodeEnvelope(bytes);
@@ -64,7 +64,7 @@ async function findSigned(bytes: Uint8Array | null, pems: readonly (string | nul
   return { envelope: decoded.envelope, signature: signed.signature, key_id: signed.key.key_id };
 }
 
-/** Sigstore takes exactly one signature. The hint is the id of the key that was found to hold, not what `keyid` says. */
+/** Sigstore takes exactly one signature. The hint is the id of the key that verified it, not what `keyid` says. */
 function bundleText({ envelope, signature, key_id }: Found): string {
   return canonicalJson({
     mediaType: BUNDLE_MEDIA_TYPE,
@@ -81,7 +81,7 @@ function refusal(reason: string): Report {
   return { exitCode: EXIT.signature, checks: [failed('signature', reason)], facts: {}, notice: null };
 }
 
-/** An existing file may be the very evidence: it is never written over. */
+/** An existing file may be the evidence itself, so it is never overwritten. */
 function writeNew(path: string, text: string): void {
   try {
     writeFileSync(path, text, { flag: 'wx' });

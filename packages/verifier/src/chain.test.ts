@@ -41,7 +41,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     expect(await chain(pretty)).toMatchObject({ exitCode: 0 });
   });
 
-  test('takes an empty last page, and pages in any other order for what they are', async () => {
+  test('accepts an empty last page, and finds pages in any other order wrong', async () => {
     const files = [page(events, events.length), page([], events.length)].map(file);
     expect(await chain(...files)).toMatchObject({ exitCode: 0 });
     const swapped = [page(events.slice(7)), page(events.slice(0, 7))].map(file);
@@ -68,7 +68,7 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
     });
   });
 
-  test('counts migrated events, and takes a history of nothing else for no proof', async () => {
+  test('counts migrated events, and accepts no history of migrated events alone', async () => {
     const legacy = events.map((event) => ({ ...event, hash_version: 0, prev_hash: null, event_hash: null }));
     expect(await chain(file(eventLines(legacy)))).toMatchObject({
       exitCode: 6,
@@ -78,8 +78,8 @@ describe('service-verify chain (Spec § Events 8)', { tags: ['Events-8'] }, () =
   });
 });
 
-describe('a spoiled history names its first bad event', () => {
-  test.each(Object.keys(MUTATIONS))('%s, wherever it stands', async (name) => {
+describe('a damaged history names its first bad event', () => {
+  test.each(Object.keys(MUTATIONS))('%s, at any position', async (name) => {
     for (let at = 0; at < events.length; at++) {
       const all = [...events];
       const expected = MUTATIONS[name]?.(all, at);
@@ -93,7 +93,7 @@ describe('a spoiled history names its first bad event', () => {
   });
 });
 
-describe('a receipt that is not the history’s own', () => {
+describe('a receipt of something else than the history', () => {
   const history = file(eventLines(events));
   const reseal = (changes: Parameters<typeof attestedJob>[0]) =>
     file(canonicalJson(attestedJob({ bodies: [], ...changes }).receipt));
@@ -123,7 +123,7 @@ describe('a receipt that is not the history’s own', () => {
     ['chain_summary', 'event_chain', (value: object) => ({ ...value, complete: false })],
     ['artifacts', 'output_artifacts', () => [{ path: 'output/x', size_bytes: 1, sha256: 'ab'.repeat(32) }]],
     ['finished', 'exit_code', () => 7],
-  ])('is refused at %s where its %s is another', async (check, member, forge) => {
+  ])('is refused at %s with another %s', async (check, member, forge) => {
     const forged = forge(job.receipt[member as keyof typeof job.receipt] as object);
     const path = file(sealReceipt({ ...job.receipt, [member]: forged }).json);
     const { exitCode, checks } = await chain(history, '--receipt', path);
@@ -133,7 +133,7 @@ describe('a receipt that is not the history’s own', () => {
     });
   });
 
-  test('states nothing more after a restart, and is accepted for that (Spec § Receipt)', {
+  test('of a restart states no more, and is accepted (Spec § Receipt)', {
     tags: ['Receipt-24'],
   }, async () => {
     const { schema_version, job_id, tenant, status, exit_code, signal, terminal_reason, created_at, started_at } =
@@ -145,7 +145,7 @@ describe('a receipt that is not the history’s own', () => {
   });
 });
 
-describe('what is no history', () => {
+describe('a file that is no history', () => {
   test.each([
     ['nothing', ''],
     ['no JSON', 'hello'],
@@ -164,7 +164,7 @@ describe('what is no history', () => {
     expect((await serviceVerify(['chain', file(content)])).exitCode).toBe(6);
   });
 
-  test('a file that is not there is wrong usage', async () => {
+  test('a missing file is wrong usage', async () => {
     expect((await serviceVerify(['chain', '/nowhere'])).exitCode).toBe(1);
   });
 });

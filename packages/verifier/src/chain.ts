@@ -1,4 +1,6 @@
-/** `service-verify chain`: does this history follow, event by event, from its beginning, and is it the receipt's? */
+/**
+ * `service-verify chain`: whether this history follows, event by event, from its beginning, and matches the receipt.
+ */
 import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@svc/evidence';
 import { envelopeBytesMax } from '@svc/protocol/vocabulary';
 import { checkRecord, type RecordVerdict } from './check-record.ts';
@@ -30,7 +32,7 @@ export function verifyHistory(files: readonly string[], { receipt: path }: Chain
   return { exitCode, checks, facts: factsOf(history, chain), notice };
 }
 
-/** The files share one bound: together they are one history. */
+/** The files share one bound, since they are one history. */
 function readHistory(files: readonly string[]): History | Check {
   const parts: History[] = [];
   let left = historyBytesMax;
@@ -69,7 +71,7 @@ function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {
   return chain.kind === 'broken' ? { first_bad_seq: chain.seq, fault: chain.fault } : ending;
 }
 
-/** A history proves nothing of what may have followed it, unless something else counts its events. */
+/** A history alone does not show what followed it. A receipt does, because it counts the events. */
 function noticeOf({ events, end }: History, hasReceipt: boolean): string {
   if (hasReceipt) return 'The history is whole and the receipt is its own. Who made them, only an attestation shows.';
   const isOver = events.at(-1)?.kind === 'finished';

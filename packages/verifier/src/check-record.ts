@@ -1,7 +1,7 @@
 /**
- * Holding a job's history, its receipt and its result against one another: every link of the chain is recomputed, and
- * everything that the receipt and the result say of the events is made again from the events. It shows that they belong
- * together and are whole; who made them, only a signature shows. Spec § Events 8.
+ * Compares a job's history, its receipt and its result with one another. Every link of the chain is recomputed, and
+ * everything that the receipt and the result say about the events is made again from the events. This shows that they
+ * belong together and are whole. Only a signature shows who made them. Spec § Events 8.
  */
 import {
   type ChainFault,
@@ -30,7 +30,7 @@ export interface RecordVerdict {
   readonly chain: ChainVerification;
 }
 
-/** Recomputes the chain, and where there is a receipt, everything that it says of the events. */
+/** Recomputes the chain, and everything that the receipt, if there is one, says about it. */
 export function checkRecord({ events, receipt }: JobRecord): RecordVerdict {
   if (receipt === null) {
     const chain = verifyChain(events);
@@ -42,7 +42,7 @@ export function checkRecord({ events, receipt }: JobRecord): RecordVerdict {
   return { checks: isSound ? [...sound, ...contentChecks({ events, receipt, chain })] : sound, chain };
 }
 
-/** Whether a result artifact, as parsed, says what the events come to and what the receipt states. */
+/** Whether a parsed result artifact says what follows from the events and the receipt. */
 export function resultCheck(
   artifact: Readonly<Record<string, unknown>>,
   { events, receipt }: { readonly events: readonly JobEvent[]; readonly receipt: StoredReceipt },
@@ -59,10 +59,10 @@ export function resultCheck(
   return checked('result_content', problem, 'stdout, stderr and violations follow from the events');
 }
 
-/** Members that a result artifact repeats from the receipt, where the receipt has them. */
+/** Members that a result artifact repeats from the receipt, if the receipt has them. */
 const RESULT_MEMBERS = ['signal', 'terminal_reason', 'created_at', 'started_at', 'duration_ms', 'truncated'];
 
-/** What each fault means, as words that follow the event's number. */
+/** Each fault in words that follow the event's number. */
 const FAULTS: Readonly<Record<ChainFault, string>> = {
   sequence: 'another event stands in its place',
   job: 'it belongs to another job',
@@ -80,7 +80,7 @@ function chainCheck(chain: ChainVerification): Check {
   return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
 }
 
-/** Migrated events alone show nothing; beside a receipt, that is known to be all there is. */
+/** Migrated events alone show nothing. With a receipt it is known that there are no others. */
 function hashedCheck(chain: ChainVerification): Check | null {
   const isUnhashed = chain.kind === 'intact' && chain.count === 0;
   return isUnhashed ? failed('chain', 'none of the events is hashed: there is nothing to verify') : null;
@@ -102,14 +102,14 @@ function receiptCheck(receipt: StoredReceipt): Check {
   return passed('receipt', `sha256:${digest.receipt_sha256}`);
 }
 
-/** A receipt, its history, and what recomputing that came to. */
+/** A receipt, its history, and the result of recomputing that. */
 interface Sound {
   readonly events: readonly JobEvent[];
   readonly receipt: StoredReceipt;
   readonly chain: ChainVerification;
 }
 
-/** A receipt of an older version, or of a recovery, has fewer members: what it does not state is not checked. */
+/** A receipt of an older version, or of a recovery, has fewer members. What it does not state is not checked. */
 function contentChecks(sound: Sound): Check[] {
   return [
     checked('chain_summary', summaryProblem(sound), summaryDetail(sound.receipt)),
@@ -162,7 +162,7 @@ function artifactsCheck({ events, receipt }: Sound): Check {
   return checked('artifacts', problem, `${recorded.length} recorded`);
 }
 
-/** Whether two JSON values are the same; a value without a canonical form is the same as none. */
+/** Whether two JSON values are the same. A value without a canonical form counts as none. */
 function isSame(one: unknown, other: unknown): boolean {
   return one !== undefined && other !== undefined && canonicalJson(one) === canonicalJson(other);
 }

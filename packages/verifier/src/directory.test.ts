@@ -20,7 +20,7 @@ let made = 0;
 
 type Files = Map<string, string | Uint8Array>;
 
-/** A directory with these changes of a good export; `undefined` removes a file. The manifest stays as it was. */
+/** A directory with these changes of a good export; `undefined` removes a file. The manifest is unchanged. */
 function directory(changes: Readonly<Record<string, string | undefined>> = {}): string {
   const files: Files = exportOf(job);
   for (const [path, content] of Object.entries(changes)) {
@@ -30,7 +30,7 @@ function directory(changes: Readonly<Record<string, string | undefined>> = {}): 
   return scratch.writeAll(`export-${++made}`, files);
 }
 
-/** The same, with a manifest that lists the changed files as they are. */
+/** The same, with a manifest that lists the changed files. */
 function relisted(changes: Readonly<Record<string, string>>): string {
   const files = new Map(job.files);
   for (const [path, content] of Object.entries(changes)) files.set(path, new TextEncoder().encode(content));
@@ -74,7 +74,7 @@ describe('service-verify directory', () => {
     expect(await verify(path)).toMatchObject({ exitCode: 0 });
   });
 
-  test('holds the result against a policy, too', async () => {
+  test('compares the result with a policy, too', async () => {
     expect(await verify(directory(), '--require', 'status=succeeded')).toMatchObject({ exitCode: 0 });
     expect(await verify(directory(), '--require', 'exit_code=1')).toMatchObject({
       exitCode: 5,
@@ -83,7 +83,7 @@ describe('service-verify directory', () => {
     expect(await verify(directory(), '--require', 'x=1')).toMatchObject({ exitCode: 1 });
   });
 
-  test('is led by the pinned key, tenant and job, and by nothing in the directory', async () => {
+  test('trusts the pinned key, tenant and job, and nothing in the directory', async () => {
     const stranger = signingKey();
     const forged = attestedJob({ key: stranger, bodies: [line('stdout', 'forged')] });
     const path = scratch.writeAll('forged', exportOf(forged));
@@ -95,8 +95,8 @@ describe('service-verify directory', () => {
   });
 });
 
-describe('an exported directory that was spoiled', () => {
-  test.each(Array.from(job.files.keys()))('is refused without %s, or with one byte more of it', async (path) => {
+describe('an exported directory with damage', () => {
+  test.each(Array.from(job.files.keys()))('is refused without %s, or with one more byte in it', async (path) => {
     const text = new TextDecoder().decode(job.files.get(path));
     expect(await verify(directory({ [path]: undefined }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
     expect(await verify(directory({ [path]: `${text} ` }))).toMatchObject({ exitCode: 6, failed: ['directory'] });
@@ -104,14 +104,14 @@ describe('an exported directory that was spoiled', () => {
 
   test.each([
     ['no manifest', { [EXPORT_MANIFEST]: undefined }],
-    ['a manifest that is none', { [EXPORT_MANIFEST]: '{}' }],
-    ['a file that nothing lists', { 'output/unlisted': 'x' }],
+    ['a malformed manifest', { [EXPORT_MANIFEST]: '{}' }],
+    ['an unlisted file', { 'output/unlisted': 'x' }],
     ['a file that no export has', { 'README.md': 'trust me' }],
   ])('is refused with %s', async (_what, changes) => {
     expect(await verify(directory(changes))).toMatchObject({ exitCode: 6, failed: ['directory'] });
   });
 
-  test('is refused with a link, a pipe or a directory where a file belongs, and waits for none of them', async () => {
+  test('is refused with a link, a pipe or a directory in place of a file, without waiting for any', async () => {
     for (const plant of [
       (path: string) => symlinkSync('/etc/passwd', path),
       (path: string) => execFileSync('mkfifo', [path]),
@@ -133,12 +133,12 @@ describe('an exported directory that was spoiled', () => {
     expect(await verify(path)).toMatchObject({ exitCode: 6, failed: ['directory'] });
   });
 
-  test('is wrong usage where it is not there', async () => {
+  test('is wrong usage if it does not exist', async () => {
     expect((await verify('/nowhere')).exitCode).toBe(1);
   });
 });
 
-describe('an exported directory that was forged, with a manifest to match', () => {
+describe('an exported directory that was forged with a matching manifest', () => {
   const cut = eventLines(job.events.slice(0, -1));
   const edited = eventLines(job.events).replace('hello', 'h3llo');
   const otherReceipt = sealReceipt({ ...job.receipt, exit_code: 1 }).json;
@@ -147,7 +147,7 @@ describe('an exported directory that was forged, with a manifest to match', () =
   test.each([
     ['events that end early', { [EXPORT_FILES.events]: cut }, ['chain']],
     ['an event that was edited', { [EXPORT_FILES.events]: edited }, ['chain']],
-    ['events that are none', { [EXPORT_FILES.events]: 'none' }, ['events']],
+    ['malformed events', { [EXPORT_FILES.events]: 'none' }, ['events']],
     ['another receipt', { [EXPORT_FILES.receipt]: otherReceipt }, ['receipt_file']],
     ['another public key', { [EXPORT_FILES.publicKey]: stranger }, ['public_key_file']],
     ['other code', { code: 'print("evil")' }, ['code']],
@@ -160,7 +160,7 @@ describe('an exported directory that was forged, with a manifest to match', () =
     expect(await verify(relisted(changes))).toMatchObject({ exitCode: 6, failed });
   });
 
-  test('is refused with another envelope or result, by the code of that', async () => {
+  test('is refused with another envelope or result, with the exit code of that failure', async () => {
     expect(await verify(relisted({ [EXPORT_FILES.envelope]: '{}' }))).toMatchObject({
       exitCode: 2,
       failed: ['envelope'],
@@ -171,7 +171,7 @@ describe('an exported directory that was forged, with a manifest to match', () =
     });
   });
 
-  test('is refused where the manifest names another job or tenant', async () => {
+  test('is refused if the manifest names another job or tenant', async () => {
     const manifest = new TextDecoder().decode(exportManifest({ ...job, tenant: 'other' }, job.files));
     expect(await verify(directory({ [EXPORT_MANIFEST]: manifest }))).toMatchObject({
       exitCode: 6,

@@ -1,6 +1,6 @@
 /**
- * `service-verify directory`: everything that can be checked of an exported job, without the service that made it. The
- * pinned key and the expected tenant come from elsewhere; the directory itself is believed in nothing.
+ * `service-verify directory`: checks everything in an exported job, without the service that made it. The pinned key
+ * and the expected tenant come from elsewhere. Nothing in the directory is trusted.
  */
 import {
   canonicalJson,
@@ -25,11 +25,11 @@ import { type AttestationVerdict, factsOf, NOTICE, readPublicKey, verifyAttestat
 export interface DirectoryOptions extends PolicyOptions {
   readonly publicKey: readonly string[];
   readonly tenant: string;
-  /** Without it, the job is whichever the directory is about. */
+  /** Without it, the job is the one that the directory is about. */
   readonly job?: string;
 }
 
-/** Verifies the attestation, then that everything else in the directory is what was attested, then the policy. */
+/** Verifies the attestation, then that everything else in the directory was attested, then the policy. */
 export async function verifyDirectory(directory: string, options: DirectoryOptions): Promise<Report> {
   const policy = parsePolicy(options);
   const publicKeys = options.publicKey.map(readPublicKey);
@@ -56,7 +56,7 @@ export async function verifyDirectory(directory: string, options: DirectoryOptio
   };
 }
 
-/** Holds every other file of the directory against what was signed. */
+/** Compares every other file of the directory with what was signed. */
 function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): Check[] {
   const { receipt } = predicate;
   const { manifest, files } = exported;
@@ -74,7 +74,7 @@ function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): C
 
 type Signed = NonNullable<AttestationVerdict['signed']>;
 
-/** The key in the directory is no anchor; one that did not sign is a mistake of whoever made the directory. */
+/** The key in the directory is no trust anchor. A key that did not sign is an error of whoever made the directory. */
 function publicKeyCheck(pem: string, key_id: string): Check {
   const result = parsePublicKey(pem);
   const isSigner = result.kind === 'key' && result.key.key_id === key_id;
@@ -107,7 +107,10 @@ interface ProgramFile {
   readonly receipt: StoredReceipt;
 }
 
-/** Whether the receipt vouches for a file of the program: its source, its input or its output. No check for any other. */
+/**
+ * Whether the receipt covers a file of the program: its source, its input or its output. Other files have no such
+ * check.
+ */
 function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
   const stated = statedDigest(path, receipt);
   if (stated === null) return [];
@@ -116,7 +119,7 @@ function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
   return [checked(path, problem, `${bytes.length} bytes, sha256:${sha256}`)];
 }
 
-/** What the receipt states for a file; null where it is none of the program's. */
+/** What the receipt states for a file; null if the file is none of the program's. */
 function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: unknown } | null {
   if (path === EXPORT_OPTIONAL_FILES.code) return { sha256: receipt['code_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.stdin) return { sha256: receipt['stdin_sha256'] };
@@ -130,7 +133,7 @@ function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: 
   return { sha256: isJsonObject(artifact) ? artifact['sha256'] : undefined };
 }
 
-/** A file that every export has: the manifest was refused without it. */
+/** A file that every export has: without it the manifest was refused. */
 function bytesOf({ files }: ExportedJob, path: string): Uint8Array<ArrayBuffer> {
   return files.get(path) as Uint8Array<ArrayBuffer>;
 }

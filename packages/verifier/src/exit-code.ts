@@ -1,26 +1,26 @@
-/** What the exit code of `service-verify` says: zero for a good verdict, and another number for each way to a bad one. */
+/** The exit codes of `service-verify`: zero for a good verdict, and a different number for each kind of bad one. */
 import type { VerificationFailure } from '@svc/evidence';
 
 export const EXIT = {
   good: 0,
   /** The command line is wrong, or a file that it names cannot be read: nothing was verified. */
   usage: 1,
-  /** No pinned key signed this envelope, or a pinned key is none. */
+  /** No pinned key signed this envelope, or a pinned key is malformed. */
   signature: 2,
-  /** What was signed is about other bytes. */
+  /** The signature is about other bytes. */
   subject: 3,
-  /** What was signed is no complete statement of this profile about the expected job and tenant. */
+  /** The signed text is no complete statement of this profile about the expected job and tenant. */
   profile: 4,
-  /** The attestation is good, and the job is not what the policy demands. */
+  /** The attestation is good, but the job does not meet the policy. */
   policy: 5,
-  /** A history, a receipt or an exported directory does not hold together. */
+  /** The history, the receipt or the exported directory is inconsistent. */
   record: 6,
   /** A fault of the verifier itself. */
   internal: 70,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The exit code of a failed check of an attestation. */
+/** The exit code for a failed check of an attestation. */
 export const FAILURE_EXIT: Readonly<Record<VerificationFailure, ExitCode>> = {
   signature: EXIT.signature,
   subject: EXIT.subject,

@@ -1,6 +1,6 @@
 /**
- * Reading an exported job from a directory that a stranger may have made: nothing but plain files of the names and sizes
- * that an export has, never through a link, each opened once. docs/VERIFYING.md, the export directory.
+ * Reads an exported job from an untrusted directory: only plain files with the names and sizes of an export, never
+ * through a link, each opened once. docs/VERIFYING.md, the export directory.
  */
 import { closeSync, constants, type Dirent, fstatSync, opendirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +28,7 @@ export interface ExportProblem {
 /** A file and each directory above it; paths of the contract are not deep. */
 const entriesMax = 16 * exportFilesMax;
 
-/** Reads a directory that holds exactly what its manifest lists. One that cannot be read at all is a `UsageError`. */
+/** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read is a `UsageError`. */
 export function readExportDirectory(directory: string): ExportedJob | ExportProblem {
   try {
     const files = readTree(directory);
@@ -47,7 +47,7 @@ export function readExportDirectory(directory: string): ExportedJob | ExportProb
 
 type Tree = Map<string, Uint8Array<ArrayBuffer>>;
 
-/** Every file of the directory, by its path within. */
+/** Every file of the directory, by its relative path. */
 function readTree(directory: string): Tree | ExportProblem {
   const files: Tree = new Map();
   const waiting = [''];
@@ -83,7 +83,7 @@ function readEntry({ directory, path, entry, files }: Place): string | null {
   return null;
 }
 
-/** Null for what turned out to be something else than a file of at most so many bytes. */
+/** Null if it is no plain file of at most this many bytes. */
 function readPlainFile(path: string, bytesMax: number): Uint8Array<ArrayBuffer> | null {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -93,7 +93,7 @@ function readPlainFile(path: string, bytesMax: number): Uint8Array<ArrayBuffer> 
   }
 }
 
-/** The first difference between what is listed and what is there. */
+/** The first difference between the manifest and the directory. */
 function listingProblem(manifest: ExportManifest, files: ReadonlyMap<string, Uint8Array>): string | null {
   for (const { path, size_bytes, sha256 } of manifest.files) {
     const bytes = files.get(path);

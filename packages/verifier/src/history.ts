@@ -1,12 +1,12 @@
 /**
- * Reading a job's history from files: replay pages as the service answers them, or an export with one event a line. Events
- * keep the order they are given in, and are only brought into shape here; whether they follow from one another is
- * `check-record.ts`.
+ * Reads a job's history from files: replay pages as the service answers them, or an export with one event a line.
+ * Events keep their order, and only their form is checked here; `check-record.ts` checks whether they follow from one
+ * another.
  */
 import { isJsonObject, parseStrictJson } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
 
-/** Where the last replay page of a history says it stands: at the end, before more events, or there was no page. */
+/** The position that the last replay page states: the end, more events to come, or no page. */
 export type HistoryEnd = 'terminal' | 'more' | 'unknown';
 
 export interface History {
@@ -14,26 +14,26 @@ export interface History {
   readonly end: HistoryEnd;
 }
 
-/** Why a file is no history; its name is left to the caller. */
+/** Why a file is no history; the caller adds its name. */
 export interface HistoryProblem {
   readonly problem: string;
 }
 
 const LINE_FEED = 0x0a;
 
-/** Reads one file of a history, whichever of the two forms it has. */
+/** Reads one file of a history in either form. */
 export function parseHistory(bytes: Uint8Array): History | HistoryProblem {
   const first = parseStrictJson(bytes.subarray(0, lineEnd(bytes, 0)));
   const isLines = first.kind === 'value' && isJsonObject(first.value) && !Object.hasOwn(first.value, 'events');
   return isLines ? parseLines(bytes) : parsePage(bytes);
 }
 
-/** Several files make one history, in the order they are given. */
+/** Several files make one history, in the given order. */
 export function joinHistories(parts: readonly History[]): History {
   return { events: parts.flatMap(({ events }) => events), end: parts.at(-1)?.end ?? 'unknown' };
 }
 
-/** Reads an export with one event a line. The last line may lack its newline; none may be empty. */
+/** Reads an export with one event a line. The last line may lack its newline; no line may be empty. */
 export function parseLines(bytes: Uint8Array): History | HistoryProblem {
   const events: JobEvent[] = [];
   for (let start = 0, line = 1; start < bytes.length; line++) {
@@ -84,7 +84,7 @@ const MEMBER_FORMS: Readonly<Record<keyof JobEvent, (value: unknown) => boolean>
   event_hash: isStringOrNull,
 };
 
-/** What keeps a value from being an event. Members that an event does not have are not covered by its digest, nor read. */
+/** Why a value is not an event. Members that an event does not have are neither covered by its digest nor read. */
 function eventProblem(value: unknown): string | null {
   if (!isJsonObject(value)) return 'it is not a JSON object';
   for (const [name, isRight] of Object.entries(MEMBER_FORMS)) {

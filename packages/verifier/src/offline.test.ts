@@ -1,4 +1,6 @@
-/** The verifier reads the files that it is given, and asks nobody: held by its sources, and by watching it run. */
+/**
+ * The verifier reads the files that it is given and contacts nobody. Its sources show it, and so does watching it run.
+ */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +13,7 @@ const command = join(import.meta.dirname, '../bin/service-verify.mjs');
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
-describe('the sources that the verifier is made of', () => {
+describe('the sources of the verifier', () => {
   const sources = globSync('packages/{verifier,evidence,protocol}/src/**/*.ts', { cwd: root }).filter(
     (file) => !file.endsWith('.test.ts'),
   );
@@ -21,7 +23,7 @@ describe('the sources that the verifier is made of', () => {
   });
 
   test.each(sources)(
-    '%s imports nothing that could speak to anybody, and calls nothing that does',
+    '%s imports and calls nothing that could use a network',
     { tags: ['Authentication-10b'] },
     (file) => {
       const text = readFileSync(join(root, file), 'utf8');
@@ -46,7 +48,7 @@ const OWN = [root, '/usr/', '/lib', '/proc/', '/sys/', '/dev/', '/etc/ld.so', '/
 );
 
 describe.runIf(canTrace)('the running verifier', () => {
-  /** The network calls that it made, and the files that it tried to open outside its own places, in order. */
+  /** Its network calls, and the files that it tried to open outside its own places, in order. */
   function watch(words: readonly string[]): { exitCode: number | null; network: string[]; opened: string[] } {
     const log = join(scratch.path, 'strace.log');
     const traced = ['-f', '-qq', '-s', '4096', '-e', 'trace=%network,open,openat,openat2', '-o', log];
@@ -65,7 +67,7 @@ describe.runIf(canTrace)('the running verifier', () => {
   const job = attestedJob({ outputs: { 'output/a': 'x' } });
   const key = scratch.write('key.pem', job.key.publicKeyPem);
 
-  test('opens each named file once, no other, and no socket, whatever the envelope hints at (AUTH-04, ATT-12)', () => {
+  test('opens each named file once, no other file, and no socket, whatever the envelope hints at (AUTH-04, ATT-12)', () => {
     const value = JSON.parse(new TextDecoder().decode(job.attestation.envelope)) as { signatures: object[] };
     const hints = { keyid: '../../../../etc/hostname', jku: 'http://127.0.0.1:1/jwks', x5u: 'http://127.0.0.1:1/x' };
     const signatures = value.signatures.map((signature) => ({ ...signature, ...hints }));
@@ -92,7 +94,7 @@ describe.runIf(canTrace)('the running verifier', () => {
   });
 });
 
-test('the command becomes the pinned Node, whatever Node the path has first', () => {
+test('the command becomes the pinned Node, whichever Node is first in the path', () => {
   const older = mkdtempSync(join(tmpdir(), 'svc-older-node-'));
   writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 9\n', { mode: 0o755 });
   const launcher = join(import.meta.dirname, '../bin/service-verify');

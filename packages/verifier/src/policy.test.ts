@@ -20,7 +20,7 @@ function policy(...more: readonly string[]) {
 }
 
 describe('service-verify policy', () => {
-  test('is content with a result that has everything it requires', async () => {
+  test('accepts a result that meets every requirement', async () => {
     const { exitCode, stdout } = await policy(
       ...['--require', 'status=succeeded', '--require', 'isolation>=gvisor-application-kernel'],
       ...['--require', 'networking=disabled', '--code-sha256', sha256Hex('print(1)'), '--max-age', '1h'],
@@ -29,7 +29,7 @@ describe('service-verify policy', () => {
     expect(stdout).toMatch(/status +succeeded/);
   });
 
-  test('ends with 5, and names every requirement that is not met beside those that are', {
+  test('exits with 5, and names every requirement that is not met beside those that are', {
     tags: ['Authentication-10g'],
   }, async () => {
     const { exitCode, stdout, stderr } = await policy(
@@ -43,7 +43,7 @@ describe('service-verify policy', () => {
     expect(stderr).toBe('service-verify: refused at status=failed: it is succeeded\n');
   });
 
-  test('asks nothing of a result that the pinned key did not sign', async () => {
+  test('checks no requirement of a result that the pinned key did not sign', async () => {
     const { exitCode, stdout } = await policy('--require', 'status=succeeded', '--subject-name', 'svc://jobs/x/result');
     expect(exitCode).toBe(4);
     expect(stdout).not.toContain('status=succeeded');
@@ -76,12 +76,12 @@ describe('the age of a result', () => {
     expect(isYoung(finished + age)).toBe(isGood);
   });
 
-  test('may lie 30 s in the future, as a clock ahead of ours would have it, and no more', () => {
+  test("may lie up to 30 s in the future, as with a signer's fast clock", () => {
     expect(isYoung(finished - 30_000)).toBe(true);
     expect(isYoung(finished - 30_001)).toBe(false);
   });
 
-  test.each(['soon', '2026-01-01', '2026-01-01T00:00:01+00:00', '2026-13-01T00:00:01Z'])('is not told by %s', (at) => {
+  test.each(['soon', '2026-01-01', '2026-01-01T00:00:01+00:00', '2026-13-01T00:00:01Z'])('is unknown for %s', (at) => {
     expect(isYoung(finished, at)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * `service-verify policy`: a good attestation is not yet a good result. This holds the signed receipt against what a
- * caller demands of the program, its outcome and the protections that were observed.
+ * `service-verify policy`: a good attestation is not yet a good result. This compares the signed receipt with what a
+ * caller demands of the program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@svc/evidence';
 import { parseDuration } from './duration.ts';
@@ -17,20 +17,20 @@ import {
   verifyAttestation,
 } from './verify.ts';
 
-/** How a policy is written on the command line. */
+/** A policy as given on the command line. */
 export interface PolicyOptions {
   readonly require: readonly string[];
   readonly codeSha256?: string;
   readonly maxAge?: string;
 }
 
-/** Checks of a signed predicate at a moment, in milliseconds since the epoch. */
+/** Checks a signed predicate at a moment, in milliseconds since the epoch. */
 export type Policy = (predicate: ExecutionPredicate, now: number) => Check[];
 
-/** A signer's clock may be this far ahead of ours. */
+/** How far ahead a signer's clock may be. */
 const CLOCK_SKEW_MILLISECONDS = 30_000;
 
-/** Reads a policy; null where nothing is demanded. What cannot be understood is a `UsageError`. */
+/** Reads a policy; null if nothing is demanded. A malformed one is a `UsageError`. */
 export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Policy | null {
   const requirements = require.map(parseRequirement);
   if (codeSha256 !== undefined) requirements.push(codeRequirement(codeSha256));
@@ -42,7 +42,7 @@ export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Pol
   ];
 }
 
-/** Verifies an attestation in files, and then that what it says is what the policy demands. */
+/** Verifies an attestation in files, and then checks that it meets the policy. */
 export async function verifyPolicy(
   files: AttestationFiles,
   expected: Expectation,
@@ -78,7 +78,7 @@ function codeRequirement(wanted: string): Requirement {
   };
 }
 
-/** `finishedAt` is what the signer's clock said. */
+/** `finishedAt` is a time of the signer's clock. */
 function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number; readonly now: number }): Check {
   const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(finishedAt);
   const age = isTime ? now - Date.parse(finishedAt) : Number.NaN;

@@ -1,6 +1,6 @@
 /**
- * Reading a file that the command line names: once, whole and bounded, so that what is digested is what was parsed, and
- * pipes and `/dev/stdin` will do as well as files.
+ * Reads a file that the command line names: once, whole and bounded. So what is digested is what was parsed, and pipes
+ * and `/dev/stdin` work like files.
  */
 import { Buffer } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** The bytes of a file, or null where it has more than `bytesMax`. A file that cannot be read is a `UsageError`. */
+/** The bytes of a file, or null if it has more than `bytesMax`. A file that cannot be read is a `UsageError`. */
 export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuffer> | null {
   try {
     const descriptor = openSync(path, 'r');
@@ -22,7 +22,7 @@ export function readBounded(path: string, bytesMax: number): Uint8Array<ArrayBuf
   }
 }
 
-/** The bytes from where the descriptor stands to its end, or null where there are more than `bytesMax`. */
+/** The bytes from the descriptor's position to its end, or null if there are more than `bytesMax`. */
 export function readDescriptor(descriptor: number, bytesMax: number): Uint8Array<ArrayBuffer> | null {
   const chunks: Buffer[] = [];
   for (let total = 0; ; ) {

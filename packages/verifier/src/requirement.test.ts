@@ -59,7 +59,7 @@ describe('a requirement', () => {
     ['cpu_seconds<=2.4', '2.5'],
     ['mem_mb<=255', '256'],
     ['max_file_mb<=16', '16, and not in force'],
-  ])('%s is not met, and says what is: %s', (text, found) => {
+  ])('%s is not met, and says what was found: %s', (text, found) => {
     expect(judge(text)).toEqual({ isMet: false, found });
   });
 
@@ -73,7 +73,7 @@ describe('a requirement', () => {
     ['truncated=false', { truncated: undefined }],
     ['mem_mb<=256', { effective_limits: undefined, limit_enforcement: undefined }],
     ['duration_ms<=1000', { duration_ms: null }],
-  ] as const)('%s is not met by what was not observed (Spec § Receipt)', (text, receipt) => {
+  ] as const)('%s is not met if nothing was observed (Spec § Receipt)', (text, receipt) => {
     expect(judge(text, receipt)).toMatchObject({ isMet: false, found: expect.stringContaining('not observed') });
   });
 
@@ -106,7 +106,7 @@ describe('a requirement', () => {
     expect(() => parseRequirement(text)).toThrow(UsageError);
   });
 
-  test('has a form that the help can show', () => {
+  test('has a form that the help shows', () => {
     expect(requirementForms()).toContain('mem_mb<=N');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * One demand on a signed result, such as `isolation>=gvisor-application-kernel`: what may be demanded, how it is spelled,
- * and whether a receipt meets it. What was not observed meets nothing.
+ * One requirement of a signed result, such as `isolation>=gvisor-application-kernel`: what may be required, how it is
+ * written, and whether a receipt meets it. A value that was not observed meets no requirement.
  */
 import type { ExecutionPredicate } from '@svc/evidence';
 import type { IsolationClass, LimitName } from '@svc/protocol';
@@ -19,7 +19,7 @@ import { UsageError } from './usage-error.ts';
 export interface Requirement {
   /** As it was written. */
   readonly text: string;
-  /** What the evidence says of it, and whether that is enough. */
+  /** What the evidence says about it, and whether that is enough. */
   readonly judge: (predicate: ExecutionPredicate) => Judgement;
 }
 
@@ -31,14 +31,14 @@ export interface Judgement {
 type Operator = '=' | '>=' | '<=';
 type Judge = Requirement['judge'];
 
-/** What can be demanded of one thing: how the demand is read. It gives null where it makes no sense. */
+/** How the requirement of one thing is read. Null if it makes no sense. */
 interface Subject {
   /** What may follow the name, for a reader. */
   readonly form: string;
   readonly read: (operator: Operator, wanted: string) => Judge | null;
 }
 
-/** Reads a requirement. One that names an unknown thing, or could never be met, is a `UsageError`. */
+/** Reads a requirement. One that names an unknown thing, or that could never be met, is a `UsageError`. */
 export function parseRequirement(text: string): Requirement {
   const { name, operator, wanted } = /^(?<name>[a-z0-9_]+)(?<operator>>=|<=|=)(?<wanted>.+)$/.exec(text)?.groups ?? {};
   const subject = SUBJECTS.get(name ?? '');
@@ -52,12 +52,12 @@ export function parseRequirement(text: string): Requirement {
   return { text, judge };
 }
 
-/** Every thing that can be demanded, with its form, for the command line's help. */
+/** Everything that can be required, with its form, for the command line's help. */
 export function requirementForms(): string[] {
   return Array.from(SUBJECTS, ([name, { form }]) => name + form);
 }
 
-/** A value as observed: of the predicate where it repeats it, else of the signed receipt. */
+/** An observed value: from the predicate if it repeats it, otherwise from the signed receipt. */
 type Observe = (predicate: ExecutionPredicate) => unknown;
 
 const ofReceipt =
@@ -122,7 +122,7 @@ function decimal(text: string): number | null {
   return /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : null;
 }
 
-/** A limit is met where it was read back, is low enough and was in force. */
+/** A limit is met if it was read back, is low enough and was in force. */
 function limit(name: LimitName): Subject {
   const isEnforced = ofReceipt('limit_enforcement', name);
   const { form, read } = atMost(ofReceipt('effective_limits', name));

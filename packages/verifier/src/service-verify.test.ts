@@ -32,7 +32,7 @@ function verify(changes: Readonly<Record<string, string>> = {}, ...more: readonl
 }
 
 describe('service-verify verify (Spec § Authentication 10)', () => {
-  test('tells every check on a line, the status plainly, and what a success does not prove', {
+  test('shows each check on a line, the status plainly, and what a success does not prove', {
     tags: ['Authentication-10d', 'Authentication-10e'],
   }, async () => {
     const { exitCode, stdout, stderr } = await verify();
@@ -44,7 +44,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect(stdout).toContain('It does not show that the program succeeded');
   });
 
-  test('tells the same to a machine, as one line of JSON', async () => {
+  test('shows the same to a machine, as one line of JSON', async () => {
     const { exitCode, stdout, stderr } = await verify({}, '--json');
     expect({ exitCode, stderr, lines: stdout.match(/\n/g)?.length }).toEqual({ exitCode: 0, stderr: '', lines: 1 });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -69,7 +69,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     });
   });
 
-  test('ends with a code of its own for each kind of failure', { tags: ['Authentication-10g'] }, async () => {
+  test('exits with a different code for each kind of failure', { tags: ['Authentication-10g'] }, async () => {
     const one = scratch.write('one-byte', 'x');
     expect((await verify({ 'public-key': strangerKey })).exitCode).toBe(2);
     expect((await verify({ envelope: one })).exitCode).toBe(2);
@@ -79,7 +79,7 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect((await verify({ 'subject-name': 'svc://jobs/other/result' })).exitCode).toBe(4);
   });
 
-  test('tries every pinned key, and is not led by the keyid', { tags: ['Authentication-10'] }, async () => {
+  test('tries every pinned key, and ignores the keyid', { tags: ['Authentication-10'] }, async () => {
     expect((await verify({}, '--public-key', strangerKey)).exitCode).toBe(0);
     expect((await verify({ 'public-key': strangerKey }, '--public-key', good['public-key'])).exitCode).toBe(0);
     const text = new TextDecoder().decode(job.attestation.envelope);
@@ -88,12 +88,12 @@ describe('service-verify verify (Spec § Authentication 10)', () => {
     expect((await verify({ envelope, 'public-key': strangerKey })).exitCode).toBe(2);
   });
 
-  test('takes the media type of results where none is given', async () => {
+  test('assumes the media type of results if none is given', async () => {
     const { 'media-type': _, ...rest } = good;
     expect((await serviceVerify(['verify', ...words(rest)])).exitCode).toBe(0);
   });
 
-  test('shows nothing of the evidence that a terminal would obey', async () => {
+  test('shows nothing of the evidence that a terminal would act on', async () => {
     const tenant = 'a\u001b[2K\rok\u202e\nstatus succeeded';
     const hostile = attestedJob({ tenant, status: 'failed' });
     const envelope = scratch.write('hostile-envelope', hostile.attestation.envelope);
@@ -135,7 +135,7 @@ describe('its bounds (Spec § Limits)', () => {
     expect(over.stderr).toContain('larger than 16777216 bytes');
   });
 
-  test('a key of more than 64 KiB is none', async () => {
+  test('a key file of more than 64 KiB is refused', async () => {
     expect((await verify({ 'public-key': scratch.write('huge.pem', 'x'.repeat(64 * 1024 + 1)) })).exitCode).toBe(2);
   });
 });
@@ -188,7 +188,7 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
     expect(await verify({}, 'surplus')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('too many') });
   });
 
-  test('helps, and says its version', async () => {
+  test('shows its help and its version', async () => {
     expect(await serviceVerify(['--help'])).toMatchObject({
       exitCode: 0,
       stdout: expect.stringContaining('Exit codes'),
@@ -201,12 +201,12 @@ describe('its command line', { tags: ['Authentication-10b'] }, () => {
   });
 });
 
-test('every file is read once: what is digested is what was parsed', { tags: ['ATT-12'] }, async () => {
+test('every file is read once, so what is digested is what was parsed', { tags: ['ATT-12'] }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-verify-pipes-'));
   const names = ['envelope', 'subject', 'public-key'] as const;
   const pipes = Object.fromEntries(names.map((name) => [name, join(directory, name)]));
   try {
-    // A pipe gives its bytes to the first reader only; a second one would wait for ever.
+    // A pipe gives its bytes to the first reader only; a second one would wait forever.
     execFileSync('mkfifo', Object.values(pipes));
     const writers = names.map((name) => spawn('cp', [good[name], pipes[name] as string]));
     expect((await verify(pipes)).exitCode).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * The `service-verify` command: what can be asked of it, and how its verdict is told. It reads the files that it is given
- * and nothing else: no network, no service, no stored trust. Each command's work is in its own file.
+ * The `service-verify` command: its options, and how its verdict is shown. It reads the files that it is given and
+ * nothing else: no network, no service, no stored trust. Each command is in its own file.
  */
 import { readFileSync } from 'node:fs';
 import { printable, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
@@ -16,12 +16,12 @@ import { type Shown, showJson, showText } from './show-report.ts';
 import { UsageError } from './usage-error.ts';
 import { type AttestationFiles, type Expectation, verify } from './verify.ts';
 
-/** How the command ends, and what it has to say. */
+/** How the command ends, and what it prints. */
 export interface Ending extends Shown {
   readonly exitCode: ExitCode;
 }
 
-/** Runs one command line, without the names of the program, and tells how it ends; only a bug throws. */
+/** Runs one command line, without the names of the program, and returns how it ends. Only a bug throws. */
 export async function serviceVerify(words: readonly string[]): Promise<Ending> {
   const said = { stdout: '', stderr: '' };
   let ending: Ending | null = null;
@@ -41,7 +41,7 @@ export async function serviceVerify(words: readonly string[]): Promise<Ending> {
   return ending ?? { exitCode: EXIT.usage, ...said };
 }
 
-/** Where the parts of a command line leave what they come to. */
+/** Where the parsed commands leave their result. */
 interface Stage {
   readonly said: { stdout: string; stderr: string };
   readonly end: (ending: Ending) => void;
@@ -105,7 +105,7 @@ function addVerify(program: Command, stage: Stage): void {
 function addPolicy(program: Command, stage: Stage): void {
   const command = program
     .command('policy')
-    .description('verify, and then hold the signed receipt against what you require');
+    .description('verify, and then compare the signed receipt with your requirements');
   withPolicy(withAttestation(command))
     .option('--subject-name <name>', 'the result you expect; without it, whichever was signed', once)
     .action(async (options: AttestationOptions & PolicyOptions) => {
@@ -119,7 +119,7 @@ function addChain(program: Command, stage: Stage): void {
     .description('recompute every link of a job’s history, and name the first event that is wrong')
     .argument('<file...>', 'replay pages in order, or an export with one event a line')
     .option('--receipt <file>', 'the job’s receipt or detail, which shows whether the end was cut off', once)
-    .option('--json', 'tell it as JSON')
+    .option('--json', 'print it as JSON')
     .action((files: readonly string[], options: ChainOptions & OutputOptions) => {
       tell(stage, options, verifyHistory(files, options));
     });
@@ -158,7 +158,7 @@ function withTrust(command: Command): Command {
   return command
     .requiredOption('--public-key <file>', 'a pinned key as PEM; may be repeated, every one is tried', collect)
     .requiredOption('--tenant <tenant>', 'the tenant you expect', once)
-    .option('--json', 'tell it as JSON');
+    .option('--json', 'print it as JSON');
 }
 
 function withAttestation(command: Command): Command {
@@ -183,7 +183,7 @@ function withPolicy(command: Command): Command {
     );
 }
 
-/** What the options say of the expected statement, without those that were not given. */
+/** The options about the expected statement, without those that were not given. */
 function expectationOf({ tenant, subjectName, mediaType = RESULT_MEDIA_TYPE }: AttestationOptions): Expectation {
   return { tenant, mediaType, ...(subjectName !== undefined && { subjectName }) };
 }

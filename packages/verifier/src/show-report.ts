@@ -1,15 +1,15 @@
-/** Telling a report: a line for each check and each fact, or one JSON object. */
+/** Shows a report: a line for each check and each fact, or one JSON object. */
 import { printable, printableJson } from '@svc/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import type { Check, Facts, Report } from './report.ts';
 
-/** What is written where. */
+/** What is written to stdout and to stderr. */
 export interface Shown {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** For a person: the verdict's lines on stdout and, where it is bad, its reason once more on stderr. */
+/** For a person: the lines of the verdict on stdout and, if it is bad, its reason once more on stderr. */
 export function showText({ exitCode, checks, facts, notice }: Report): Shown {
   const lines = [
     ...checks.map(checkLine),

@@ -1,4 +1,4 @@
-/** What the person at the command line did wrong, in one line. */
+/** What is wrong with the command line, in one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

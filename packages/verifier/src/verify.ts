@@ -1,6 +1,6 @@
 /**
- * `service-verify verify`: is this result the one that the holder of a pinned key signed, about this job of this tenant?
- * Every other command that trusts a signature goes through here. Spec § Authentication 10.
+ * `service-verify verify`: whether the holder of a pinned key signed this result, about this job of this tenant. Every
+ * other command that trusts a signature uses this one. Spec § Authentication 10.
  */
 import {
   decodeEnvelope,
@@ -15,7 +15,7 @@ import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { type Check, type Facts, failed, passed, type Report } from './report.ts';
 
-/** Far above the 113 bytes of an Ed25519 key, and far below what would be work to refuse. */
+/** Far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
 const publicKeyBytesMax = 64 * 1024;
 
 /** Paths of the files to verify. */
@@ -28,12 +28,12 @@ export interface AttestationFiles {
 /** What the caller knows from elsewhere. */
 export interface Expectation {
   readonly tenant: string;
-  /** Without it, the job is whichever the signed statement names. */
+  /** Without it, the job is the one that the signed statement names. */
   readonly subjectName?: string;
   readonly mediaType: string;
 }
 
-/** The files' bytes, each read once. Null where a file is larger than the contract allows. */
+/** The bytes of the files, each read once. Null if a file is larger than the contract allows. */
 export interface AttestationBytes {
   readonly envelope: Uint8Array<ArrayBuffer> | null;
   readonly subject: Uint8Array<ArrayBuffer> | null;
@@ -44,7 +44,7 @@ export interface AttestationBytes {
 export interface AttestationVerdict {
   readonly exitCode: ExitCode;
   readonly checks: readonly Check[];
-  /** What was signed, and by which key; null where it was refused. */
+  /** What was signed, and by which key; null if it was refused. */
   readonly signed: { readonly predicate: ExecutionPredicate; readonly key_id: string } | null;
 }
 
@@ -69,7 +69,7 @@ export function readAttestation({ envelope, subject, publicKey }: AttestationFil
   };
 }
 
-/** The text of a pinned key, for `parsePublicKey` to judge: a byte order mark stays, and stands in its way. */
+/** The text of a pinned key, for `parsePublicKey` to judge. A byte order mark stays, and makes the key malformed. */
 export function readPublicKey(path: string): string | null {
   const bytes = readBounded(path, publicKeyBytesMax);
   return bytes === null ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
@@ -97,7 +97,7 @@ export async function verifyAttestation(
     : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
 }
 
-/** What the signed statement says of the job, for a reader; nothing where it was refused. */
+/** What the signed statement says about the job, for a reader; nothing if it was refused. */
 export function factsOf(signed: AttestationVerdict['signed']): Facts {
   if (signed === null) return {};
   const { predicate, key_id } = signed;
@@ -115,8 +115,8 @@ export function factsOf(signed: AttestationVerdict['signed']): Facts {
 }
 
 /**
- * The name that a statement of our profile must give its subject, read before anything is verified: the verification
- * that follows holds the statement to it, and refuses for its own reason what cannot be read here.
+ * The subject name that a statement of the service's profile must have, read before anything is verified. The
+ * verification that follows compares the statement with it, and gives its own reason for what cannot be read here.
  */
 function statedSubjectName(envelope: Uint8Array): string {
   const decoded = decodeEnvelope(envelope);

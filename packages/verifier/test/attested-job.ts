@@ -1,6 +1,6 @@
 /**
- * A job that ended, with its receipt, history and attestation, made by the same parts as the service makes them. What a
- * test does not care about is a plausible default.
+ * A job that ended, with its receipt, history and attestation, made by the code that the service uses. What a test does
+ * not state has a plausible default.
  */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ export interface JobOptions {
   readonly bodies?: readonly EventBody[];
   readonly status?: Receipt['status'];
   readonly finished_at?: string;
-  /** Changes of the receipt before it is sealed; `undefined` leaves a member out. */
+  /** Changes of the receipt before it is sealed; `undefined` removes a member. */
   readonly receipt?: { readonly [name in keyof Receipt]?: Receipt[name] | undefined };
   readonly code?: string;
   readonly stdin?: string;
@@ -55,7 +55,7 @@ export interface AttestedJob {
   readonly events: readonly JobEvent[];
   readonly receipt: Receipt;
   readonly attestation: Attestation;
-  /** Everything an export has but its manifest. */
+  /** Everything in an export except its manifest. */
   readonly files: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -70,7 +70,7 @@ export function signingKey(): SigningKey {
 
 const defaultKey = signingKey();
 
-/** The line of a stream as an event body. */
+/** A line of output as an event body. */
 export function line(kind: 'stdout' | 'stderr', text: string): EventBody {
   return { kind, timestamp: AT, data: { text } };
 }
@@ -103,16 +103,16 @@ export function attestedJob(options: JobOptions = {}): AttestedJob {
   return { tenant, job_id, key, events, receipt, attestation, files };
 }
 
-/** The bytes of every file of an export, the manifest among them. */
+/** The bytes of every file of an export, including the manifest. */
 export function exportOf(job: AttestedJob): Map<string, Uint8Array> {
   return new Map([...job.files, [EXPORT_MANIFEST, exportManifest(job, job.files)]]);
 }
 
-/** A directory for one test file, and what is written there. */
+/** A directory for one test file, and functions that write to it. */
 export class Scratch implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'svc-verify-'));
 
-  /** Writes a file and gives its path. */
+  /** Writes a file and returns its path. */
   write(name: string, content: string | Uint8Array): string {
     const path = join(this.path, name);
     mkdirSync(dirname(path), { recursive: true });
@@ -120,7 +120,7 @@ export class Scratch implements Disposable {
     return path;
   }
 
-  /** Writes files under a new directory and gives its path. */
+  /** Writes files in a new directory and returns its path. */
   writeAll(name: string, files: ReadonlyMap<string, string | Uint8Array>): string {
     mkdirSync(join(this.path, name));
     for (const [path, content] of files) this.write(join(name, path), content);
@@ -154,7 +154,7 @@ function recordsOf(files: Readonly<Record<string, string>> = {}): ArtifactRecord
   }));
 }
 
-/** What a policy is made of; the rest of a submission has no part in it. */
+/** The members that a policy is made of; the rest of a submission does not matter. */
 function policyOf(outputs: Readonly<Record<string, string>> = {}): StoredSpec {
   return { requirements, limits: LIMITS, outputs: Object.keys(outputs), runtime: null };
 }

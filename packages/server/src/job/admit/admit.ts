@@ -106,7 +106,7 @@ function full(of: 'queue' | 'tenant'): ServiceError {
 
 function workerUnavailable(): ServiceError {
   const retry = { retryAfterSeconds: workerRetrySeconds };
-  return new ServiceError('worker_unavailable', 'No sandbox can be made at present.', retry);
+  return new ServiceError('worker_unavailable', 'No cell can be made at present.', retry);
 }
 
 function keyReused(): ServiceError {
