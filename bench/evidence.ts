@@ -14,14 +14,14 @@ import type { EventBody, JobEvent } from '@svc/protocol';
 import { loadConfig, startService } from '@svc/server';
 import { createNudges } from '../packages/server/src/job/nudges.ts';
 import { drainOutbox } from '../packages/server/src/job/sign/drain.ts';
+import { openSigningKeys } from '../packages/server/src/job/sign/keys/signing-keys.ts';
 import { Signer } from '../packages/server/src/job/sign/signer.ts';
-import { openSigningKeys } from '../packages/server/src/job/sign/signing-keys.ts';
 import { attestationBytes } from '../packages/server/src/job/view/attestation.ts';
+import { finishOf, runJob, stdout } from '../packages/server/src/store/ledger.fixture.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import type { JobKey } from '../packages/server/src/store/records.ts';
 import type { Store } from '../packages/server/src/store/store.ts';
-import { finishOf, runJob, stdout } from '../packages/server/src/store/test-ledger.ts';
-import { createLog } from '../packages/server/src/telemetry/log.ts';
+import { createLog } from '../packages/server/src/telemetry/log/log.ts';
 import { type Measurement, median } from './measurement.ts';
 
 const backlogJobs = 10_000;

@@ -19,10 +19,10 @@ import {
   sha256Hex,
 } from '@svc/evidence';
 import type { EventBody, JobEvent, TerminalStatus } from '@svc/protocol';
+import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/ledger.fixture.ts';
 import { migrate } from '../packages/server/src/store/migrations/migrate.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import { openForWriting } from '../packages/server/src/store/sqlite/connection.ts';
-import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/test-ledger.ts';
 
 const target = new URL('../packages/server/src/store/migrations/fixtures/', import.meta.url);
 

@@ -23,7 +23,7 @@ describe('the sources', () => {
   });
 
   test('read the environment in one place of the server and one of the command line', () => {
-    const allowed = ['packages/cli/src/environment.ts', 'packages/server/src/config.ts'];
+    const allowed = ['packages/cli/src/environment.ts', 'packages/server/src/settings/config.ts'];
     expect(filesWith(/\bprocess\.env\b/).filter((file) => !allowed.includes(file))).toEqual([]);
   });
 

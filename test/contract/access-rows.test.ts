@@ -12,7 +12,7 @@ import { OPERATION_IDS, operationOf } from '@svc/protocol';
 import { loadConfig, openCredentials } from '@svc/server';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { secretOf } from '../rig/credentials.ts';
 import { rawExchange } from '../rig/raw-http.ts';

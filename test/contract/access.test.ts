@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { SCOPES, STREAM_CLOSE_CODES } from '@svc/protocol';
 import { type IssuedCredential, type OpenCredentials, openCredentials } from '@svc/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { svc } from '../rig/command.ts';
 import { secretOf } from '../rig/credentials.ts';

@@ -4,7 +4,7 @@
  */
 import { connectionsMax } from '@svc/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { seriesOf } from '../rig/metric-series.ts';
 import { useRig } from '../rig/rig.ts';
 

@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Door, KEY_OF_ACME, KEY_OF_OTHER, openDoor } from '../../packages/server/src/http/test-door.ts';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
-import { TRANSPORT_BOUNDS } from '../../packages/server/src/http/transport.ts';
+import { TRANSPORT_BOUNDS } from '../../packages/server/src/http/connections/transport.ts';
+import { type Door, KEY_OF_ACME, KEY_OF_OTHER, openDoor } from '../../packages/server/src/http/door.fixture.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 
 const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilliseconds });

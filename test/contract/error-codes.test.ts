@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { bodyBytesMax, ERROR_CODES, ERRORS, type ErrorCode } from '@svc/protocol';
 import { openCredentials } from '@svc/server';
 import { beforeAll, expect, test } from 'vitest';
-import { KEY_OF_ACME, openDoor } from '../../packages/server/src/http/test-door.ts';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
-import { ServiceError } from '../../packages/server/src/service-error.ts';
+import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
+import { KEY_OF_ACME, openDoor } from '../../packages/server/src/http/door.fixture.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
 const bash = { language: 'bash', code: 'true' } as const;

@@ -13,6 +13,7 @@ import {
 } from '@svc/protocol';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
+import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
 import {
   credentialWith,
   type Door,
@@ -20,10 +21,9 @@ import {
   JOB,
   KEY_OF_ACME,
   openDoor,
-} from '../../packages/server/src/http/test-door.ts';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+} from '../../packages/server/src/http/door.fixture.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import type { Jobs } from '../../packages/server/src/job/jobs.ts';
-import { ServiceError } from '../../packages/server/src/service-error.ts';
 import { StoreError } from '../../packages/server/src/store/store-error.ts';
 import { NO_OBSERVER } from '../../packages/server/src/telemetry/observer.ts';
 import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';

@@ -5,7 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PermitKind } from '../../packages/server/src/capacity/permits.ts';
-import { RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedDoor } from './scripted-door.ts';

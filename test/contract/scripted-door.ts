@@ -3,7 +3,7 @@
  * tells them. Orders of events that a real program shows once in a thousand runs can so be had in every one.
  */
 import { WebSocket } from 'ws';
-import { type Door, type DoorOptions, KEY_OF_ACME, openDoor } from '../../packages/server/src/http/test-door.ts';
+import { type Door, type DoorOptions, KEY_OF_ACME, openDoor } from '../../packages/server/src/http/door.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { acme, JobRig } from '../../packages/server/test/job-rig.ts';

@@ -3,7 +3,7 @@
  */
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
-import { KEY_OF_ACME } from '../../packages/server/src/http/test-door.ts';
+import { KEY_OF_ACME } from '../../packages/server/src/http/door.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedDoor } from './scripted-door.ts';

@@ -6,7 +6,7 @@
 import { gzipSync } from 'node:zlib';
 import { bodyBytesMax } from '@svc/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type RawAnswer, RawSocket } from '../../packages/server/src/http/test-socket.ts';
+import { type RawAnswer, RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { seriesOf } from '../rig/metric-series.ts';
 import { useRig } from '../rig/rig.ts';
 

@@ -3,7 +3,7 @@
  * would change a file system throws. Prints what was collected, and what happened to a write that was tried as well.
  */
 import { writeFileSync } from 'node:fs';
-import { Workspace } from '../../packages/server/src/sandbox/workspace.ts';
+import { Workspace } from '../../packages/server/src/sandbox/output/workspace.ts';
 
 const [directory = '', ...outputs] = process.argv.slice(2);
 using workspace = new Workspace(directory, 'shared');

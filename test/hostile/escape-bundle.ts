@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { LANGUAGES } from '@svc/protocol';
 import * as fc from 'fast-check';
 import { type BundleOptions, bundleConfig } from '../../packages/server/src/sandbox/oci/bundle.ts';
+import { sealPack } from '../../packages/server/src/sandbox/packs/build/seal-pack.ts';
 import { loadPacks } from '../../packages/server/src/sandbox/packs/load-packs.ts';
 import { type PackPlaces, packPlaces } from '../../packages/server/src/sandbox/packs/pack-store.ts';
-import { sealPack } from '../../packages/server/src/sandbox/packs/seal-pack.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';
 
 /** The parts of a bundle that are looked at. */

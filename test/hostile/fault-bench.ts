@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GroupRoot } from '../../packages/server/src/sandbox/cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../../packages/server/src/sandbox/cgroup/layout.ts';
+import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/host/run-directory.ts';
 import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
 import type { CellOptions } from '../../packages/server/src/sandbox/oci/cell-options.ts';
 import { buildRootfs } from '../../packages/server/src/sandbox/oci/rootfs.ts';
@@ -16,10 +17,9 @@ import {
   GVISOR_PLATFORMS,
   type Runtime,
   runscRuntime,
-} from '../../packages/server/src/sandbox/oci/runtime.ts';
+} from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
 import type { Pack } from '../../packages/server/src/sandbox/packs/pack.ts';
 import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
-import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/run-directory.ts';
 import { BootstrapError, type Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import { gvisorLauncher } from './launchers.ts';

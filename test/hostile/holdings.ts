@@ -1,7 +1,7 @@
 /** What a process holds of its host, counted in the kernel's books: for a comparison before and after it did something. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { instanceName } from '../../packages/server/src/sandbox/run-directory.ts';
+import { instanceName } from '../../packages/server/src/sandbox/host/run-directory.ts';
 import { groupNames } from './host-groups.ts';
 
 export interface Holdings {

@@ -1,8 +1,8 @@
 /** The service as a library: read its settings, start it, stop it; and what an operator does to its data and its host. */
 export * from './administration.ts';
-export { doctor } from './doctor.ts';
 export type { Check, CheckResult, DoctorReport } from './sandbox/doctor/report.ts';
-export { buildPack } from './sandbox/packs/build-pack.ts';
+export { buildPack } from './sandbox/packs/build/build-pack.ts';
+export { readRecipe } from './sandbox/packs/build/recipe.ts';
 export {
   type Listed as ListedPack,
   listPacks,
@@ -10,6 +10,6 @@ export {
   requirePack,
 } from './sandbox/packs/pack-store.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
-export { readRecipe } from './sandbox/packs/recipe.ts';
 export { verifyPack } from './sandbox/packs/verify-pack.ts';
 export { startService } from './service.ts';
+export { doctor } from './start/doctor.ts';

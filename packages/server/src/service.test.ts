@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FoldedResult, SubmissionAnswer } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadConfig } from './config.ts';
 import { type RunningService, startService } from './service.ts';
+import { loadConfig } from './settings/config.ts';
 
 let directory = '';
 let ordinal = 0;

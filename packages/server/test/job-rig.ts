@@ -10,7 +10,8 @@ import {
   type ReplayPage,
   SCOPES,
 } from '@svc/protocol';
-import type { Caller } from '../src/caller.ts';
+import { cellsOf, ProviderHealth } from '../src/facts/provider-health.ts';
+import type { Caller } from '../src/ground/caller.ts';
 import type { Body } from '../src/job/body.ts';
 import { createJobs, type JobsOptions } from '../src/job/create-jobs.ts';
 import { Dispatcher, type DispatcherOptions } from '../src/job/dispatch/dispatcher.ts';
@@ -18,13 +19,12 @@ import { createHistory, type History } from '../src/job/history.ts';
 import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
-import { cellsOf, ProviderHealth } from '../src/provider-health.ts';
+import { commitsIn } from '../src/store/commits.fixture.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
 import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
-import { commitsIn } from '../src/store/test-commits.ts';
-import { SAME_THREAD } from '../src/store/test-threads.ts';
-import { createLog } from '../src/telemetry/log.ts';
+import { SAME_THREAD } from '../src/store/threads.fixture.ts';
+import { createLog } from '../src/telemetry/log/log.ts';
 import { ScriptedProvider } from './scripted-provider.ts';
 
 type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'cells'>> &

@@ -3,9 +3,9 @@
  * credential are tried in turn; each knows its own by their form. Spec § Authentication.
  */
 import type { AuthMethod } from '@svc/protocol';
-import type { Caller } from '../caller.ts';
-import { ServiceError } from '../service-error.ts';
-import { type Soon, whenKnown } from '../soon.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { type Soon, whenKnown } from '../ground/soon.ts';
 
 /** Tokens are short; this leaves room for a JWT within the bounds of a request head. */
 export const tokenBytesMax = 8192;

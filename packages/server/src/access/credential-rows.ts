@@ -3,7 +3,7 @@
  * true: whoever was told that a key is revoked finds it refused. It holds for a ledger that one process changes, which is
  * what the lock of a SQLite ledger sees to. Spec § Authentication 8.
  */
-import { type Soon, whenKnown } from '../soon.ts';
+import { type Soon, whenKnown } from '../ground/soon.ts';
 import type { CredentialRow } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 

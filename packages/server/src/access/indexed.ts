@@ -5,8 +5,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@svc/evidence';
 import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
-import type { Caller } from '../caller.ts';
-import { whenKnown } from '../soon.ts';
+import type { Caller } from '../ground/caller.ts';
+import { whenKnown } from '../ground/soon.ts';
 import type { CredentialRow } from '../store/records.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
 import type { CredentialRows } from './credential-rows.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../ground/caller.ts';
 import { createAccess } from './authenticate.ts';
 import { createJwtAccess } from './jwt.ts';
 import { createKeySet } from './key-set.ts';

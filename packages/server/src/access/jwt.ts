@@ -5,9 +5,9 @@
 import { hash } from 'node:crypto';
 import { SCOPES } from '@svc/protocol';
 import { errors, type JWTVerifyResult, jwtVerify } from 'jose';
-import type { Caller } from '../caller.ts';
-import { ServiceError } from '../service-error.ts';
-import { parseStrictJson } from '../strict-json.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { parseStrictJson } from '../ground/strict-json.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
 import type { KeySet } from './key-set.ts';
 import { isTenantName } from './tenant.ts';

@@ -4,8 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, type JWK, type JWTVerifyGetKey } from 'jose';
-import { ServiceError } from '../service-error.ts';
-import { parseStrictJson } from '../strict-json.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { parseStrictJson } from '../ground/strict-json.ts';
 
 /** How long a set of keys is used before it is read again. */
 const freshMilliseconds = 5 * 60_000;

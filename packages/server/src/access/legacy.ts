@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@svc/evidence';
 import { SCOPES } from '@svc/protocol/vocabulary';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../ground/caller.ts';
 import type { CredentialKind } from './authenticate.ts';
 import { isTenantName } from './tenant.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { streamTicketSeconds } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Caller } from '../caller.ts';
-import { ServiceError } from '../service-error.ts';
-import { admitJob, TestLedger } from '../store/test-ledger.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { admitJob, TestLedger } from '../store/ledger.fixture.ts';
 import { type CredentialKind, createAccess } from './authenticate.ts';
 import { rememberedRows } from './credential-rows.ts';
 import { createIndexedKeys, newKey } from './indexed.ts';

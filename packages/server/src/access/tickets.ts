@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@svc/evidence';
 import { streamTicketSeconds } from '@svc/protocol';
-import type { Caller } from '../caller.ts';
-import { ServiceError } from '../service-error.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
 import type { Store } from '../store/store.ts';
 import type { Access } from './authenticate.ts';
 

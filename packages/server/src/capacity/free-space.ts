@@ -4,7 +4,7 @@
  */
 import { statfsSync } from 'node:fs';
 import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,7 @@
  * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is
  * held for the whole life of what it admits and given back exactly once. Spec § Response transfer rules, § Errors.
  */
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../ground/service-error.ts';
 
 export const PERMIT_KINDS = ['body', 'wait', 'stream', 'response'] as const;
 export type PermitKind = (typeof PERMIT_KINDS)[number];

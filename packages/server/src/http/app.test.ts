@@ -1,10 +1,10 @@
 import { type ErrorEnvelope, OPERATION_IDS, operationOf } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../ground/service-error.ts';
 import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
-import type { Metrics } from './metrics.ts';
-import { bearer, credentialWith, type Door, JOB, KEY_OF_OTHER, openDoor } from './test-door.ts';
-import { RawSocket } from './test-socket.ts';
+import type { Metrics } from './answer/metrics.ts';
+import { bearer, credentialWith, type Door, JOB, KEY_OF_OTHER, openDoor } from './door.fixture.ts';
+import { RawSocket } from './socket.fixture.ts';
 
 let door: Door;
 beforeAll(async () => {

@@ -8,18 +8,18 @@ import { type Operation, SCOPES } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type Access, bearerToken } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
-import type { Caller } from '../caller.ts';
 import type { RateBudget } from '../capacity/rate.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { type Soon, whenKnown } from '../ground/soon.ts';
 import { answeredSoon } from '../job/answered.ts';
-import { ServiceError } from '../service-error.ts';
-import { type Soon, whenKnown } from '../soon.ts';
-import type { AuthorityWatch } from './authority.ts';
-import { bodyNotTaken, readNothing } from './body.ts';
-import type { Connections } from './connections.ts';
-import { handshakeFault, isStreamHandshake } from './handshake.ts';
-import { jobIdOf } from './job-id.ts';
-import { PLAIN_HEADERS } from './refusal.ts';
-import { hasBody } from './unread-body.ts';
+import { PLAIN_HEADERS } from './answer/refusal.ts';
+import type { Connections } from './connections/connections.ts';
+import { bodyNotTaken, readNothing } from './request/body.ts';
+import { jobIdOf } from './request/job-id.ts';
+import { hasBody } from './request/unread-body.ts';
+import type { AuthorityWatch } from './stream/authority.ts';
+import { handshakeFault, isStreamHandshake } from './stream/handshake.ts';
 
 export interface EntryOptions {
   readonly access: Access;

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../access/authenticate.ts';
-import type { Caller } from '../caller.ts';
 import type { PermitKind } from '../capacity/permits.ts';
+import type { Caller } from '../ground/caller.ts';
 import type { Jobs } from '../job/jobs.ts';
-import { AuthorityWatch } from './authority.ts';
-import { bearer, credentialWith, JOB, KEY_OF_OTHER, openDoor, RESULT, resultOf } from './test-door.ts';
-import { RawSocket } from './test-socket.ts';
+import { bearer, credentialWith, JOB, KEY_OF_OTHER, openDoor, RESULT, resultOf } from './door.fixture.ts';
+import { RawSocket } from './socket.fixture.ts';
+import { AuthorityWatch } from './stream/authority.ts';
 
 const HEAD = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
 const WAIT = `GET /v1/jobs/${JOB}/result?wait_seconds=60 HTTP/1.1\r\n${HEAD}\r\n`;

@@ -1,8 +1,8 @@
 /** What is answered where no route fits: which methods a path would take, or that there is no such path. RFC 9110 § 15.5.6. */
 import { OPERATIONS, type Operation } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../service-error.ts';
-import { sendRefusal } from './respond.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { sendRefusal } from './answer/respond.ts';
 
 const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = Object.values<Operation>(OPERATIONS).map(
   ({ path, method }) => ({ path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`), method }),

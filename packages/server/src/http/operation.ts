@@ -1,8 +1,8 @@
 /** Which operation of the contract a route is, and what a request of it carries from hook to handler. */
 import type { Operation, OperationId } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../caller.ts';
-import type { Soon } from '../soon.ts';
+import type { Caller } from '../ground/caller.ts';
+import type { Soon } from '../ground/soon.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

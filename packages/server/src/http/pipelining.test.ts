@@ -3,9 +3,9 @@ import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
-import { unansweredMax } from './intake.ts';
-import { bearer, openDoor } from './test-door.ts';
-import { parseAnswers, RawSocket } from './test-socket.ts';
+import { unansweredMax } from './connections/intake.ts';
+import { bearer, openDoor } from './door.fixture.ts';
+import { parseAnswers, RawSocket } from './socket.fixture.ts';
 
 const HOST = 'Host: svc.example\r\n';
 const KEY = 'Authorization: Bearer key-of-acme\r\n';

@@ -1,6 +1,6 @@
 /** Turns what the store could not do into the refusal a caller can act on. Spec § Errors, 503 and 507. */
-import { ServiceError } from '../service-error.ts';
-import type { Soon } from '../soon.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import type { Soon } from '../ground/soon.ts';
 import { StoreError } from '../store/store-error.ts';
 
 const retryAfterSeconds = 5;

@@ -1,9 +1,9 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
-import type { Caller } from '../caller.ts';
-import { type Soon, whenKnown } from '../soon.ts';
+import type { Caller } from '../ground/caller.ts';
+import { type Soon, whenKnown } from '../ground/soon.ts';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../telemetry/log/log.ts';
 import { type AdmitOptions, admit } from './admit/admit.ts';
 import { answered, answeredSoon } from './answered.ts';
 import { cancel } from './dispatch/cancel.ts';

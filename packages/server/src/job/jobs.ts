@@ -3,8 +3,8 @@
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
 import type { JobEvent, JobStatus, Language, SubmissionAnswer } from '@svc/protocol';
-import type { Caller } from '../caller.ts';
-import type { Soon } from '../soon.ts';
+import type { Caller } from '../ground/caller.ts';
+import type { Soon } from '../ground/soon.ts';
 import type { Body } from './body.ts';
 import type { ResultAnswer } from './view/result.ts';
 

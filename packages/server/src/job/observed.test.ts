@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { ScriptedProvider, unready } from '../../test/scripted-provider.ts';
-import { cellsOf, ProviderHealth } from '../provider-health.ts';
+import { cellsOf, ProviderHealth } from '../facts/provider-health.ts';
 import { BootstrapError } from '../sandbox/sandbox.ts';
 import type { JobSummary } from '../store/records.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog } from '../telemetry/log/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { History } from './history.ts';
 import { observedCells, observedHistory } from './observed.ts';

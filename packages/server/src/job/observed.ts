@@ -5,9 +5,9 @@
 import { isTerminal } from '@svc/protocol';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';
-import type { Cells } from './dispatch/cells.ts';
+import type { Cells } from './execute/cells.ts';
 import type { History } from './history.ts';
 
 export interface ObservedOptions {

@@ -1,5 +1,5 @@
 /** Refusals that more than one stage gives: each in one wording, so that an unknown and a foreign job cannot be told apart. */
-import { ServiceError } from '../service-error.ts';
+import { ServiceError } from '../ground/service-error.ts';
 
 /** For an unknown job and for one of another tenant alike. Spec § Authentication 4. */
 export function jobNotFound(): ServiceError {

@@ -2,9 +2,9 @@
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Credentials } from './credentials.ts';
-import { type OperatorAnswer, type OperatorRequest, patienceMilliseconds } from './messages.ts';
 import { OperatorError } from './operator-error.ts';
-import { socketAddressOf } from './socket-address.ts';
+import { type OperatorAnswer, type OperatorRequest, patienceMilliseconds } from './socket/messages.ts';
+import { socketAddressOf } from './socket/socket-address.ts';
 
 /** Whether a service answers in this data directory. */
 export async function isServed(dataDir: string): Promise<boolean> {

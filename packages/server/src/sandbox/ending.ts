@@ -5,7 +5,7 @@
 import { constants } from 'node:os';
 import type { RequestedLimits, Violation } from '@svc/protocol';
 import type { Ending, StopCause } from './sandbox.ts';
-import type { Breach } from './watch.ts';
+import type { Breach } from './watch/watch.ts';
 
 /** How the program's own process ended, from waitpid(2). */
 export type WaitStatus = { readonly exitCode: number } | { readonly signal: string };

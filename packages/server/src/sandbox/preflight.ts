@@ -5,7 +5,6 @@
 import { availableParallelism } from 'node:os';
 import { LANGUAGES, type Language, type RuntimePack } from '@svc/protocol';
 import { type CanaryResult, runCanary } from './canary.ts';
-import { openHostCells } from './host-cells.ts';
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
 import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
@@ -13,6 +12,7 @@ import { SYSTEM_PACK } from './packs/pack.ts';
 import { provePacks } from './packs/prove-packs.ts';
 import { sayReasons } from './reasons.ts';
 import type { Provider, Sandbox } from './sandbox.ts';
+import { openHostCells } from './subprocess/host-cells.ts';
 import { Turns } from './turns.ts';
 
 export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';

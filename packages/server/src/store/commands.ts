@@ -4,7 +4,8 @@
  * value that can be cloned.
  */
 import assert from 'node:assert';
-import { admit, findByIdempotencyKey } from './admission.ts';
+import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './access/credentials.ts';
+import { consumeTicket, storeTicket } from './access/tickets.ts';
 import {
   attestation,
   outbox,
@@ -12,23 +13,22 @@ import {
   resumeAttestations,
   storeAttestation,
   withdrawAttestation,
-} from './attestations.ts';
-import { requestCancel } from './cancellation.ts';
-import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
-import { currentJobs } from './current-jobs.ts';
-import { append, events } from './events.ts';
+} from './evidence/attestations.ts';
+import { append, events } from './evidence/events.ts';
+import { artifacts, finishWithResult } from './evidence/outcomes.ts';
+import { deleteEnded } from './evidence/retention.ts';
 import { counts, probe, schemaVersion } from './health.ts';
-import { jobDetail } from './job-detail.ts';
-import { job, jobSummary, runningJobs, start } from './jobs.ts';
-import { list } from './listing.ts';
-import { artifactPiece, artifactRecords, textExtent, textPiece } from './long-texts.ts';
-import { artifacts, finishWithResult } from './outcomes.ts';
-import { queuedJobs } from './queue.ts';
-import { deleteEnded } from './retention.ts';
+import { admit, findByIdempotencyKey } from './jobs/admission.ts';
+import { requestCancel } from './jobs/cancellation.ts';
+import { currentJobs } from './jobs/current-jobs.ts';
+import { job, jobSummary, runningJobs, start } from './jobs/jobs.ts';
+import { queuedJobs } from './jobs/queue.ts';
+import { specDigest } from './jobs/spec-digest.ts';
+import { jobDetail } from './reading/job-detail.ts';
+import { list } from './reading/listing.ts';
+import { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';
+import { terminalRecords } from './reading/terminal-records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import { specDigest } from './spec-digest.ts';
-import { terminalRecords } from './terminal-records.ts';
-import { consumeTicket, storeTicket } from './tickets.ts';
 
 /** One thing to ask. `never` admits a function of any input. */
 export type Command = (db: LedgerDatabase, input: never) => Promise<unknown>;

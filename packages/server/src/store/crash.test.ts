@@ -6,13 +6,13 @@ import { createInterface } from 'node:readline';
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import { listed } from './listed.fixture.ts';
+import { listed } from './kept/listed.fixture.ts';
+import { admitJob, TestLedger } from './ledger.fixture.ts';
 import type { JobKey } from './records.ts';
 import type { Store } from './store.ts';
-import { admitJob, TestLedger } from './test-ledger.ts';
 
 const OPEN_STORE = new URL('./open-store.ts', import.meta.url).href;
-const FIXTURE = new URL('./test-ledger.ts', import.meta.url).href;
+const FIXTURE = new URL('./ledger.fixture.ts', import.meta.url).href;
 
 /** Runs jobs over and over, twenty at a time, and writes a line for each fact that the ledger acknowledged. */
 const WRITER = `

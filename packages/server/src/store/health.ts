@@ -1,11 +1,11 @@
 /** What operators ask of the ledger: how much waits in it, and whether it can still be written. */
 import { sql } from 'kysely';
+import { oldestQueuedAt } from './jobs/queue.ts';
+import { queueDepth } from './jobs/tenants.ts';
 import { SCHEMA_VERSION } from './migrations/migrate.ts';
 import { prepared } from './prepared.ts';
-import { oldestQueuedAt } from './queue.ts';
 import type { StoreCounts } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
-import { queueDepth } from './tenants.ts';
 
 const countRunning = prepared((db) =>
   db

@@ -1,8 +1,8 @@
 /** Text is a value and never a part of a query: whatever a client writes is stored, found and given back as it was. */
 import type { EventBody } from '@svc/protocol';
 import { expect, test } from 'vitest';
-import { listed } from './listed.fixture.ts';
-import { admission, finishOf, SPEC, startOf, TestLedger } from './test-ledger.ts';
+import { listed } from './kept/listed.fixture.ts';
+import { admission, finishOf, SPEC, startOf, TestLedger } from './ledger.fixture.ts';
 
 /** What breaks out of a query that was put together from text: quotes, comments, further statements, wildcards. */
 const BREAKS = [

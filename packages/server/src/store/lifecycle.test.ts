@@ -3,15 +3,15 @@ import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
 import { isTerminal, type JobEvent, type JobStatus, type TerminalStatus } from '@svc/protocol';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { admit } from './admission.ts';
-import { requestCancel } from './cancellation.ts';
-import { append, events } from './events.ts';
+import { append, events } from './evidence/events.ts';
+import { finish } from './evidence/outcomes.ts';
 import { counts } from './health.ts';
-import { job, start } from './jobs.ts';
-import { finish } from './outcomes.ts';
+import { admit } from './jobs/admission.ts';
+import { requestCancel } from './jobs/cancellation.ts';
+import { job, start } from './jobs/jobs.ts';
+import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from './ledger.fixture.ts';
 import type { JobKey, JobRow } from './records.ts';
 import type { Connection } from './sqlite/connection.ts';
-import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from './test-ledger.ts';
 
 let connection: Connection;
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } fr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
+import { admitJob, TestLedger } from './ledger.fixture.ts';
 import { openStore } from './open-store.ts';
 import type { Store } from './store.ts';
 import { StoreError, type StoreErrorCode } from './store-error.ts';
-import { admitJob, TestLedger } from './test-ledger.ts';
 
 /** The refusal of a call that must be refused. */
 async function refusal(call: Promise<Store>): Promise<StoreError> {

@@ -3,12 +3,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { READS, runCommand, WRITES } from './commands.ts';
-import { job } from './jobs.ts';
+import { job } from './jobs/jobs.ts';
+import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './ledger.fixture.ts';
 import { migrate } from './migrations/migrate.ts';
 import type { AttestationInput, JobKey } from './records.ts';
 import type { Ledger, LedgerDatabase } from './schema.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
-import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './test-ledger.ts';
 
 /** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */
 const MAY_BE_READ_THROUGH = [

@@ -18,7 +18,7 @@ import type {
   TerminalStatus,
   Whoami,
 } from '@svc/protocol';
-import type { Shares } from './fair-share.ts';
+import type { Shares } from './jobs/fair-share.ts';
 
 /** Who a row belongs to. Both members together are the key of a job: no query for a caller takes an id alone. */
 export interface JobKey {

@@ -4,7 +4,7 @@
  * floor knows SQL; nothing here knows HTTP or processes.
  */
 import type { ArtifactRecord, EventBody, RequestedSpec, Whoami } from '@svc/protocol';
-import type { Soon } from '../soon.ts';
+import type { Soon } from '../ground/soon.ts';
 import type {
   AdmitInput,
   AdmitResult,

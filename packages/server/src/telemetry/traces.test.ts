@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createLog } from './log.ts';
+import { createLog } from './log/log.ts';
 import type { EndedJob } from './observer.ts';
 import { Traces } from './traces.ts';
 

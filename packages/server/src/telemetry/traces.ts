@@ -23,8 +23,8 @@ import {
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { within } from '../within.ts';
-import type { Log } from './log.ts';
+import { within } from '../ground/within.ts';
+import type { Log } from './log/log.ts';
 import type { AdmittedJob, AnsweredRequest, BegunRequest, EndedJob, Observer } from './observer.ts';
 
 export interface TracesOptions {

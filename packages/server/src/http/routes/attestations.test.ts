@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ExactBytes } from '../../job/jobs.ts';
-import { bearer, JOB, openDoor } from '../test-door.ts';
-import { RawSocket } from '../test-socket.ts';
+import { bearer, JOB, openDoor } from '../door.fixture.ts';
+import { RawSocket } from '../socket.fixture.ts';
 
 function exactBytes(bytes: Uint8Array): ExactBytes {
   return { bytes, sha256: createHash('sha256').update(bytes).digest('hex') };

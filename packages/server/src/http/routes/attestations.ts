@@ -1,10 +1,10 @@
 /** Operations on signed evidence: exact stored bytes, and the key they were signed with. Spec § Endpoints. */
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@svc/protocol';
-import { ServiceError } from '../../service-error.ts';
-import { holdUntilAnswered } from '../answer-end.ts';
-import { jobIdOf } from '../job-id.ts';
+import { ServiceError } from '../../ground/service-error.ts';
+import { holdUntilAnswered } from '../answer/answer-end.ts';
+import { sendBytes, sendJson } from '../answer/respond.ts';
 import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
-import { sendBytes, sendJson } from '../respond.ts';
+import { jobIdOf } from '../request/job-id.ts';
 import type { RouteContext } from './context.ts';
 
 export function attestationHandlers(

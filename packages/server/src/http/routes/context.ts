@@ -3,11 +3,11 @@ import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/pro
 import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Jobs } from '../../job/jobs.ts';
-import type { Log } from '../../telemetry/log.ts';
-import type { Holds } from '../answer-end.ts';
-import type { Connections } from '../connections.ts';
-import type { Metrics } from '../metrics.ts';
-import type { TransportBounds } from '../transport.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { Holds } from '../answer/answer-end.ts';
+import type { Metrics } from '../answer/metrics.ts';
+import type { Connections } from '../connections/connections.ts';
+import type { TransportBounds } from '../connections/transport.ts';
 
 /** What the service says of itself. */
 export interface ServiceFacts {

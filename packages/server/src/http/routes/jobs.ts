@@ -1,14 +1,14 @@
 /** Operations on jobs. Who asks and what they may do was settled at the entry. Spec § Endpoints. */
 import { bodyBytesMax, ListQuery, listLimitDefault, ReplayQuery, replayLimitDefault } from '@svc/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
-import { whenKnown } from '../../soon.ts';
-import { holdUntilAnswered } from '../answer-end.ts';
-import { readJsonBody } from '../body.ts';
-import { idempotencyKeyOf } from '../idempotency-key.ts';
-import { jobIdOf } from '../job-id.ts';
+import { whenKnown } from '../../ground/soon.ts';
+import { holdUntilAnswered } from '../answer/answer-end.ts';
+import { sendBody, sendJson, sendJsonText } from '../answer/respond.ts';
 import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
-import { queryReader } from '../query.ts';
-import { sendBody, sendJson, sendJsonText } from '../respond.ts';
+import { readJsonBody } from '../request/body.ts';
+import { idempotencyKeyOf } from '../request/idempotency-key.ts';
+import { jobIdOf } from '../request/job-id.ts';
+import { queryReader } from '../request/query.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 import { resultHandler } from './result.ts';

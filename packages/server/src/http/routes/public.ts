@@ -1,7 +1,7 @@
 /** Operations that anyone may call. None of them may ever show a secret. Spec § Endpoints. */
 import { answered } from '../../job/answered.ts';
+import { sendBytes, sendJson } from '../answer/respond.ts';
 import type { OperationHandlers } from '../operation.ts';
-import { sendBytes, sendJson } from '../respond.ts';
 import type { RouteContext } from './context.ts';
 
 export function publicHandlers({

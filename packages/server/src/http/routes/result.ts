@@ -6,16 +6,16 @@
  */
 import { ResultQuery, responsePumpBytes } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { shuttingDown } from '../../job/refusals.ts';
-import { ServiceError } from '../../service-error.ts';
-import { holdPermitUntilAnswered, holdUntilAnswered, interruptionOf } from '../answer-end.ts';
-import { ClientGone } from '../body.ts';
-import { jobIdOf } from '../job-id.ts';
+import { holdPermitUntilAnswered, holdUntilAnswered, interruptionOf } from '../answer/answer-end.ts';
+import { sendBody } from '../answer/respond.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
-import { queryReader } from '../query.ts';
-import { sendBody } from '../respond.ts';
+import { ClientGone } from '../request/body.ts';
+import { jobIdOf } from '../request/job-id.ts';
+import { queryReader } from '../request/query.ts';
 import { refuseWhenStopping } from '../stopping.ts';
 import type { RouteContext } from './context.ts';
 

@@ -5,17 +5,17 @@
 import type { WebSocket } from '@fastify/websocket';
 import { StreamQuery } from '@svc/protocol';
 import type { FastifyRequest, RouteOptions } from 'fastify';
+import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import { jobNotFound } from '../../job/refusals.ts';
-import { ServiceError } from '../../service-error.ts';
-import { holdPermitUntilAnswered } from '../answer-end.ts';
-import { readEmptyBody } from '../body.ts';
-import { jobIdOf } from '../job-id.ts';
+import { holdPermitUntilAnswered } from '../answer/answer-end.ts';
+import { sendJson } from '../answer/respond.ts';
 import { callerOf, type OperationHandler } from '../operation.ts';
-import { queryReader } from '../query.ts';
-import { sendJson } from '../respond.ts';
+import { readEmptyBody } from '../request/body.ts';
+import { jobIdOf } from '../request/job-id.ts';
+import { queryReader } from '../request/query.ts';
 import { refuseWhenStopping } from '../stopping.ts';
-import { serveStream } from '../stream.ts';
+import { serveStream } from '../stream/stream.ts';
 import type { RouteContext } from './context.ts';
 
 const readStream = queryReader(StreamQuery);

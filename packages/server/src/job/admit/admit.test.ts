@@ -1,7 +1,7 @@
 import { type JobList, LIMIT_CEILINGS } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import { StoreError } from '../../store/store-error.ts';
 
 const umbrella = callerOf('umbrella');

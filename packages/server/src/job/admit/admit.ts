@@ -4,11 +4,11 @@
  */
 import { randomUUIDv7 } from 'node:crypto';
 import type { RequestedLimits, RequestedSpec, SubmissionAnswer } from '@svc/protocol';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import type { Cells } from '../dispatch/cells.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
+import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
 import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';

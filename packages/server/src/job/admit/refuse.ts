@@ -1,6 +1,6 @@
 /** Refusals that point into a request's body. What they repeat of the request is short, escaped and harmless to print. */
 import type { ErrorCode } from '@svc/protocol';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 
 /** A refusal's message is at most this long, whatever the client sent. */
 const messageCharsMax = 200;

@@ -1,6 +1,6 @@
 import { LIMIT_DEFAULTS } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import { parseSubmission } from './submission.ts';
 
 const MIB = 1024 * 1024;

@@ -7,17 +7,17 @@
  * running, in the transaction that accepts it.
  */
 
+import { within } from '../../ground/within.ts';
 import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import type { Log } from '../../telemetry/log.ts';
-import { within } from '../../within.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { Cells } from '../execute/cells.ts';
+import type { Flight } from '../execute/flight.ts';
+import { launch } from '../execute/launch.ts';
+import { launchAtOnce } from '../execute/launch-at-once.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
-import type { Cells } from './cells.ts';
-import type { Flight } from './flight.ts';
-import { launch } from './launch.ts';
-import { launchAtOnce } from './launch-at-once.ts';
 import { QueueKnowledge } from './queue-knowledge.ts';
 
 export interface DispatcherOptions {

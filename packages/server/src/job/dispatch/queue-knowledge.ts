@@ -3,7 +3,7 @@
  * tenant. Every job enters the queue through this process, so that after a look at an empty queue nothing waits until the
  * next job enters. Where nothing is known, jobs are taken to wait.
  */
-import { fairShare, type Shares } from '../../store/fair-share.ts';
+import { fairShare, type Shares } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records.ts';
 
 /** Stands for tenants that nobody has named yet. */

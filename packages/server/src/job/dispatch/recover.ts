@@ -3,7 +3,7 @@
  * claim nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
  */
 import type { Store } from '../../store/store.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../telemetry/log/log.ts';
 import { startClock } from '../execute/clock.ts';
 import { errorOutcome } from '../finish/outcome.ts';
 import type { History } from '../history.ts';

@@ -5,7 +5,7 @@
 import type { EventBody } from '@svc/protocol';
 import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 import { createRecorder, type Recorded } from './recorder.ts';

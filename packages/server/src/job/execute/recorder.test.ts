@@ -1,7 +1,7 @@
 import { type EventBody, streamBytesMax, streamRecordsMax } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { StoreError } from '../../store/store-error.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../telemetry/log/log.ts';
 import { startClock } from './clock.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
 

@@ -17,7 +17,7 @@ import {
 } from '@svc/protocol';
 import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../telemetry/log/log.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import { pause } from '../pause.ts';

@@ -5,7 +5,7 @@
 import type { EventBody, Violation } from '@svc/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, FinishInput, JobKey } from '../../store/records.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
 import { errorOutcome, type Outcome } from './outcome.ts';
 import { persistently } from './persistently.ts';

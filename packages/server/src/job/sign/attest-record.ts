@@ -1,7 +1,7 @@
 /** From a record as it is stored to its attestation. What cannot be read any more is a contradiction like any other. */
 import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@svc/evidence';
 import type { JobEvent, TerminalStatus } from '@svc/protocol';
-import { unpackHistory } from '../../store/packed-history.ts';
+import { unpackHistory } from '../../store/reading/packed-history.ts';
 import type { StoredEvent, TerminalRecord } from '../../store/records.ts';
 
 /** Checks the record again and signs what it says; see `attest`. */

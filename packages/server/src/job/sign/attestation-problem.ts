@@ -11,7 +11,7 @@ import {
   type Statement,
 } from '@svc/evidence';
 import type { AttestationRow, JobKey, StoredAttestation } from '../../store/records.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import type { SigningKeys } from './keys/signing-keys.ts';
 
 /** What is wrong with an attestation that is stored for a job; null where it may be served. */
 export async function attestationProblem(

@@ -3,16 +3,16 @@
  * a slow timer; it reads from the outbox what is to be done each time. Spec § States and transitions 3.
  */
 
+import { within } from '../../ground/within.ts';
 import type { Store } from '../../store/store.ts';
-import type { Log } from '../../telemetry/log.ts';
-import { within } from '../../within.ts';
+import type { Log } from '../../telemetry/log/log.ts';
 import type { Nudges } from '../nudges.ts';
 import { pause } from '../pause.ts';
 import { type DrainOptions, drainOutbox } from './drain.ts';
+import { SigningKeyError } from './keys/signing-key-error.ts';
+import type { SigningKeys } from './keys/signing-keys.ts';
 import { retryDelay } from './retry-delay.ts';
 import { Signer } from './signer.ts';
-import { SigningKeyError } from './signing-key-error.ts';
-import type { SigningKeys } from './signing-keys.ts';
 
 export interface AttestorOptions {
   readonly store: DrainOptions['store'] & Pick<Store, 'resumeAttestations'>;

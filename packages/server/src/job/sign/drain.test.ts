@@ -7,15 +7,15 @@ import { decodeEnvelope, preAuthEncoding } from '@svc/evidence';
 import { resultArtifactBytesMax } from '@svc/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { withFaults } from '../../../test/job-rig.ts';
+import { admitJob, at, finishOf, runJob, stdout, TestLedger } from '../../store/ledger.fixture.ts';
 import type { AttestationInput, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { admitJob, at, finishOf, runJob, stdout, TestLedger } from '../../store/test-ledger.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../telemetry/log/log.ts';
 import { attestRecord } from './attest-record.ts';
 import { drainOutbox } from './drain.ts';
+import { openSigningKeys, type SigningKeys } from './keys/signing-keys.ts';
 import { Signer } from './signer.ts';
 import { audited, endedJob } from './signing.fixture.ts';
-import { openSigningKeys, type SigningKeys } from './signing-keys.ts';
 
 const signer = new Signer();
 const keysDirectory = mkdtempSync(join(tmpdir(), 'svc-sign-'));

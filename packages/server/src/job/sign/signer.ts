@@ -3,9 +3,9 @@
  * given with it, and the next record starts another.
  */
 import { Worker } from 'node:worker_threads';
-import { movable } from '../../movable.ts';
+import { movable } from '../../ground/movable.ts';
 import type { TerminalRecord } from '../../store/records.ts';
-import type { SigningKey } from './key-files.ts';
+import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
 /** As a thread of the ledger, it keeps little for longer than a call. */

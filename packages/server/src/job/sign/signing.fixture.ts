@@ -1,9 +1,9 @@
 /** For tests of signing: jobs that ended in a real store, and what an auditor makes of their attestations. */
 import { type EnvelopeVerification, resultSubjectName, verifyEnvelope } from '@svc/evidence';
 import { type EventBody, RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { finishOf, runJob, stdout } from '../../store/ledger.fixture.ts';
 import type { FinishInput, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { finishOf, runJob, stdout } from '../../store/test-ledger.ts';
 
 /** A job that ran, wrote these lines and ended. */
 export async function endedJob(

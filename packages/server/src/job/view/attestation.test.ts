@@ -5,15 +5,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { decodeEnvelope, encodeEnvelope, sha256Hex } from '@svc/evidence';
 import type { JobDetail } from '@svc/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { admitJob, finishOf, runJob, TestLedger } from '../../store/ledger.fixture.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { admitJob, finishOf, runJob, TestLedger } from '../../store/test-ledger.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../telemetry/log/log.ts';
 import { createNudges } from '../nudges.ts';
 import { drainOutbox } from '../sign/drain.ts';
+import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../sign/keys/signing-keys.ts';
 import { Signer } from '../sign/signer.ts';
 import { audited, endedJob } from '../sign/signing.fixture.ts';
-import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../sign/signing-keys.ts';
 import { attestationBytes } from './attestation.ts';
 
 const signer = new Signer();

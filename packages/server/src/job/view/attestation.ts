@@ -4,15 +4,15 @@
  * Spec § GET attestation and result-artifact.
  */
 import { isTerminal } from '@svc/protocol';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import type { AttestationPart, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { Log } from '../../telemetry/log/log.ts';
 import type { ExactBytes } from '../jobs.ts';
 import type { Nudges } from '../nudges.ts';
 import { jobNotFound } from '../refusals.ts';
 import { attestationProblem } from '../sign/attestation-problem.ts';
-import type { SigningKeys } from '../sign/signing-keys.ts';
+import type { SigningKeys } from '../sign/keys/signing-keys.ts';
 
 export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;

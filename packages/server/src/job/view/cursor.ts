@@ -4,7 +4,7 @@
  * itself is read for the caller's tenant, whatever a cursor says.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { ServiceError } from '../../service-error.ts';
+import { ServiceError } from '../../ground/service-error.ts';
 import type { ListPlace } from '../../store/records.ts';
 
 const CURSOR_DOMAIN = 'svc.list-cursor.v1';

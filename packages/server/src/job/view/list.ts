@@ -1,5 +1,5 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
-import { type Soon, whenKnown } from '../../soon.ts';
+import { type Soon, whenKnown } from '../../ground/soon.ts';
 import type { ListPage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { ListQuery } from '../jobs.ts';

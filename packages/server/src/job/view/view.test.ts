@@ -2,9 +2,9 @@ import type { JobList } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture, unready } from '../../../test/scripted-provider.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../ground/caller.ts';
 import { BootstrapError } from '../../sandbox/sandbox.ts';
-import { createLog } from '../../telemetry/log.ts';
+import { createLog } from '../../telemetry/log/log.ts';
 import { recover } from '../dispatch/recover.ts';
 import type { ListQuery } from '../jobs.ts';
 

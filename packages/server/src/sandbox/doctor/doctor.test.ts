@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { instanceName } from '../run-directory.ts';
+import { instanceName } from '../host/run-directory.ts';
 import { runDoctor } from './doctor.ts';
 import { hostPosture } from './host-posture.ts';
 import type { Check, DoctorReport } from './report.ts';

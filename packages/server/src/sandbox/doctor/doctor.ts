@@ -2,9 +2,10 @@
  * Tries every control of this host for real, one at a time, and leaves nothing behind. It only returns data: what to print
  * and with which exit code to end is for the command line.
  */
+
+import { instanceName } from '../host/run-directory.ts';
 import { openGvisorCells, openNamespaceCells } from '../oci/open-cells.ts';
 import type { PreflightOptions } from '../preflight.ts';
-import { instanceName } from '../run-directory.ts';
 import { tryCells } from './cell-trials.ts';
 import { CgroupTrials } from './cgroup-trials.ts';
 import { postureOf } from './host-posture.ts';

@@ -5,7 +5,7 @@ import { statfs } from 'node:fs/promises';
 import { release } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { PERL } from '../pipes.ts';
+import { PERL } from '../output/pipes.ts';
 import { type Finding, fail, pass, warn } from './report.ts';
 import type { Trial } from './trial.ts';
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { PERL } from '../pipes.ts';
+import { PERL } from '../output/pipes.ts';
 
 const PROBE = fileURLToPath(new URL('./probe.pl', import.meta.url));
 const PROBE_MILLISECONDS_MAX = 10_000;

@@ -1,8 +1,14 @@
 /** The OCI runtimes and gVisor's ways to intercept system calls, as found on this host. */
 import { existsSync } from 'node:fs';
 import { tryGvisorWay } from '../oci/open-cells.ts';
-import { crunRuntime, GVISOR_PLATFORMS, type GvisorPlatform, type Runtime, runscRuntime } from '../oci/runtime.ts';
-import { knownDefects } from '../oci/runtime-version.ts';
+import {
+  crunRuntime,
+  GVISOR_PLATFORMS,
+  type GvisorPlatform,
+  type Runtime,
+  runscRuntime,
+} from '../oci/runtime/runtime.ts';
+import { knownDefects } from '../oci/runtime/runtime-version.ts';
 import type { PreflightOptions } from '../preflight.ts';
 import { pass, warn } from './report.ts';
 import type { Checks, Trial } from './trial.ts';

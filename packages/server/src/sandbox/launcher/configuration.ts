@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
 import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
-import { ruleLine } from '../oci/seccomp-rule.ts';
+import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
 
 /** mount(2) flags by the words that mount(8) has for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {

@@ -4,13 +4,13 @@
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { versionOf } from '../executable.ts';
+import { versionOf } from '../host/executable.ts';
 import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
-import { findInterpreters, observeNamespaceCell } from '../oci/observe.ts';
-import type { Runtime } from '../oci/runtime.ts';
-import type { Start, StartedProcess } from '../oci/start.ts';
-import { openPipesOf } from '../pipes.ts';
+import { findInterpreters, observeNamespaceCell } from '../oci/observe/observe.ts';
+import type { Runtime } from '../oci/runtime/runtime.ts';
+import type { Start, StartedProcess } from '../oci/runtime/start.ts';
+import { openPipesOf } from '../output/pipes.ts';
 import { launcherConfiguration, type Zygote } from './configuration.ts';
 import { Launcher } from './launcher.ts';
 

@@ -5,7 +5,7 @@
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { heapOption } from '../javascript-heap.ts';
 import { LANGUAGE_RUNS, type LanguageRun } from '../language-runs.ts';
-import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp.ts';
+import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp/seccomp.ts';
 
 /** The user a program runs as inside its cell. */
 export const JOB_UID = 1000;

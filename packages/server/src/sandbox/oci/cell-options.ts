@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import type { Language } from '@svc/protocol';
 import type { Group } from '../cgroup/cgroup.ts';
+import { PERL } from '../output/pipes.ts';
 import type { Pack } from '../packs/pack.ts';
-import { PERL } from '../pipes.ts';
 import { type BundleOptions, GUEST, type MountPoint } from './bundle.ts';
-import type { Runtime } from './runtime.ts';
+import type { Runtime } from './runtime/runtime.ts';
 
 /** Inodes of a cell's own file system: `/work` and all that is in it. */
 const WORK_INODES = 1024;

@@ -6,10 +6,11 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type { Language } from '@svc/protocol';
-import { Captures } from '../captures.ts';
 import type { Group } from '../cgroup/cgroup.ts';
 import { type Counters, endingOf, inCompilation, violationsOf } from '../ending.ts';
-import type { Pipes } from '../pipes.ts';
+import { Captures } from '../output/captures.ts';
+import type { Pipes } from '../output/pipes.ts';
+import { Workspace } from '../output/workspace.ts';
 import {
   BootstrapError,
   type Collection,
@@ -22,14 +23,13 @@ import {
   type StopCause,
   unreadyPosture,
 } from '../sandbox.ts';
-import { Watch } from '../watch.ts';
-import { Workspace } from '../workspace.ts';
+import { Watch } from '../watch/watch.ts';
 import type { CellOptions } from './cell-options.ts';
 import { readEnding } from './ending-report.ts';
 import { GuestChannel } from './guest-channel.ts';
-import { parseGuestReport } from './guest-report.ts';
-import { holdLimits } from './hold-limits.ts';
-import type { Start, StartedProcess } from './start.ts';
+import { parseGuestReport } from './observe/guest-report.ts';
+import { holdLimits } from './observe/hold-limits.ts';
+import type { Start, StartedProcess } from './runtime/start.ts';
 
 /** What an interpreter may use before it is handed a job. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Reads what process 1 of a cell wrote of the program's end, from a directory that no job can write to. */
 import { parseWaitStatus, type WaitStatus } from '../ending.ts';
-import type { Workspace } from '../workspace.ts';
+import type { Workspace } from '../output/workspace.ts';
 
 /** How far a job came: what ended it, null where process 1 did not live to write it, and in which phase. */
 export interface EndingReport {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RuntimePack } from '@svc/protocol';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
-import { fileStamp } from '../file-stamp.ts';
+import { fileStamp } from '../host/file-stamp.ts';
 import { type Pack, SYSTEM_PACK } from '../packs/pack.ts';
 import {
   BootstrapError,
@@ -20,7 +20,7 @@ import {
 } from '../sandbox.ts';
 import { OciCell } from './cell.ts';
 import { buildRootfs } from './rootfs.ts';
-import type { Runtime } from './runtime.ts';
+import type { Runtime } from './runtime/runtime.ts';
 
 /** Where `stage.pl` and `guest/` are. */
 const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));

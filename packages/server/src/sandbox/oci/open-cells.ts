@@ -1,15 +1,15 @@
 /** Opens the two sandboxed providers on this host: finds the runtime, the groups and the packs, and clears the ground. */
 import { existsSync, rmSync } from 'node:fs';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { instanceName, openRunDirectory } from '../host/run-directory.ts';
 import { isLauncherBuilt, launcherRuntime } from '../launcher/runtime.ts';
 import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
 import type { Cells, PreflightOptions } from '../preflight.ts';
-import { instanceName, openRunDirectory } from '../run-directory.ts';
-import { chooseWay } from './gvisor-platform.ts';
+import { chooseWay } from './gvisor/gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
-import { crunRuntime, type GvisorWay, type Runtime, runscRuntime } from './runtime.ts';
-import { knownDefects } from './runtime-version.ts';
+import { crunRuntime, type GvisorWay, type Runtime, runscRuntime } from './runtime/runtime.ts';
+import { knownDefects } from './runtime/runtime-version.ts';
 
 const MIB = 1024 * 1024;
 /** How long a platform has to start a cell: one that does not work may hang. */

@@ -3,9 +3,9 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Recipe } from './build/recipe.ts';
+import { sealPack } from './build/seal-pack.ts';
 import { type PackPlaces, packPlaces } from './pack-store.ts';
-import type { Recipe } from './recipe.ts';
-import { sealPack } from './seal-pack.ts';
 
 export const RECIPE: Recipe = {
   name: 'tiny',

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { buildPack } from './build-pack.ts';
+import { buildPack } from './build/build-pack.ts';
+import { readRecipe } from './build/recipe.ts';
 import { type PackFacts, packPlaces } from './pack-store.ts';
-import { readRecipe } from './recipe.ts';
 import { verifyPack } from './verify-pack.ts';
 
 const RECIPES = join(import.meta.dirname, '../../../../../packs');

@@ -6,8 +6,8 @@ import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { instanceName, runDirectoryOf } from '../host/run-directory.ts';
 import { openProvider, type PreflightOptions } from '../preflight.ts';
-import { instanceName, runDirectoryOf } from '../run-directory.ts';
 import type { HeldLimits, Program, Provider, Sandbox } from '../sandbox.ts';
 import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
 

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
-import { parseStatus } from '../oci/guest-report.ts';
+import { instanceName } from '../host/run-directory.ts';
+import { parseStatus } from '../oci/observe/guest-report.ts';
 import { openGvisorCellsOn } from '../oci/open-cells.ts';
-import type { GvisorLauncher } from '../oci/runtime.ts';
-import { instanceName } from '../run-directory.ts';
+import type { GvisorLauncher } from '../oci/runtime/runtime.ts';
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'] as const;
 const CAPABILITIES = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'] as const;

@@ -5,8 +5,8 @@
 import { canonicalJson } from '@svc/evidence';
 import type { Language, StoredSpec } from '@svc/protocol';
 import { type Kysely, sql } from 'kysely';
-import { submissionEvidence } from '../submission-evidence.ts';
-import { wholeSpec } from '../whole-spec.ts';
+import { submissionEvidence } from '../evidence/submission-evidence.ts';
+import { wholeSpec } from '../jobs/whole-spec.ts';
 
 interface Waiting {
   readonly tenant: string;

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@svc/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { listed } from '../listed.fixture.ts';
+import { listed } from '../kept/listed.fixture.ts';
+import { choice, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
 import { openForWriting } from '../sqlite/connection.ts';
 import type { Store } from '../store.ts';
-import { choice, TestLedger } from '../test-ledger.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');

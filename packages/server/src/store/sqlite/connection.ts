@@ -9,7 +9,7 @@ import { Kysely } from 'kysely';
 import type { Ledger, LedgerDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 import { openDatabase, syncDirectory } from './database.ts';
-import { ownFile } from './own-file.ts';
+import { ownFile } from './files/own-file.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 
 /** A log that grew larger than this is cut when it starts again. */

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { admission, TestLedger } from '../ledger.fixture.ts';
 import { StoreError } from '../store-error.ts';
-import { admission, TestLedger } from '../test-ledger.ts';
-import { THREADS } from './threads.ts';
+import { THREADS } from './threads/threads.ts';
 
 /** A ledger, and the threads that it started: the one that writes and the one that reads. */
 async function withThreads(): Promise<{ ledger: TestLedger; threads: Worker[] }> {

@@ -3,11 +3,12 @@
  * hands each call to one of them.
  */
 import type { EventBody, RequestedSpec } from '@svc/protocol';
-import { movable } from '../../movable.ts';
+import { movable } from '../../ground/movable.ts';
 import type { InputOf, Reads, Writes } from '../commands.ts';
-import { FinalDetails } from '../final-details.ts';
-import { nameOfJob } from '../job-name.ts';
-import { KeptLists } from '../kept-lists.ts';
+import { nameOfJob } from '../jobs/job-name.ts';
+import { FinalDetails } from '../kept/final-details.ts';
+import { KeptLists } from '../kept/kept-lists.ts';
+import { ShortResults } from '../kept/short-results.ts';
 import type {
   AdmitInput,
   ArtifactPieceInput,
@@ -25,13 +26,12 @@ import type {
   TextExtentInput,
   TextPieceInput,
 } from '../records.ts';
-import { ShortResults } from '../short-results.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import { Channel } from './channel.ts';
 import type { LedgerCheck } from './check-file.ts';
 import { storeErrorOf } from './sqlite-error.ts';
-import { THREADS, type Threads } from './threads.ts';
+import { Channel } from './threads/channel.ts';
+import { THREADS, type Threads } from './threads/threads.ts';
 
 export interface SqliteStoreOptions {
   /** Absolute path of the database; its directory is created where it is missing. */

@@ -2,15 +2,15 @@
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { admit } from '../admission.ts';
-import { append } from '../events.ts';
-import { start } from '../jobs.ts';
+import { append } from '../evidence/events.ts';
+import { finish } from '../evidence/outcomes.ts';
+import { admit } from '../jobs/admission.ts';
+import { start } from '../jobs/jobs.ts';
+import { admission, finishOf, newKey, startOf, stdout, TestLedger } from '../ledger.fixture.ts';
 import { migrate } from '../migrations/migrate.ts';
-import { finish } from '../outcomes.ts';
-import { admission, finishOf, newKey, startOf, stdout, TestLedger } from '../test-ledger.ts';
 import { type Connection, openForWriting, prepareFile } from './connection.ts';
-import { GroupCommit } from './group-commit.ts';
-import type { Call } from './messages.ts';
+import { GroupCommit } from './threads/group-commit.ts';
+import type { Call } from './threads/messages.ts';
 
 /** Facts that hold between any two transactions, each as a query that finds what breaks it. */
 const CONTRADICTIONS = {

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { readyPosture, ScriptedProvider, unready } from '../../test/scripted-provider.ts';
+import { BootstrapError, NotReadyInTime } from '../sandbox/sandbox.ts';
+import { createLog } from '../telemetry/log/log.ts';
+import { ProviderHealth } from './provider-health.ts';
+
+const log = createLog('silent');
+const request = { language: 'bash', runtime: null } as const;
+const broken = () => {
+  throw new BootstrapError('runtime', 'the runtime is gone', unready);
+};
+
+function rig() {
+  let time = 0;
+  const provider = new ScriptedProvider();
+  const health = new ProviderHealth({ provider, log, now: () => time });
+  return { provider, health, pass: (milliseconds: number) => (time += milliseconds) };
+}
+
+test('what the preflight proved stands until a cell cannot be made', async () => {
+  const { provider, health } = rig();
+  expect(health.isReady()).toBe(true);
+  await (await health.prepare(request))[Symbol.asyncDispose]();
+  provider.script = broken;
+  await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => health.isReady()).toBe(false);
+});
+
+test('a cell that fails where another can be made says nothing of the host, and what was tried is given up', async () => {
+  const { provider, health } = rig();
+  let calls = 0;
+  provider.script = () => (++calls === 1 ? broken() : readyPosture);
+  await expect(health.prepare({ ...request, runtime: 'a-pack' })).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => provider.cells.map(({ disposed }) => disposed)).toEqual([true]);
+  expect(health.isReady()).toBe(true);
+});
+
+test('a job whose cell was not ready in time gets another, once', async () => {
+  const { provider, health } = rig();
+  const late = () => new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) });
+  provider.failOnce(late());
+  expect((await health.prepare(request)).posture).toBe(readyPosture);
+  provider.failOnce(late());
+  provider.failOnce(late());
+  await expect(health.prepare(request)).rejects.toThrow('late');
+  await expect.poll(() => provider.cells.map(({ disposed }) => disposed)).toEqual([false, true]);
+  expect(health.isReady()).toBe(true);
+});
+
+test('a cell that nobody waits for is not made again where it was not ready in time, and none is tried', async () => {
+  const { provider, health } = rig();
+  provider.failOnce(new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) }));
+  const aheadUntil = new AbortController().signal;
+  await expect(health.prepare({ ...request, aheadUntil })).rejects.toThrow('late');
+  await health[Symbol.asyncDispose]();
+  expect(provider.cells).toEqual([]);
+});
+
+test('a failure of the service itself is not one of the host', async () => {
+  const { provider, health } = rig();
+  provider.script = () => {
+    throw new TypeError('a bug');
+  };
+  await expect(health.prepare(request)).rejects.toBeInstanceOf(TypeError);
+  provider.script = () => readyPosture;
+  await health[Symbol.asyncDispose]();
+  expect([health.isReady(), provider.cells.length]).toEqual([true, 0]);
+});
+
+test('while it is not ready a cell is tried once a second when somebody asks, and one that comes up makes it ready', async () => {
+  const { provider, health, pass } = rig();
+  let calls = 0;
+  provider.script = () => {
+    calls += 1;
+    return broken();
+  };
+  await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => health.isReady()).toBe(false);
+  expect([health.isReady(), health.isReady(), calls]).toEqual([false, false, 2]);
+  provider.script = () => readyPosture;
+  pass(999);
+  expect([health.isReady(), provider.cells.length]).toEqual([false, 0]);
+  pass(1);
+  await expect.poll(() => health.isReady()).toBe(true);
+  expect(provider.cells).toHaveLength(1);
+});
+
+test('a job that gets its cell is proof enough', async () => {
+  const { provider, health } = rig();
+  provider.script = broken;
+  await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
+  await expect.poll(() => health.isReady()).toBe(false);
+  provider.script = () => readyPosture;
+  await health.prepare(request);
+  expect(health.isReady()).toBe(true);
+});
+
+test('once it is disposed no cell is tried any more', async () => {
+  const { provider, health } = rig();
+  await health[Symbol.asyncDispose]();
+  provider.script = broken;
+  await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);
+  provider.script = () => readyPosture;
+  expect([health.isReady(), provider.cells.length]).toEqual([true, 0]);
+});

@@ -1,0 +1,149 @@
+/**
+ * Whether cells can be made now, and not only when the service started: a runtime may vanish, a host may run out of what
+ * cells are made of. Every preparation says something of it; after one that failed a cell of its own is tried, so that
+ * one broken pack is not taken for a broken host, and so that a service without jobs notices when the fault is gone.
+ */
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import type { Cells } from '../job/execute/cells.ts';
+import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
+import {
+  BootstrapError,
+  type CellRequest,
+  NotReadyInTime,
+  type Program,
+  type Provider,
+  type Sandbox,
+} from '../sandbox/sandbox.ts';
+import type { Log } from '../telemetry/log/log.ts';
+
+/** While cells cannot be made, one is tried again when somebody asks, at most this often. */
+const retryMilliseconds = 1000;
+
+export interface ProviderHealthOptions {
+  readonly provider: Pick<Provider, 'prepare' | 'languages'>;
+  readonly log: Log;
+  /** Called when cells can be made again. */
+  readonly onReady?: () => void;
+  /** A monotonic clock in milliseconds. */
+  readonly now?: () => number;
+}
+
+/** Disposing waits for the trial under way, and no other begins. */
+export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
+  readonly #options: ProviderHealthOptions;
+  readonly #now: () => number;
+  #isReady: boolean;
+  #triedAt = Number.NEGATIVE_INFINITY;
+  #trial: Promise<void> | null = null;
+  #isDisposed = false;
+
+  constructor(options: ProviderHealthOptions) {
+    this.#options = options;
+    // What the preflight found is where it begins.
+    this.#isReady = options.provider.languages.length > 0;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /** See `Cells`. */
+  isReady(): boolean {
+    if (!this.#isReady && this.#now() - this.#triedAt >= retryMilliseconds) this.#try();
+    return this.#isReady;
+  }
+
+  /** See `Cells`. Whoever asks while a trial is under way shares it. */
+  async proven(): Promise<boolean> {
+    this.#try();
+    await this.#trial;
+    return this.#isReady;
+  }
+
+  /**
+   * The provider's own, noted. A cell that a job waits for and that was not ready in time, as happens on a busy machine, is
+   * made once more: nothing of the job was in it.
+   */
+  async prepare(request: CellRequest): Promise<Sandbox> {
+    const { provider, log } = this.#options;
+    try {
+      return this.#noted(await provider.prepare(request));
+    } catch (error) {
+      if (!isLate(error)) throw this.#failed(error);
+      // It had a small share of a busy machine: that says nothing of the host.
+      if (isAhead(request)) throw error;
+      log.warn({ err: error }, 'a cell was not ready in time: another is made');
+    }
+    try {
+      return this.#noted(await provider.prepare(request));
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    await this.#trial;
+  }
+
+  #noted(sandbox: Sandbox): Sandbox {
+    this.#note(true);
+    return sandbox;
+  }
+
+  #failed(error: unknown): unknown {
+    if (error instanceof BootstrapError) this.#try();
+    return error;
+  }
+
+  #try(): void {
+    if (this.#trial !== null || this.#isDisposed) return;
+    this.#triedAt = this.#now();
+    this.#trial = this.#tryCell().finally(() => {
+      this.#trial = null;
+    });
+  }
+
+  async #tryCell(): Promise<void> {
+    const { provider, log } = this.#options;
+    const [language] = provider.languages;
+    if (language === undefined) return;
+    try {
+      await using cell = await provider.prepare({ language, runtime: null });
+      await cell.handOver(nothing(language));
+      this.#note(true);
+    } catch (error) {
+      if (this.#isReady) log.error({ err: error }, 'cells cannot be made any more');
+      this.#note(false);
+    }
+  }
+
+  #note(isReady: boolean): void {
+    const isBack = isReady && !this.#isReady;
+    this.#isReady = isReady;
+    if (!isBack) return;
+    this.#options.log.info('cells can be made again');
+    this.#options.onReady?.();
+  }
+}
+
+/** What jobs get their cells from: those that wait, where any do, before new ones. */
+export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepare' | 'take'> | null): Cells {
+  return {
+    isReady: () => health.isReady(),
+    proven: () => health.proven(),
+    prepare: (request) => (parked ?? health).prepare(request),
+    take: (kind) => parked?.take(kind) ?? null,
+  };
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof BootstrapError && error.cause instanceof NotReadyInTime;
+}
+
+/** Whether nobody waits for the cell yet. */
+function isAhead({ aheadUntil }: CellRequest): boolean {
+  return aheadUntil?.aborted === false;
+}
+
+/** A program for a cell that is tried: its limits are set and read back, and it is never released. */
+function nothing(language: Language): Program {
+  return { language, code: '', args: [], env: {}, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
+}

@@ -1,0 +1,52 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openSigningKeys, rotateSigningKey, type SigningKeys } from '../job/sign/keys/signing-keys.ts';
+import { publicKeyBody, signerCapability, signerStatus } from './signer-facts.ts';
+
+let dataDir: string;
+let keys: SigningKeys;
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'svc-signer-'));
+  keys = openSigningKeys(dataDir);
+});
+afterAll(() => rmSync(dataDir, { recursive: true }));
+
+const early = { message: 'early', at: '2026-01-01T00:00:00.000Z' };
+const late = { message: 'late', at: '2026-01-01T00:00:00.001Z' };
+const signing = (trouble: typeof early | null) => ({ keys, attestor: { trouble } });
+
+test.each([
+  [null, null, null],
+  [early, null, early],
+  [null, late, late],
+  [early, late, late],
+  [late, early, late],
+])('the later of two errors is told: of %j and %j', (trouble, outbox_error, told) => {
+  expect(signerStatus(signing(trouble), { outbox: 7, outbox_error })).toEqual({
+    enabled: true,
+    outbox_depth: 7,
+    last_error: told?.message ?? null,
+    last_error_at: told?.at ?? null,
+  });
+});
+
+test('a service that does not sign tells of no error, and how much would be signed', () => {
+  expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
+    enabled: false,
+    outbox_depth: 7,
+    last_error: null,
+    last_error_at: null,
+  });
+});
+
+test('a rotation shows at once in the key and in the capabilities', { tags: ['Bodies-8'] }, () => {
+  const before = publicKeyBody(signing(null).keys.published());
+  const { current } = rotateSigningKey(dataDir);
+  const after = publicKeyBody(signing(null).keys.published());
+  expect(after.key_id).toBe(current);
+  expect(after.public_key_pem).not.toBe(before.public_key_pem);
+  expect(signerCapability(signing(null))).toEqual({ key_id: current, algorithm: 'Ed25519' });
+  expect(after.trust_notice).toMatch(/no independent trust anchor/);
+});

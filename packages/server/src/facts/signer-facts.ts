@@ -1,0 +1,46 @@
+/** What the service says of its signing: which key, and what keeps results from being signed. Never a path of the host. */
+import type { Capabilities, PublicKey, ServiceStatus } from '@svc/protocol';
+import type { Attestor, Trouble } from '../job/sign/attestor.ts';
+import type { SigningKeys } from '../job/sign/keys/signing-keys.ts';
+import type { StoreCounts } from '../store/records.ts';
+
+/** The parts that sign. */
+export interface Signing {
+  readonly keys: SigningKeys;
+  readonly attestor: Pick<Attestor, 'trouble'>;
+}
+
+const ALGORITHM = 'Ed25519';
+
+const TRUST_NOTICE =
+  'This key came from the signer itself, so it is no independent trust anchor: pin it, or get it out of band, before ' +
+  'relying on what it signed.';
+
+/** The key that signs now, for capabilities. A rotation shows at once. */
+export function signerCapability({ keys }: Signing): Capabilities['signer'] {
+  return { key_id: keys.published().key_id, algorithm: ALGORITHM };
+}
+
+/** The body of GET /v1/attestation/public-key, for the key that signs now or signed last. */
+export function publicKeyBody({ key_id, public_key_pem }: Pick<PublicKey, 'key_id' | 'public_key_pem'>): PublicKey {
+  return { key_id, algorithm: ALGORITHM, public_key_pem, trust_notice: TRUST_NOTICE };
+}
+
+/** The part of /v1/status about signing; null stands for the operator's having turned it off. */
+export function signerStatus(
+  signing: Signing | null,
+  { outbox, outbox_error }: Pick<StoreCounts, 'outbox' | 'outbox_error'>,
+): ServiceStatus['signer'] {
+  const error = signing === null ? null : later(signing.attestor.trouble, outbox_error);
+  return {
+    enabled: signing !== null,
+    outbox_depth: outbox,
+    last_error: error?.message ?? null,
+    last_error_at: error?.at ?? null,
+  };
+}
+
+function later(one: Trouble | null, other: Trouble | null): Trouble | null {
+  if (one === null || other === null) return one ?? other;
+  return one.at >= other.at ? one : other;
+}

@@ -1,0 +1,94 @@
+/**
+ * How a refusal looks on the wire: one envelope, one set of headers, made from the one error table, whoever refuses:
+ * a route, the router, or the HTTP parser. Spec § Errors; RFC 6750 § 3.
+ */
+import { ERRORS, type ErrorEnvelope } from '@svc/protocol';
+import { ServiceError } from '../../ground/service-error.ts';
+
+/** Longest public message, in characters. What a request spelled may be part of it. */
+const messageCharsMax = 200;
+
+/** What a retryable refusal for want of capacity says where it knows no better. */
+const retryAfterSecondsDefault = 1;
+const CAPACITY_STATUSES: ReadonlySet<number> = new Set([429, 503, 507]);
+
+export interface RefusalContext {
+  readonly requestId: string;
+  /** Whether the request carried a token: decides the form of the challenge. */
+  readonly hasToken: boolean;
+  /** The scope that the route asks for, if it asks for one. */
+  readonly scope: string | null;
+}
+
+/** An answer that is ready to be sent. `headers` include `content-length`. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** Headers of every answer of the door. */
+export const PLAIN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
+
+/** The answer that a refusal becomes. */
+export function refusalOf(error: ServiceError, context: RefusalContext): Refusal {
+  const envelope: ErrorEnvelope = {
+    error: {
+      code: error.code,
+      message: printable(error.message),
+      request_id: context.requestId,
+      retryable: error.retryable,
+    },
+  };
+  const body = Buffer.from(JSON.stringify(envelope));
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(body.length),
+    'x-request-id': context.requestId,
+    ...PLAIN_HEADERS,
+    ...retryAfter(error),
+    ...challenge(error, context),
+  };
+  return { status: error.status, headers, body };
+}
+
+function retryAfter(error: ServiceError): Record<string, string> {
+  const fallback = CAPACITY_STATUSES.has(error.status) && error.retryable ? retryAfterSecondsDefault : null;
+  const seconds = error.retryAfterSeconds ?? fallback;
+  return seconds === null ? {} : { 'retry-after': String(Math.max(1, Math.ceil(seconds))) };
+}
+
+function challenge(error: ServiceError, { hasToken, scope }: RefusalContext): Record<string, string> {
+  const realm = 'Bearer realm="svc"';
+  if (error.code === 'unauthorized')
+    return { 'www-authenticate': hasToken ? `${realm}, error="invalid_token"` : realm };
+  if (error.code !== 'insufficient_scope') return {};
+  const wanted = scope === null ? '' : `, scope="${scope}"`;
+  return { 'www-authenticate': `${realm}, error="insufficient_scope"${wanted}` };
+}
+
+/** Text that can be shown: bounded, and without characters that act on a terminal or hide. */
+function printable(text: string): string {
+  const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
+  return plain.length > messageCharsMax ? `${plain.slice(0, messageCharsMax - 1).toWellFormed()}…` : plain;
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+}
+
+/** Refusals that Fastify makes by itself before a handler runs, in the words of the contract. */
+const FRAMEWORK_REFUSALS: Readonly<Record<string, ServiceError>> = {
+  FST_ERR_BAD_URL: new ServiceError('invalid_request', 'The request target is not a valid path.'),
+  FST_ERR_MAX_PARAM_LENGTH: new ServiceError('route_not_found', ERRORS.route_not_found.meaning),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new ServiceError('unsupported_media_type', 'The content type is malformed.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new ServiceError('invalid_request', 'The content length does not fit the body.'),
+};
+
+/** What an error of any kind is to the caller. What nobody meant to throw is `internal` and keeps its cause. */
+export function serviceErrorOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const code = (error as { code?: unknown } | null)?.code;
+  const known = typeof code === 'string' ? FRAMEWORK_REFUSALS[code] : undefined;
+  return known ?? new ServiceError('internal', 'The service failed to answer the request.', { cause: error });
+}

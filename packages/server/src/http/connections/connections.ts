@@ -1,0 +1,207 @@
+/**
+ * Watches every open connection: how old it is, whether its reader still takes bytes, which answers are under way on it,
+ * and whether it has to give way to others. One sweep serves all of them. Spec § Limits 15, 16, 18.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { onAnswerEnd } from '../answer/answer-end.ts';
+import { type Connection, type Ending, noteProgress, peerOf, resetConnection } from './connection.ts';
+import { Intake } from './intake.ts';
+import { placesOfStrangers, whoGivesWay } from './room.ts';
+import type { TransportBounds } from './transport.ts';
+import { Turns } from './turns.ts';
+
+/** After an answer that ends a connection, how long the client may take to read it and close. */
+const lingerMilliseconds = 1000;
+
+/** The connections of one listener. Disposing destroys what is still open. */
+export class Connections implements Disposable {
+  readonly #bounds: TransportBounds;
+  readonly #gaveWay: () => void;
+  readonly #open = new Map<Socket, Connection>();
+  readonly #turns = new Turns();
+  readonly #timer: NodeJS.Timeout;
+  #willMakeRoom = false;
+
+  /** `gaveWay` is called for each connection that had to give way to others. */
+  constructor(bounds: TransportBounds, gaveWay: () => void = () => undefined) {
+    this.#bounds = bounds;
+    this.#gaveWay = gaveWay;
+    this.#timer = setInterval(() => this.sweep(performance.now()), bounds.checkMilliseconds);
+    this.#timer.unref();
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Takes a connection that the HTTP server has just taken. */
+  add(socket: Socket): void {
+    const now = performance.now();
+    const answers: ServerResponse[] = [];
+    const isClosing = () => this.isClosing(socket);
+    const connection: Connection = {
+      socket,
+      peer: peerOf(socket.remoteAddress ?? ''),
+      openedAt: now,
+      answers,
+      intake: new Intake(socket, { turns: this.#turns, answers, isClosing }),
+      requests: 0,
+      tenant: null,
+      quietSince: now,
+      accepted: 0,
+      left: 0,
+      progressAt: now,
+      closesAt: null,
+      closesWhenSent: false,
+      onEnding: null,
+    };
+    this.#open.set(socket, connection);
+    socket.once('close', () => this.#open.delete(socket));
+    this.#turns.connectionTaken();
+    this.#makeRoomSoon();
+  }
+
+  /**
+   * Registers an answer. False where the connection is closing: the request must be ignored, its bytes are what is left
+   * behind a refused one.
+   */
+  beginAnswer(request: IncomingMessage, response: ServerResponse): boolean {
+    const connection = this.#open.get(request.socket);
+    if (connection === undefined || connection.closesAt !== null) return false;
+    connection.intake.requestBegan(request);
+    connection.requests += 1;
+    connection.answers.push(response);
+    onAnswerEnd(response, () => this.#answerEnded(connection, response));
+    // The longest wait begun from here on still fits into what is left of the connection's life.
+    const age = performance.now() - connection.openedAt;
+    if (age > this.#bounds.connectionMilliseconds / 2) response.shouldKeepAlive = false;
+    return true;
+  }
+
+  /** A live credential of this tenant was shown on a connection. */
+  recognize(socket: Socket, tenant: string): void {
+    const connection = this.#open.get(socket);
+    if (connection !== undefined) connection.tenant = tenant;
+  }
+
+  /** The connection speaks another protocol from now on. Answers what had arrived for it already. */
+  upgrade(socket: Socket): Buffer {
+    return this.#open.get(socket)?.intake.release() ?? Buffer.alloc(0);
+  }
+
+  /** The answers under way on a connection, oldest first. */
+  answersOn(socket: Socket): readonly ServerResponse[] {
+    return this.#open.get(socket)?.answers ?? [];
+  }
+
+  /** Whether no further request of this connection is taken. */
+  isClosing(socket: Socket): boolean {
+    return this.#open.get(socket)?.closesAt !== null;
+  }
+
+  /** Takes no further request from this connection and destroys it soon. */
+  close(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.closesAt = Math.min(
+      connection.closesAt ?? Number.POSITIVE_INFINITY,
+      performance.now() + lingerMilliseconds,
+    );
+  }
+
+  /** Takes no further request from this connection, which ends with the answer under way. */
+  closeAfterAnswer(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection !== undefined) connection.closesAt ??= Number.POSITIVE_INFINITY;
+  }
+
+  /** Closes this connection soon after the kernel has taken all that was written to it. */
+  closeWhenSent(socket: Socket): void {
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.closesAt ??= Number.POSITIVE_INFINITY;
+    connection.closesWhenSent = true;
+  }
+
+  /** Makes every answer that is under way the last of its connection, where its head is not out yet. */
+  closeAfterAnswers(): void {
+    for (const { answers } of this.#open.values()) for (const answer of answers) answer.shouldKeepAlive = false;
+  }
+
+  /** Has `callback` called when the connection must end, a moment before the socket is destroyed. */
+  onEnding(socket: Socket, callback: (why: Ending) => void): void {
+    const connection = this.#open.get(socket);
+    if (connection !== undefined) connection.onEnding = callback;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  /** Ends what is due at `now`, a time of the monotonic clock in milliseconds. Runs by itself as well. */
+  sweep(now: number): void {
+    for (const connection of this.#open.values()) {
+      noteProgress(connection, now);
+      if (connection.closesWhenSent && connection.socket.writableLength === 0) {
+        connection.closesWhenSent = false;
+        connection.closesAt = Math.min(connection.closesAt ?? Number.POSITIVE_INFINITY, now + lingerMilliseconds);
+      }
+      const closesAt = connection.closesAt ?? Number.POSITIVE_INFINITY;
+      const isStuck = now - connection.progressAt >= this.#bounds.writeProgressMilliseconds;
+      const isOld = now - connection.openedAt >= this.#bounds.connectionMilliseconds;
+      if (now >= closesAt) giveUp(connection);
+      else if ((isStuck || isOld) && closesAt === Number.POSITIVE_INFINITY) {
+        end(connection, { why: isStuck ? 'stuck' : 'old', now });
+      }
+    }
+    this.makeRoom(now);
+  }
+
+  /** Ends connections until those that are left are within their bounds, or none of them can give way. */
+  makeRoom(now: number): void {
+    for (;;) {
+      if (this.#open.size <= Math.min(this.#bounds.connectionsOfPeer, placesOfStrangers(this.#bounds))) return;
+      const connection = whoGivesWay(this.#open.values(), this.#bounds, now);
+      if (connection === null) return;
+      // At once: the event that says so comes later.
+      this.#open.delete(connection.socket);
+      resetConnection(connection.socket);
+      this.#gaveWay();
+    }
+  }
+
+  /** Not at once: of many clients that connect together, those that have sent their requests are read first. */
+  #makeRoomSoon(): void {
+    if (this.#willMakeRoom) return;
+    this.#willMakeRoom = true;
+    setImmediate(() =>
+      setImmediate(() => {
+        this.#willMakeRoom = false;
+        this.makeRoom(performance.now());
+      }),
+    );
+  }
+
+  #answerEnded(connection: Connection, response: ServerResponse): void {
+    const at = connection.answers.indexOf(response);
+    if (at >= 0) connection.answers.splice(at, 1);
+    if (connection.answers.length === 0) connection.quietSince = performance.now();
+    connection.intake.answerEnded();
+  }
+}
+
+function end(connection: Connection, { why, now }: { why: Ending; now: number }): void {
+  if (connection.onEnding === null) {
+    giveUp(connection);
+    return;
+  }
+  connection.closesAt = now + lingerMilliseconds;
+  connection.onEnding(why);
+}
+
+function giveUp({ socket }: Connection): void {
+  if (socket.writableLength > 0) resetConnection(socket);
+  else socket.destroy();
+}

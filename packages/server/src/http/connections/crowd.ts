@@ -1,0 +1,29 @@
+/** Tells the operator of connections that were turned away for want of room: each is counted, and the log has one line a second. */
+import type { Log } from '../../telemetry/log/log.ts';
+import type { Observer } from '../../telemetry/observer.ts';
+
+/** Under an attack there are thousands a second, and a line for each would be a second attack. */
+const lineMilliseconds = 1000;
+
+export class Crowd {
+  readonly #log: Log;
+  readonly #observer: Pick<Observer, 'connectionRefused'>;
+  #untold = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
+
+  constructor(log: Log, observer: Pick<Observer, 'connectionRefused'>) {
+    this.#log = log;
+    this.#observer = observer;
+  }
+
+  /** A connection was refused, or had to give way to another. */
+  turnedAway(): void {
+    this.#observer.connectionRefused();
+    this.#untold += 1;
+    const now = performance.now();
+    if (now - this.#toldAt < lineMilliseconds) return;
+    this.#log.warn({ connections: this.#untold }, 'connections turned away: too many are open');
+    this.#toldAt = now;
+    this.#untold = 0;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * The socket side of the door: one HTTP/1.1 server with every bound set, which refuses what is no clean request before
+ * the router sees it, and answers in the envelope also where Node would answer with an empty body or not at all.
+ */
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { pipeline } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { ServiceError } from '../../ground/service-error.ts';
+import { StartError } from '../../ground/start-error.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { Observer } from '../../telemetry/observer.ts';
+import { type Refusal, refusalOf } from '../answer/refusal.ts';
+import { inspectHead } from '../request/head.ts';
+import { newRequestId } from '../request/request-id.ts';
+import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
+import { isStreamHandshake } from '../stream/handshake.ts';
+import type { Connections } from './connections.ts';
+import type { Crowd } from './crowd.ts';
+import type { TransportBounds } from './transport.ts';
+
+/** Not imported: an import takes every name of the module, and some of them load all of Node's `fetch`. */
+const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
+
+export interface DoorServerOptions {
+  readonly bounds: TransportBounds;
+  readonly connections: Connections;
+  readonly crowd: Crowd;
+  /** Emits `upgrade`, with what Node's event of that name carries, for every handshake whose head is clean. */
+  readonly upgrades: EventEmitter;
+  readonly log: Log;
+  readonly observer: Observer;
+}
+
+/** Builds the server; nothing listens yet. `handler` sees only requests whose head is clean. */
+export function createDoorServer(handler: RequestListener, options: DoorServerOptions): Server {
+  const { bounds, connections } = options;
+  const server = createServer({
+    maxHeaderSize: bounds.headBytes,
+    headersTimeout: bounds.headMilliseconds,
+    requestTimeout: 0,
+    keepAliveTimeout: bounds.idleMilliseconds,
+    connectionsCheckingInterval: bounds.checkMilliseconds,
+    insecureHTTPParser: false,
+    requireHostHeader: false,
+    joinDuplicateHeaders: false,
+    shouldUpgradeCallback: isStreamHandshake,
+  });
+  server.maxConnections = bounds.connections;
+  // Node drops headers over this count silently; here they are counted and refused instead.
+  server.maxHeadersCount = 0;
+  const door = { ...options, handler };
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => receive(door, request, response);
+  server.on('connection', (socket) => connections.add(socket));
+  server.on('request', onRequest);
+  server.on('checkContinue', onRequest);
+  server.on('checkExpectation', onRequest);
+  server.on('upgrade', (request, socket, head) => receiveUpgrade(door, request, { socket: socket as Socket, head }));
+  server.on('connect', (_request, socket) => answerConnect(door, socket as Socket));
+  server.on('clientError', (error: ParserError, socket) => answerParserError(door, error, socket as Socket));
+  server.on('drop', () => {
+    options.crowd.turnedAway();
+    connections.makeRoom(performance.now());
+  });
+  return server;
+}
+
+interface Door extends DoorServerOptions {
+  readonly handler: RequestListener;
+}
+
+function receive(door: Door, request: IncomingMessage, response: ServerResponse): void {
+  const { connections, handler } = door;
+  if (!connections.beginAnswer(request, response)) return;
+  const fault = inspectHead(request);
+  if (fault === null) {
+    handler(request, response);
+    return;
+  }
+  connections.closeAfterAnswer(request.socket);
+  const refusal = doorRefusal(fault, door);
+  response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' });
+  if (!hasUnreadBody(request)) response.end(refusal.body);
+  else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
+}
+
+/** A handshake behind an unanswered request would be answered before it: such a client is not spoken to any more. */
+function receiveUpgrade(
+  door: Door,
+  request: IncomingMessage,
+  { socket, head }: { socket: Socket; head: Buffer },
+): void {
+  const { connections, upgrades } = door;
+  const behind = connections.upgrade(socket);
+  if (connections.isClosing(socket) || connections.answersOn(socket).length > 0) {
+    socket.destroy();
+    return;
+  }
+  const fault = inspectHead(request);
+  if (fault === null) upgrades.emit('upgrade', request, socket, Buffer.concat([head, behind]));
+  else endWith(connections, socket, doorRefusal(fault, door));
+}
+
+/** A client that goes away while it is refused is no fault of the service. */
+function ignoreClientGone(): void {}
+
+/** A head that is too large with a first line longer than this is too large because of it. */
+const targetBytesMax = 8192;
+
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
+/** CONNECT asks for a tunnel. There is none, and the method is refused like any other. RFC 9110 § 9.3.6. */
+function answerConnect(door: Door, socket: Socket): void {
+  door.connections.upgrade(socket);
+  const refusal = doorRefusal(new ServiceError('method_not_allowed', 'This service is no proxy.'), door);
+  const headers = { ...refusal.headers, allow: 'GET, HEAD, POST, DELETE, OPTIONS' };
+  endWith(door.connections, socket, { ...refusal, headers });
+}
+
+/**
+ * Answers what the parser could not read, unless an earlier request of the connection is still unanswered: the client
+ * would take this answer for that one's.
+ */
+function answerParserError(door: Door, error: ParserError, socket: Socket): void {
+  const { connections } = door;
+  // What follows a request that was refused with its head is what that request left behind.
+  if (connections.isClosing(socket)) {
+    connections.close(socket);
+    return;
+  }
+  const answers = connections.answersOn(socket);
+  const [answer] = answers;
+  const isFree = answer === undefined || (answers.length === 1 && !answer.headersSent && !answer.req.complete);
+  const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET';
+  if (isSilent || !socket.writable || !isFree) socket.destroy();
+  else endWith(connections, socket, doorRefusal(parserFault(error), door));
+}
+
+function parserFault({ code, rawPacket }: ParserError): ServiceError {
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
+    return new ServiceError('payload_too_large', 'The chunk extensions are too large.');
+  }
+  if (code !== 'HPE_HEADER_OVERFLOW') {
+    return new ServiceError('invalid_request', 'The request is not well-formed HTTP/1.1.');
+  }
+  if (rawPacket !== undefined && isTargetTooLong(rawPacket)) {
+    return new ServiceError('invalid_request', 'The request target is too long.');
+  }
+  return new ServiceError('head_too_large', 'The request head is too large.');
+}
+
+/** Whether what overflowed is the first line of a head: nothing else begins with a method and a path. */
+function isTargetTooLong(packet: Buffer): boolean {
+  const lineEnd = packet.indexOf('\n');
+  return /^[A-Z]{1,16} \//.test(packet.toString('latin1', 0, 18)) && (lineEnd < 0 || lineEnd > targetBytesMax);
+}
+
+/** Writes an answer straight to a socket that no longer belongs to the HTTP server, and closes it. */
+function endWith(connections: Connections, socket: Socket, { status, headers, body }: Refusal): void {
+  connections.close(socket);
+  const lines = Object.entries({ ...headers, connection: 'close', date: new Date().toUTCString() });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.on('error', () => socket.destroy());
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${head}\r\n`), body]));
+}
+
+function reasonOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Refused';
+}
+
+function doorRefusal(error: ServiceError, { log, observer }: Pick<Door, 'log' | 'observer'>): Refusal {
+  observer.headRefused(error.status);
+  const refusal = refusalOf(error, { requestId: newRequestId(), hasToken: false, scope: null });
+  log.info(
+    { request_id: refusal.headers['x-request-id'], status: error.status, refusal: error.code },
+    'request refused',
+  );
+  return refusal;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+}
+
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** `http://HOST:PORT`, with an IPv6 address in brackets. */
+  readonly url: string;
+}
+
+/**
+ * Opens the door; resolves once connections are accepted.
+ *
+ * @throws StartError in one line where the address cannot be bound.
+ */
+export async function listen(app: FastifyInstance, { host, port }: ListenOptions): Promise<Listening> {
+  try {
+    await app.listen({ host, port, listenTextResolver: () => 'the door is open' });
+  } catch (cause) {
+    throw bindError(cause, { host, port });
+  }
+  const address = app.server.address() as AddressInfo;
+  return { host, port: address.port, url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}` };
+}
+
+function bindError(cause: unknown, { host, port }: ListenOptions): unknown {
+  const code = (cause as NodeJS.ErrnoException | null)?.code ?? '';
+  const known = BIND_FAULTS[code];
+  if (known === undefined) return cause;
+  return new StartError(`cannot listen on ${host}, port ${port}: ${known.fault}`, { hint: known.hint, cause });
+}
+
+const BIND_FAULTS: Readonly<Record<string, { fault: string; hint: string }>> = {
+  EADDRINUSE: { fault: 'the port is in use', hint: 'stop what listens there or set SERVICE_PORT to another port' },
+  EACCES: { fault: 'this user may not bind it', hint: 'set SERVICE_PORT to a port above 1023' },
+  EADDRNOTAVAIL: { fault: 'this host has no such address', hint: 'set SERVICE_HOST to an address of this host' },
+  ENOTFOUND: { fault: 'there is no such address', hint: 'set SERVICE_HOST to an address of this host' },
+};

@@ -1,0 +1,258 @@
+/**
+ * A door for tests of the door alone: a real listener on a free port over jobs that live in memory. What the service
+ * promises as a whole is tested over the real jobs, elsewhere.
+ */
+import {
+  type FoldedResult,
+  isTerminal,
+  type JobEvent,
+  PROMETHEUS_MEDIA_TYPE,
+  type Scope,
+  type SubmissionAnswer,
+} from '@svc/protocol';
+import { pino } from 'pino';
+import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
+import { createLegacyKeys } from '../access/legacy.ts';
+import { createTickets, type TicketsOptions } from '../access/tickets.ts';
+import { createPermits, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
+import { createRateBudget, type RateBound } from '../capacity/rate.ts';
+import type { Caller } from '../ground/caller.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { bodyOf } from '../job/body.ts';
+import type { Jobs, Submission } from '../job/jobs.ts';
+import type { ResultAnswer } from '../job/view/result.ts';
+import type { Observer } from '../telemetry/observer.ts';
+import type { Metrics } from './answer/metrics.ts';
+import { createApp, type ServiceFacts } from './app.ts';
+import { type ListenOptions, listen } from './connections/listener.ts';
+import type { TransportBounds } from './connections/transport.ts';
+
+/** Keys of two tenants with every scope. */
+export const KEY_OF_ACME = 'key-of-acme';
+export const KEY_OF_OTHER = 'key-of-other';
+/** A job of acme's that every door has. */
+export const JOB = 'job_0193a8f0-0000-7000-8000-000000000001';
+
+export interface DoorOptions {
+  readonly jobs?: Partial<Jobs>;
+  /** Left out, tickets are kept in memory. */
+  readonly ticketRows?: TicketsOptions['rows'];
+  readonly rate?: RateBound;
+  readonly permits?: Partial<Record<PermitKind, PermitBound>>;
+  readonly bounds?: Partial<TransportBounds>;
+  readonly metricsToken?: string;
+  readonly allowedOrigins?: readonly string[];
+  readonly metrics?: Metrics;
+  readonly service?: Partial<ServiceFacts>;
+  readonly observer?: Observer;
+  readonly address?: ListenOptions;
+  /** Asked before the legacy keys. */
+  readonly credentials?: readonly CredentialKind[];
+}
+
+export interface Door extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly permits: Permits;
+  /** What was submitted, in order. */
+  readonly submissions: readonly Submission[];
+  /** Log lines, parsed. */
+  readonly log: readonly Record<string, unknown>[];
+  /** Tells the door that the service is stopping. */
+  stop(): void;
+}
+
+const WIDE: PermitBound = { total: 1000, perTenant: 1000 };
+
+export async function openDoor(options: DoorOptions = {}): Promise<Door> {
+  const submissions: Submission[] = [];
+  const log: Record<string, unknown>[] = [];
+  const stopping = new AbortController();
+  const permits = createPermits({ body: WIDE, wait: WIDE, stream: WIDE, response: WIDE, ...options.permits });
+  const access = accessOf(options.credentials ?? []);
+  const app = createApp({
+    jobs: { ...memoryJobs(submissions), ...options.jobs },
+    access,
+    tickets: createTickets({ rows: options.ticketRows ?? memoryTickets(), access }),
+    capacity: { permits, rate: createRateBudget(options.rate ?? { perSecond: 100_000, burst: 100_000 }) },
+    service: { ...FACTS, ...options.service },
+    metrics: options.metrics ?? METRICS,
+    openapi: '{"openapi":"3.1.0"}',
+    log: pino({ level: 'debug' }, { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }),
+    metricsToken: options.metricsToken ?? null,
+    allowedOrigins: options.allowedOrigins ?? [],
+    stopping: stopping.signal,
+    ...(options.bounds === undefined ? {} : { bounds: options.bounds }),
+    ...(options.observer === undefined ? {} : { observer: options.observer }),
+  });
+  const { url, port } = await listen(app, options.address ?? { host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    port,
+    permits,
+    submissions,
+    log,
+    stop: () => stopping.abort(),
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      app.server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+function accessOf(credentials: readonly CredentialKind[]): Access {
+  const legacy = createLegacyKeys([
+    { tenant: 'acme', key: KEY_OF_ACME },
+    { tenant: 'other', key: KEY_OF_OTHER },
+  ]);
+  return createAccess([...credentials, legacy]);
+}
+
+/** A kind of credential with one token that has these scopes and belongs to acme. */
+export function credentialWith(token: string, scopes: readonly Scope[]): CredentialKind {
+  const caller: Caller = {
+    tenant: 'acme',
+    principal: 'tester',
+    auth_method: 'key',
+    credential_id: 'tester_1',
+    scopes: [...scopes],
+    expires_at: null,
+  };
+  return {
+    method: 'key',
+    resolve: async (candidate) => (candidate === token ? caller : null),
+    stands: async () => true,
+  };
+}
+
+/** The headers of a request with this key. */
+export function bearer(key = KEY_OF_ACME): Record<string, string> {
+  return { authorization: `Bearer ${key}` };
+}
+
+const FACTS: ServiceFacts = {
+  capabilities: () => ({
+    version: '0.1.0',
+    languages: ['bash'],
+    isolation_class: 'none',
+    limits: {
+      defaults: { wall_seconds: 1, cpu_seconds: 1, mem_mb: 1, max_pids: 1, max_file_mb: 1 },
+      ceilings: { wall_seconds: 1, cpu_seconds: 1, mem_mb: 1, max_pids: 1, max_file_mb: 1 },
+    },
+    artifacts: { max_files: 1, max_file_bytes: 1, max_total_bytes: 1 },
+    concurrent_mem_mb_max: 1,
+    runtime_packs: [],
+    features: [],
+    signer: null,
+  }),
+  status: async () => ({
+    status: 'ok',
+    version: '0.1.0',
+    uptime_seconds: 1,
+    queue: { depth: 0, capacity: 1, oldest_age_ms: null },
+    running: 0,
+    draining: false,
+    signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
+    provider: { backend: null, isolation_class: null, ready: true },
+    parked: { cells: 0, mem_mb: 0, mem_mb_max: 0 },
+  }),
+  publicKey: () => null,
+  readiness: () => ({ status: 'ready', checks: { store: true, provider: true, free_space: true, accepting: true } }),
+};
+
+const METRICS: Metrics = {
+  ofTenant: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
+  ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
+};
+
+/** What the ledger does with tickets, without one. */
+function memoryTickets(): TicketsOptions['rows'] {
+  const kept = new Map<string, Parameters<TicketsOptions['rows']['storeTicket']>[0]>();
+  return {
+    async storeTicket(row) {
+      const isOwned = row.caller.tenant === 'acme' && row.job_id === JOB;
+      if (isOwned) kept.set(row.ticket_sha256, row);
+      return isOwned;
+    },
+    async consumeTicket({ ticket_sha256, job_id, now }) {
+      const row = kept.get(ticket_sha256);
+      kept.delete(ticket_sha256);
+      return row?.job_id === job_id && row.expires_at > now ? row.caller : null;
+    },
+  };
+}
+
+function memoryJobs(submissions: Submission[]): Jobs {
+  const owned = (caller: Caller, job_id: string) => {
+    if (caller.tenant === 'acme' && job_id === JOB) return;
+    throw new ServiceError('job_not_found', 'No such job belongs to the tenant.');
+  };
+  const event: JobEvent = {
+    job_id: JOB,
+    seq: 1,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    kind: 'queued',
+    data: {},
+    hash_version: 1,
+    prev_hash: null,
+    event_hash: null,
+  };
+  return {
+    submit: async (_caller, submission) => {
+      submissions.push(submission);
+      return { answer: ANSWER, replayed: false };
+    },
+    list: async () => JSON.stringify({ items: [], next_cursor: null }),
+    detail: async (caller, job_id) => {
+      owned(caller, job_id);
+      return JSON.stringify({ job_id, status: 'running' });
+    },
+    cancel: async (caller, job_id) => {
+      owned(caller, job_id);
+      return JSON.stringify({ job_id, status: 'running', already_terminal: false });
+    },
+    result: async (caller, job_id) => {
+      owned(caller, job_id);
+      return resultOf(RESULT);
+    },
+    replay: async (caller, job_id) => {
+      owned(caller, job_id);
+      return bodyOf([JSON.stringify({ events: [event], next_cursor: 1 })]);
+    },
+    attestation: async (caller, job_id) => {
+      owned(caller, job_id);
+      throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');
+    },
+    async *tail(caller, job_id) {
+      owned(caller, job_id);
+      yield [event];
+    },
+  };
+}
+
+const ANSWER: SubmissionAnswer = {
+  job_id: JOB,
+  status: 'queued',
+  created_at: '2026-01-01T00:00:00.000Z',
+  stream_url: `/v1/jobs/${JOB}/stream`,
+  history_url: `/v1/jobs/${JOB}/replay`,
+  result_url: `/v1/jobs/${JOB}/result`,
+};
+
+/** What `Jobs.result` answers with. */
+export function resultOf(result: FoldedResult): ResultAnswer {
+  return { hasEnded: isTerminal(result.status), body: bodyOf([JSON.stringify(result)]) };
+}
+
+export const RESULT: FoldedResult = {
+  job_id: JOB,
+  status: 'running',
+  exit_code: null,
+  duration_ms: null,
+  stdout: '',
+  stderr: '',
+  truncated: false,
+  violations: [],
+  artifacts: [],
+};

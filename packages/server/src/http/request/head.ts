@@ -1,0 +1,93 @@
+/**
+ * What a request head must be before anything acts on it. Node's parser lets through what a proxy in front may read
+ * differently: two hosts, versions that do not exist, codings under `chunked`. Each of those is refused, and the
+ * connection closed, so that the two can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
+ */
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../ground/service-error.ts';
+import { readTarget } from './target.ts';
+
+/** Header lines of one request. Clients and proxies together send some thirty. */
+export const headerLinesMax = 128;
+
+/** Headers that mean something here or to a proxy and have one value: a second line is a disagreement. */
+const SINGLE_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'idempotency-key',
+  'origin',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
+const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
+
+/** Why a request must not be handled at all, or null: then its target is a path, or `*`, and its host is who was asked. */
+export function inspectHead(request: IncomingMessage): ServiceError | null {
+  return (
+    versionFault(request) ??
+    headersFault(request) ??
+    hostFault(request) ??
+    framingFault(request) ??
+    targetFault(request)
+  );
+}
+
+function versionFault({ httpVersion }: IncomingMessage): ServiceError | null {
+  if (httpVersion === '1.1' || httpVersion === '1.0') return null;
+  return refused('Only HTTP/1.1 is spoken here.');
+}
+
+function headersFault({ headers, rawHeaders }: IncomingMessage): ServiceError | null {
+  if (rawHeaders.length > headerLinesMax * 2) {
+    return new ServiceError('head_too_large', `The request has more than ${headerLinesMax} header lines.`);
+  }
+  // As many names as lines: nothing is given twice. That is nearly every request.
+  if (Object.keys(headers).length * 2 === rawHeaders.length) return null;
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    if (!SINGLE_HEADERS.has(name)) continue;
+    if (seen.has(name)) return refused(`The header "${name}" is given twice.`);
+    seen.add(name);
+  }
+  return null;
+}
+
+function hostFault({ httpVersion, headers }: IncomingMessage): ServiceError | null {
+  if (headers.host === undefined) return httpVersion === '1.0' ? null : refused('The header "host" is missing.');
+  return HOST.test(headers.host) ? null : refused('The header "host" is malformed.');
+}
+
+function framingFault({ httpVersion, headers }: IncomingMessage): ServiceError | null {
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
+    return refused('The only transfer coding understood here is "chunked", in HTTP/1.1.');
+  }
+  const { expect } = headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    return new ServiceError('expectation_failed', 'The only expectation met here is "100-continue".');
+  }
+  return null;
+}
+
+/** Puts the target into the one form that is handled. This service is no proxy, and a fragment is never sent. */
+function targetFault(request: IncomingMessage): ServiceError | null {
+  const target = readTarget(request.method, request.url ?? '');
+  if (target === null) return refused('The request target must be a path.');
+  if (target.host !== null && !HOST.test(target.host)) return refused('The host of the request target is malformed.');
+  request.url = target.path;
+  request.headers.host = target.host ?? request.headers.host;
+  return null;
+}
+
+function refused(message: string): ServiceError {
+  return new ServiceError('invalid_request', message);
+}

@@ -1,0 +1,92 @@
+/**
+ * Query parameters, read as the contract's table describes them: its schemas are what is checked here, so that the
+ * document cannot say anything else. A parameter that is given twice, is empty, or is not known to the operation is
+ * refused by name: a filter that is silently dropped shows a client too much.
+ */
+import type { Static, TObject, TSchema } from '@svc/protocol';
+import { ServiceError } from '../../ground/service-error.ts';
+
+/**
+ * A reader of the query that a schema describes. A parameter that was not sent has its default, or is left out.
+ *
+ * @throws ServiceError, from the reader: `invalid_request` naming the first parameter that is wrong.
+ */
+export function queryReader<T extends TObject>(schema: T): (query: unknown) => Static<T> {
+  const parameters = new Map(Object.entries(schema.properties as Record<string, ParameterSchema>));
+  return (query) => {
+    const given = textsOf(query);
+    const unknown = [...given.keys()].find((name) => !parameters.has(name));
+    if (unknown !== undefined) throw refused(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
+    const entries = [...parameters].map(([name, shape]) => [name, parameterOf(name, given.get(name), shape)] as const);
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Static<T>;
+  };
+}
+
+/** What this reads of a schema. Every number has both bounds. */
+interface ParameterSchema extends TSchema {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly items?: ParameterSchema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly default?: unknown;
+}
+
+function textsOf(query: unknown): Map<string, string> {
+  const given = new Map<string, string>();
+  for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>)) {
+    if (typeof value !== 'string') throw refused(`The query parameter ${JSON.stringify(name)} is given twice.`);
+    given.set(name, value);
+  }
+  return given;
+}
+
+function parameterOf(name: string, text: string | undefined, schema: ParameterSchema): unknown {
+  if (text === undefined) return schema.default;
+  if (schema.enum !== undefined) return wordOf(schema.enum, { text, name });
+  if (schema.type === 'integer') return numberOf(WHOLE, { text, name, schema, described: 'a whole number' });
+  if (schema.type === 'number') return numberOf(NUMBER, { text, name, schema, described: 'a number' });
+  if (schema.items !== undefined) return listOf(schema.items.enum ?? [], { text, name });
+  return opaqueText(text, name, schema);
+}
+
+/** Plain decimal digits. */
+const WHOLE = /^(?:0|[1-9]\d{0,15})$/;
+/** As any language writes a number: a sign, digits on one side of the point or on both, an exponent. */
+const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+interface GivenNumber {
+  readonly text: string;
+  readonly name: string;
+  readonly schema: ParameterSchema;
+  readonly described: string;
+}
+
+function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber): number {
+  const { minimum = 0, maximum = 0 } = schema;
+  const value = form.test(text) ? Number(text) : Number.NaN;
+  // Not negative zero, which is nobody's number of seconds.
+  if (value >= minimum && value <= maximum) return value === 0 ? 0 : value;
+  throw refused(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
+}
+
+function opaqueText(text: string, name: string, { maxLength = 0, pattern = '' }: ParameterSchema): string {
+  if (text.length <= maxLength && new RegExp(pattern).test(text)) return text;
+  throw refused(`The query parameter "${name}" is malformed.`);
+}
+
+/** Words between commas, each once. */
+function listOf(words: readonly string[], { text, name }: { text: string; name: string }): string[] {
+  return [...new Set(text.split(',').map((word) => wordOf(words, { text: word, name })))];
+}
+
+function wordOf(words: readonly string[], { text, name }: { text: string; name: string }): string {
+  if (words.includes(text)) return text;
+  throw refused(`The query parameter "${name}" takes: ${words.join(', ')}.`);
+}
+
+function refused(message: string): ServiceError {
+  return new ServiceError('invalid_request', message);
+}

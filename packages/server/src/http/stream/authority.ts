@@ -1,0 +1,83 @@
+/**
+ * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked when
+ * they arrive; this is for those that stay, and for connections that rest between two requests. Spec § Authentication 8.
+ */
+import type { Socket } from 'node:net';
+import type { Access } from '../../access/authenticate.ts';
+import type { Caller } from '../../ground/caller.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+
+export interface AuthorityWatchOptions {
+  readonly access: Pick<Access, 'stands' | 'whenEnded'>;
+  readonly log: Log;
+  readonly checkMilliseconds: number;
+  /** Whether a connection rests: no answer is under way on it. */
+  readonly isIdle: (connection: Socket) => boolean;
+}
+
+/** What is held open, by whose authority. Disposing stops the checks and ends nothing. */
+export class AuthorityWatch implements Disposable {
+  readonly #options: AuthorityWatchOptions;
+  readonly #held = new Map<() => void, Caller>();
+  /** Whose the latest request of a connection was. */
+  readonly #connections = new Map<Socket, Caller>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: AuthorityWatchOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.check(), options.checkMilliseconds);
+    this.#timer.unref();
+    options.access.whenEnded(() => void this.check());
+  }
+
+  /** Has `end` called once the caller's authority has ended. The answer stops the watch. */
+  watch(caller: Caller, end: () => void): () => void {
+    this.#held.set(end, caller);
+    return () => this.#held.delete(end);
+  }
+
+  /** Closes a connection, once it rests, when the authority of its latest request has ended. */
+  hold(connection: Socket, caller: Caller): void {
+    if (!this.#connections.has(connection)) connection.once('close', () => this.#connections.delete(connection));
+    this.#connections.set(connection, caller);
+  }
+
+  /** Leaves a connection to whoever watches over what it has become. */
+  release(connection: Socket): void {
+    this.#connections.delete(connection);
+  }
+
+  /** Asks after every authority once. Runs by itself as well, and at once when a credential was revoked or rotated. */
+  async check(): Promise<void> {
+    const answers = new Map<string, Promise<boolean>>();
+    const stands = (caller: Caller): Promise<boolean> => {
+      const authority = `${caller.auth_method} ${caller.tenant} ${caller.credential_id} ${caller.expires_at}`;
+      const answer = answers.get(authority) ?? this.#stands(caller);
+      answers.set(authority, answer);
+      return answer;
+    };
+    const held = [...this.#held].map(async ([end, caller]) => {
+      if (!(await stands(caller)) && this.#held.delete(end)) end();
+    });
+    const connections = [...this.#connections].map(async ([connection, caller]) => {
+      if (await stands(caller)) return;
+      const isItsOwn = this.#connections.get(connection) === caller;
+      if (isItsOwn && this.#options.isIdle(connection)) connection.destroy();
+    });
+    await Promise.all([...held, ...connections]);
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  /** An authority that cannot be asked after is left standing until it can: the ledger's trouble is nobody's rotation. */
+  async #stands(caller: Caller): Promise<boolean> {
+    try {
+      return await this.#options.access.stands(caller);
+    } catch (error) {
+      this.#options.log.error({ err: error, credential_id: caller.credential_id }, 'an authority cannot be checked');
+      return true;
+    }
+  }
+}

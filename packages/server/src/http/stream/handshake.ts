@@ -1,0 +1,61 @@
+/** Which requests may become a WebSocket, and which of those have a faulty handshake. RFC 6455 § 4.2.1. */
+import type { IncomingMessage } from 'node:http';
+import { ServiceError } from '../../ground/service-error.ts';
+import { readTarget } from '../request/target.ts';
+import { hasBody } from '../request/unread-body.ts';
+
+/** The path of the one operation that is a WebSocket. */
+const STREAM_PATH = /^\/v1\/jobs\/[^/?]+\/stream(?:\?|$)/;
+const KEY = /^[A-Za-z0-9+/]{22}==$/;
+/** RFC 9110 § 5.6.2. */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/**
+ * Whether a request wishes to become the stream of a job. Every other wish to upgrade is ignored, and so is one that is not
+ * said of the connection, or in HTTP/1.0: RFC 9110 § 7.8. A request with a body is no handshake: it is refused for the body.
+ */
+export function isStreamHandshake(request: IncomingMessage): boolean {
+  const { method, httpVersion, url = '', headers } = request;
+  if (method !== 'GET' || headers.upgrade?.toLowerCase() !== 'websocket' || httpVersion !== '1.1') return false;
+  if (hasBody(request)) return false;
+  const isOfConnection = tokensOf(headers.connection ?? '').some((token) => token.toLowerCase() === 'upgrade');
+  return isOfConnection && STREAM_PATH.test(readTarget(method, url)?.path ?? '');
+}
+
+/**
+ * Why a handshake is refused, or null. All that the WebSocket server itself would refuse is refused here, in the envelope
+ * and before a ticket is spent. A page of another origin may open a stream only where the operator says so: Spec §
+ * Authentication 7.
+ */
+export function handshakeFault({ headers }: IncomingMessage, allowedOrigins: ReadonlySet<string>): ServiceError | null {
+  if (headers['sec-websocket-version'] !== '13') {
+    return refused('The stream is opened with version 13 of the WebSocket protocol.');
+  }
+  if (!KEY.test(headers['sec-websocket-key'] ?? '')) return refused('The header "sec-websocket-key" is malformed.');
+  const protocols = headers['sec-websocket-protocol'];
+  if (protocols !== undefined && !isListOfNames(protocols)) {
+    return refused('The header "sec-websocket-protocol" is malformed.');
+  }
+  const { origin, host } = headers;
+  if (origin === undefined || hostOf(origin) === host?.toLowerCase()) return null;
+  if (allowedOrigins.has(origin.toLowerCase())) return null;
+  return refused('A page of this origin may not open the stream.');
+}
+
+/** Names of subprotocols, each once. RFC 6455 § 11.3.4. */
+function isListOfNames(header: string): boolean {
+  const names = tokensOf(header);
+  return names.every((name) => TOKEN.test(name)) && new Set(names).size === names.length;
+}
+
+function tokensOf(header: string): string[] {
+  return header.split(',').map((token) => token.trim());
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+function refused(message: string): ServiceError {
+  return new ServiceError('invalid_request', message);
+}

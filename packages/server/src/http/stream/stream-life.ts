@@ -1,0 +1,78 @@
+/**
+ * Everything that may end a stream before its job does, each with its close code: the service stops, the credential ends,
+ * the connection gets old, the reader is stuck, gone, or says what it should not. Spec § WebSocket stream.
+ */
+import type { Socket } from 'node:net';
+import type { WebSocket } from '@fastify/websocket';
+import { STREAM_CLOSE_CODES, type StreamCloseReason, streamPingMilliseconds } from '@svc/protocol';
+import type { Caller } from '../../ground/caller.ts';
+import type { Connections } from '../connections/connections.ts';
+import type { AuthorityWatch } from './authority.ts';
+
+/** A client has nothing to say here but what the protocol itself needs. RFC 6455 § 7.4.1. */
+const policyViolation = 1008;
+
+/** Answers to pings that may wait for a reader before further pings go unanswered. */
+const pongBytesMax = 64 * 1024;
+
+export interface StreamLifeOptions {
+  readonly caller: Caller;
+  /** The connection under the WebSocket. */
+  readonly connection: Socket;
+  readonly connections: Connections;
+  readonly authority: AuthorityWatch;
+  readonly stopping: AbortSignal;
+}
+
+/** Disposing lets go of everything that could end it. */
+export interface StreamLife extends Disposable {
+  /** Aborted once nothing more may be sent. */
+  readonly signal: AbortSignal;
+}
+
+/** Watches over an open stream from now on. */
+export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): StreamLife {
+  const { caller, connection, connections, authority, stopping } = options;
+  const ended = new AbortController();
+  const endWith = (code: number) => {
+    if (ended.signal.aborted) return;
+    ended.abort();
+    socket.close(code);
+    // Whoever does not answer the close frame is not waited for.
+    connections.close(connection);
+  };
+  const endFor = (reason: StreamCloseReason) => endWith(STREAM_CLOSE_CODES[reason]);
+  const onStopping = () => endFor('restarting');
+  stopping.addEventListener('abort', onStopping);
+  const unwatch = authority.watch(caller, () => endFor('credentialEnded'));
+  connections.onEnding(connection, (why) => endFor(why === 'old' ? 'lifetimeReached' : 'lagged'));
+  socket.on('close', () => ended.abort());
+  socket.on('message', () => endWith(policyViolation));
+  const stopHeartbeat = beat(socket);
+  if (stopping.aborted) onStopping();
+  return {
+    signal: ended.signal,
+    [Symbol.dispose]() {
+      stopping.removeEventListener('abort', onStopping);
+      unwatch();
+      stopHeartbeat();
+    },
+  };
+}
+
+/** Pings, and gives up a client that answered none since the last ping. The client's own pings are answered in bounds. */
+function beat(socket: WebSocket): () => void {
+  let isAlive = true;
+  socket.on('pong', () => {
+    isAlive = true;
+  });
+  socket.on('ping', (data) => {
+    if (socket.bufferedAmount < pongBytesMax) socket.pong(data);
+  });
+  const timer = setInterval(() => {
+    if (!isAlive) socket.terminate();
+    isAlive = false;
+    socket.ping();
+  }, streamPingMilliseconds);
+  return () => clearInterval(timer);
+}

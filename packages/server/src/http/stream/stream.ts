@@ -1,0 +1,61 @@
+/**
+ * One job's history over one WebSocket: what is stored after the cursor, then what comes, one frame an event, closed
+ * after the terminal event. The next page is read only when the reader has taken the last, so a slow reader holds one
+ * page and no more. Spec § WebSocket stream.
+ */
+import type { WebSocket } from '@fastify/websocket';
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import type { Jobs } from '../../job/jobs.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';
+
+/** Bytes that wait in this process for one reader before the next event is sent. */
+const bufferedBytesMax = 64 * 1024;
+
+/** RFC 6455 § 7.4.1. */
+const internalError = 1011;
+
+export interface StreamOptions extends StreamLifeOptions {
+  readonly jobs: Pick<Jobs, 'tail'>;
+  readonly job_id: string;
+  /** Exclusive. */
+  readonly after: number;
+  readonly log: Log;
+  readonly requestId: string;
+}
+
+/** Serves a stream that was admitted. Resolves when there is nothing more to send. */
+export async function serveStream(socket: WebSocket, options: StreamOptions): Promise<void> {
+  using life = lifeOfStream(socket, options);
+  try {
+    await sendEvents(socket, options, life.signal);
+    if (life.signal.aborted) return;
+    socket.close(STREAM_CLOSE_CODES.finished);
+    // Whoever does not answer the close frame is not waited for once it was sent.
+    options.connections.closeWhenSent(options.connection);
+  } catch (error) {
+    if (life.signal.aborted) return;
+    options.log.error({ request_id: options.requestId, err: error }, 'stream failed');
+    socket.close(internalError);
+    options.connections.closeWhenSent(options.connection);
+  }
+}
+
+async function sendEvents(socket: WebSocket, options: StreamOptions, signal: AbortSignal): Promise<void> {
+  const { jobs, caller, job_id, after } = options;
+  for await (const events of jobs.tail(caller, job_id, { after, signal })) {
+    for (const event of events) {
+      if (signal.aborted) return;
+      const taken = send(socket, JSON.stringify(event));
+      if (socket.bufferedAmount > bufferedBytesMax) await taken;
+    }
+  }
+}
+
+/** Resolves when the frame and everything before it was handed to the kernel, or never will be. */
+function send(socket: WebSocket, frame: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  // A write that fails closes the socket, and that ends the stream.
+  socket.send(frame, () => resolve());
+  return promise;
+}

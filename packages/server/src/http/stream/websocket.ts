@@ -1,0 +1,57 @@
+/** The WebSocket server of the door: handshakes that passed the listener go through the router like any request. */
+import type { EventEmitter } from 'node:events';
+import type { IncomingMessage, Server } from 'node:http';
+import { fastifyWebsocket } from '@fastify/websocket';
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import type { FastifyInstance } from 'fastify';
+import type { Connections } from '../connections/connections.ts';
+import { isStreamHandshake } from './handshake.ts';
+
+/** Headers of every answer that says whose request it was, which the WebSocket server would leave out. */
+const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
+
+/** The largest message a client may send before it is told that it may send none. */
+const messageBytesMax = 125;
+
+export interface WebSocketOptions {
+  /** Where clean handshakes are announced. */
+  readonly upgrades: EventEmitter;
+  readonly connections: Connections;
+}
+
+/** Lets the routes of this scope have a `wsHandler`. Closing the app closes what is open. */
+export async function addWebSockets(
+  scope: FastifyInstance,
+  { upgrades, connections }: WebSocketOptions,
+): Promise<void> {
+  /** What the answer to a handshake says beyond the handshake. */
+  const headersOf = new WeakMap<IncomingMessage, readonly string[]>();
+  scope.addHook('preHandler', (request, reply, done) => {
+    headersOf.set(
+      request.raw,
+      UPGRADE_HEADERS.map((name) => `${name}: ${String(reply.getHeader(name))}`),
+    );
+    done();
+  });
+  scope.addHook('onResponse', (request, reply, done) => {
+    // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
+    if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
+    done();
+  });
+  await scope.register(fastifyWebsocket, {
+    options: {
+      // The plugin only ever listens for `upgrade` on it.
+      server: upgrades as Server,
+      maxPayload: messageBytesMax,
+      perMessageDeflate: false,
+      autoPong: false,
+    },
+    // The WebSocket server has answered a client that broke the protocol; what is left is to see the connection closed.
+    errorHandler: (_error, _socket, request) => connections.close(request.raw.socket),
+    preClose(done) {
+      for (const socket of scope.websocketServer.clients) socket.close(STREAM_CLOSE_CODES.restarting);
+      done();
+    },
+  });
+  scope.websocketServer.on('headers', (lines, request) => lines.push(...(headersOf.get(request) ?? [])));
+}

@@ -1,0 +1,62 @@
+/**
+ * A job on its way to its end, as the dispatcher sees it: what it holds, how to stop it, when it is over. How it gets there
+ * is told in `launch.ts` and `launch-at-once.ts`.
+ */
+import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
+import type { QueuedJob } from '../../store/records.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+
+export interface Flight {
+  readonly job: QueuedJob;
+  /** Whether the job's row says `running`, or is about to: then it can no longer be left queued. */
+  hasStarted(): boolean;
+  /** Whether anything of its cell may be there. */
+  holdsSlot(): boolean;
+  /** Ends the job at the next boundary: before it started by leaving its row alone, afterwards by force. Idempotent. */
+  stop(cause: StopCause): void;
+  /** Resolves once nothing of its cell is left. Never rejects. */
+  readonly freed: Promise<void>;
+  /** Resolves once the cell is gone and the end is stored. Never rejects. */
+  readonly landed: Promise<void>;
+}
+
+/** What a flight shares with whoever may stop it. */
+export interface Control {
+  cause: StopCause | null;
+  started: boolean;
+  running: Sandbox | null;
+  readonly unwanted: AbortController;
+  /** Says that nothing of the cell is left. Idempotent. */
+  free(): void;
+}
+
+/** Begins a flight that goes the given way; where that rejects, the job stays as its row stands. */
+export function beginFlight(job: QueuedJob, log: Log, fly: (control: Control) => Promise<void>): Flight {
+  const freed = Promise.withResolvers<void>();
+  let holdsSlot = true;
+  const control: Control = {
+    cause: null,
+    started: false,
+    running: null,
+    unwanted: new AbortController(),
+    free() {
+      holdsSlot = false;
+      freed.resolve();
+    },
+  };
+  const failed = (error: unknown) => log.error({ err: error, job_id: job.job_id }, 'a job was left as its row stands');
+  return {
+    job,
+    hasStarted: () => control.started,
+    holdsSlot: () => holdsSlot,
+    stop(cause) {
+      control.cause ??= cause;
+      control.unwanted.abort();
+      control.running?.stop(control.cause);
+    },
+    freed: freed.promise,
+    landed: fly(control)
+      .catch(failed)
+      .finally(() => control.free()),
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The short way of a job for which a slot and a parked cell are free: the cell gets the job's limits, files and program,
+ * then one transaction accepts the job and says that it runs, and when that is on disk the program is released. Where the
+ * process dies before the commit there never was a job; after it, the next start finds the row running.
+ */
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { AdmitInput, AdmitResult } from '../../store/records.ts';
+import { startClock } from './clock.ts';
+import { beginFlight, type Flight } from './flight.ts';
+import { endWithoutRun } from './launch.ts';
+import {
+  executionRecord,
+  type FlightContext,
+  type FlightDependencies,
+  isIsolatedFor,
+  programOf,
+  runProgram,
+  takeDown,
+} from './run-program.ts';
+
+export interface LaunchAtOnce {
+  readonly flight: Flight;
+  /**
+   * What the store made of the submission, once that is on disk; rejects as the store does. Null says that nothing is
+   * stored: the cell could not take the job, or the service stops.
+   */
+  readonly admitted: Promise<AdmitResult | null>;
+}
+
+type Answer = PromiseWithResolvers<AdmitResult | null>;
+
+/** Takes a submission into a slot, with a cell that was parked and is used for this job or for none. */
+export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: FlightDependencies): LaunchAtOnce {
+  const { tenant, job_id, created_at, requested_spec: spec } = input;
+  const { language, runtime, limits } = spec;
+  const answer: Answer = Promise.withResolvers();
+  const job = { tenant, job_id, language, runtime, mem_mb: limits.mem_mb, created_at };
+  const flight = beginFlight(job, dependencies.log, async (control) => {
+    const context = { ...dependencies, key: { tenant, job_id }, spec, clock: startClock(created_at), control };
+    try {
+      await fly(input, { context, sandbox, answer });
+    } finally {
+      await takeDown(sandbox, context);
+    }
+  });
+  return { flight, admitted: answer.promise };
+}
+
+interface Parts {
+  readonly context: FlightContext;
+  readonly sandbox: Sandbox;
+  readonly answer: Answer;
+}
+
+async function fly(input: AdmitInput, { context, sandbox, answer }: Parts): Promise<void> {
+  const start = await startIn(sandbox, context);
+  if (start === null) {
+    answer.resolve(null);
+    return;
+  }
+  context.control.started = true;
+  const result = await context.history.admit({ ...input, start }).catch((error: unknown) => {
+    answer.reject(error);
+    return null;
+  });
+  if (result === null) return;
+  if (result.kind !== 'created') {
+    answer.resolve(result);
+    return;
+  }
+  try {
+    // The program is released before anything else is done, and the answer goes out while it runs.
+    const run = runProgram(context, sandbox, start.execution);
+    answer.resolve(result);
+    await run;
+  } catch (error) {
+    await endWithoutRun(context, error);
+  }
+}
+
+/** Hands the program over. What is then observed is all that a start says; null where the job cannot start in this cell. */
+async function startIn(
+  sandbox: Sandbox,
+  { spec, control, clock, log, key }: FlightContext,
+): Promise<Required<AdmitInput>['start'] | null> {
+  const isFit = () => control.cause === null && isIsolatedFor(sandbox.posture, spec);
+  try {
+    if (!isFit()) return null;
+    const held = await sandbox.handOver(programOf(spec));
+    // A cell that failed at the hand-over was replaced.
+    if (!isFit()) return null;
+    return { started_at: clock.timestamp(), execution: executionRecord(sandbox.posture, held) };
+  } catch (error) {
+    log.warn({ err: error, job_id: key.job_id }, 'a parked cell could not take a job, which is queued');
+    return null;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * A queued job's way from its row to its end: prepare a sandbox, check what it proved to be, hand the program over, say
+ * `running`, and run it. Until the row says `running` nothing of the job has run, and leaving it queued loses nothing.
+ */
+import type { RequestedSpec, StoredSpec, Violation } from '@svc/protocol';
+import { BootstrapError, NO_LIMITS_HELD, type Posture, type Sandbox, unreadyPosture } from '../../sandbox/sandbox.ts';
+import { wholeSpec } from '../../store/jobs/whole-spec.ts';
+import type { ChosenJob, ExecutionRecord } from '../../store/records.ts';
+import { errorOutcome, type Outcome } from '../finish/outcome.ts';
+import { persistently } from '../finish/persistently.ts';
+import { startClock } from './clock.ts';
+import { beginFlight, type Control, type Flight } from './flight.ts';
+import {
+  end,
+  executionRecord,
+  type FlightContext,
+  type FlightDependencies,
+  isIsolatedFor,
+  programOf,
+  runProgram,
+  takeDown,
+} from './run-program.ts';
+
+/** Takes a queued job into a slot. */
+export function launch(job: ChosenJob, dependencies: FlightDependencies): Flight {
+  return beginFlight(job, dependencies.log, (control) => fly(job, control, dependencies));
+}
+
+async function fly(job: ChosenJob, control: Control, dependencies: FlightDependencies): Promise<void> {
+  const { tenant, job_id, created_at } = job;
+  const context = { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
+  try {
+    const spec = await specOf(job, dependencies);
+    if (spec !== null) await runInSandbox({ ...context, spec });
+  } catch (error) {
+    await endWithoutRun(context, error);
+  }
+}
+
+/** Null where the job is no longer queued. */
+async function specOf(job: ChosenJob, { store, log, giveUp }: FlightDependencies): Promise<RequestedSpec | null> {
+  const { tenant, job_id, language, runtime } = job;
+  if (job.requested_spec !== null) {
+    return wholeSpec({ language, runtime, requested_spec: JSON.parse(job.requested_spec) as StoredSpec });
+  }
+  const row = await persistently(() => store.job({ tenant, job_id }), {
+    signal: giveUp,
+    attemptsMax: Number.POSITIVE_INFINITY,
+    failed: (error) => log.error({ err: error, job_id }, 'a queued job could not be read'),
+  });
+  return row?.status === 'queued' ? wholeSpec(row) : null;
+}
+
+async function runInSandbox(context: FlightContext): Promise<void> {
+  const { cells, spec, control } = context;
+  const { language, runtime } = spec;
+  const sandbox = await cells.prepare({ language, runtime, signal: control.unwanted.signal });
+  try {
+    await runIn(sandbox, context);
+  } finally {
+    await takeDown(sandbox, context);
+  }
+}
+
+async function runIn(sandbox: Sandbox, context: FlightContext): Promise<void> {
+  const { spec, control } = context;
+  if (control.cause !== null) return;
+  refuseUnfit(sandbox.posture, context);
+  const held = await sandbox.handOver(programOf(spec));
+  // A cell that failed at the hand-over was replaced.
+  refuseUnfit(sandbox.posture, context);
+  const execution = executionRecord(sandbox.posture, held);
+  if (control.cause !== null || !(await started(context, execution))) return;
+  await runProgram(context, sandbox, execution);
+}
+
+/** How often a start is tried before the job ends as an error. With the pauses between: about 3 seconds. */
+const startAttemptsMax = 6;
+
+/** False where the job was cancelled meanwhile. From here on the row may say `running`, and only an end may follow. */
+async function started({ history, key, clock, control, log, giveUp }: FlightContext, execution: ExecutionRecord) {
+  control.started = true;
+  const input = { ...key, started_at: clock.timestamp(), execution };
+  return await persistently(() => history.start(input), {
+    signal: giveUp,
+    attemptsMax: startAttemptsMax,
+    failed: (error) => log.error({ err: error, job_id: key.job_id }, 'a start could not be stored'),
+  });
+}
+
+/** A cell was made, and the job may not have it. Nothing was set or handed over: the cell was never ready for this job. */
+class Unfit extends Error {
+  override readonly name = 'Unfit';
+  readonly failure: FailureBeforeRun;
+  constructor(message: string, failure: FailureBeforeRun) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/**
+ * Holds a job against what its cell was observed to be and against the bounds of the service as it now is: it may have
+ * been admitted by another. Spec § POST /v1/jobs 3.
+ */
+function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: FlightContext): void {
+  const { mem_mb } = spec.limits;
+  const posture = unreadyPosture(observed.backend, observed.runtime_identity);
+  if (!isIsolatedFor(observed, spec)) {
+    const outcome = errorOutcome('isolation_unsatisfied');
+    throw new Unfit(`observed isolation ${observed.isolation_class ?? 'none'} is less than the job demands`, {
+      outcome,
+      posture,
+      violations: [],
+    });
+  }
+  // Its limits stay what the client was told, so it can neither be clamped nor run.
+  if (mem_mb > concurrentMemMbMax) {
+    const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${concurrentMemMbMax})`;
+    const violation: Violation = { type: 'memory', message, limit: concurrentMemMbMax, observed: mem_mb };
+    throw new Unfit(message, { outcome: errorOutcome('bootstrap_failed'), posture, violations: [violation] });
+  }
+}
+
+/**
+ * Ends a job whose program cannot be run. One that was asked to stop before it started stays as its row says: cancelled,
+ * or queued for the next start of a service that is stopping. One that got no cell because none can be made stays queued
+ * until they can; where another cell can be made, the failure is the job's own.
+ */
+export async function endWithoutRun(context: Omit<FlightContext, 'spec'>, error: unknown): Promise<void> {
+  const { log, key, control, cells, giveUp } = context;
+  if (control.cause !== null && !control.started) return;
+  if (giveUp.aborted) throw error;
+  if (error instanceof BootstrapError && !(await cells.proven())) {
+    log.warn({ err: error, job_id: key.job_id }, 'a job waits: no cell can be made');
+    return;
+  }
+  const { outcome, posture, violations } = failureBeforeRun(error);
+  const step = error instanceof BootstrapError ? error.step : null;
+  log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
+  const execution = posture === null ? null : executionRecord(posture, NO_LIMITS_HELD);
+  await end(context, { outcome, duration_ms: null, execution, collection: null, violations });
+}
+
+interface FailureBeforeRun {
+  readonly outcome: Outcome;
+  /** Null where no executor was asked. */
+  readonly posture: Posture | null;
+  readonly violations: readonly Violation[];
+}
+
+function failureBeforeRun(error: unknown): FailureBeforeRun {
+  if (error instanceof Unfit) return error.failure;
+  if (error instanceof BootstrapError) {
+    return { outcome: errorOutcome('bootstrap_failed'), posture: error.posture, violations: [] };
+  }
+  return { outcome: errorOutcome('internal_error'), posture: null, violations: [] };
+}

@@ -1,0 +1,119 @@
+/**
+ * The part of a flight that every job takes whose row says `running`: release, execute, end. The cell is taken down while
+ * the end is stored, so that its slot waits for no disk.
+ */
+import { type RequestedSpec, satisfiesIsolation } from '@svc/protocol';
+import type { HeldLimits, Posture, Program, Sandbox } from '../../sandbox/sandbox.ts';
+import type { ExecutionRecord, JobKey } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import { type Ended, finish } from '../finish/finish.ts';
+import { errorOutcome, type Outcome, outcomeOf } from '../finish/outcome.ts';
+import type { History } from '../history.ts';
+import type { Cells } from './cells.ts';
+import type { JobClock } from './clock.ts';
+import { type Execution, execute } from './execute.ts';
+import type { Control } from './flight.ts';
+
+export interface FlightDependencies {
+  readonly store: Pick<Store, 'job'>;
+  readonly history: History;
+  readonly cells: Cells;
+  readonly log: Log;
+  /** MiB that the memory limits of all jobs together may add up to: a job with more gets no cell. */
+  readonly concurrentMemMbMax: number;
+  /** Aborts when the process gives up on what it could not store. */
+  readonly giveUp: AbortSignal;
+}
+
+/** Everything one flight knows, handed from step to step. */
+export interface FlightContext extends FlightDependencies {
+  readonly key: JobKey;
+  readonly spec: RequestedSpec;
+  readonly clock: JobClock;
+  readonly control: Control;
+}
+
+/**
+ * Lets the program run and stores its end. The release is done before the first pause. Rejects where the process gave up
+ * before the end could be stored.
+ */
+export async function runProgram(context: FlightContext, sandbox: Sandbox, execution: ExecutionRecord): Promise<void> {
+  const { control } = context;
+  // Asked to stop between the start and here: it is over before it ran a single instruction.
+  if (control.cause !== null) {
+    const outcome = outcomeOf({ kind: 'stopped', cause: control.cause });
+    return await end(context, { outcome, duration_ms: 0, execution, collection: null });
+  }
+  control.running = sandbox;
+  const run = await execute({ ...context, sandbox });
+  control.running = null;
+  report(context, run);
+  const gone = takeDown(sandbox, context);
+  await end(context, {
+    outcome: outcomeOfRun(run),
+    duration_ms: run.duration_ms,
+    execution,
+    collection: run.collection,
+    unstored: run.unstored,
+  });
+  await gone;
+}
+
+/** Takes a cell down, at whatever step it is, and gives up its slot. Never rejects. */
+export async function takeDown(sandbox: Sandbox, { control, log, key }: FlightContext): Promise<void> {
+  try {
+    await sandbox[Symbol.asyncDispose]();
+  } catch (error) {
+    log.error({ err: error, job_id: key.job_id }, 'a cell could not be taken down');
+  }
+  control.free();
+}
+
+/** Stores the end of a job, whether or not it ran. Rejects only where the process gave up. */
+export async function end(
+  { history, log, key, clock, giveUp }: Omit<FlightContext, 'spec'>,
+  ended: Omit<Ended, 'key' | 'finished_at'>,
+): Promise<void> {
+  const isStored = await finish({ ...ended, key, finished_at: clock.timestamp() }, { history, log, signal: giveUp });
+  const { status, terminal_reason } = ended.outcome;
+  const { duration_ms } = ended;
+  if (isStored) log.info({ ...key, status, terminal_reason, duration_ms }, 'a job ended');
+}
+
+/** What a run counts as. A record with a gap is the service's failure, however the program ended. */
+function outcomeOfRun({ collection, recording }: Execution): Outcome {
+  if (recording.kind === 'failed') return errorOutcome('internal_error');
+  return collection === null ? errorOutcome('runtime_failed') : outcomeOf(collection.ending);
+}
+
+function report({ log, key }: FlightContext, { failure, recording, collection }: Execution): void {
+  const { job_id } = key;
+  if (recording.kind === 'failed') log.error({ err: recording.error, job_id }, 'output could not be recorded');
+  if (collection === null) log.error({ err: failure, job_id }, 'a sandbox could not be collected');
+  else if (collection.ending.kind === 'runtime_failed') {
+    log.error({ job_id, reason: collection.ending.message }, 'the runtime failed');
+  }
+}
+
+/** Whether a cell was observed to be what the job demands at least. Spec § POST /v1/jobs 3. */
+export function isIsolatedFor({ isolation_class }: Posture, { requirements }: RequestedSpec): boolean {
+  return satisfiesIsolation(isolation_class ?? 'none', requirements.minimum_isolation);
+}
+
+export function programOf(spec: RequestedSpec): Program {
+  return {
+    language: spec.language,
+    code: spec.code,
+    stdin: spec.stdin,
+    args: spec.args,
+    env: spec.env,
+    files: spec.files.map(({ path, content_base64 }) => ({ path, content: Buffer.from(content_base64, 'base64') })),
+    outputs: spec.outputs,
+    limits: spec.limits,
+  };
+}
+
+export function executionRecord(posture: Posture, held: HeldLimits): ExecutionRecord {
+  return { ...posture, ...held };
+}

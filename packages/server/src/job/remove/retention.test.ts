@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { admitJob, finishOf, runJob, TestLedger } from '../../store/ledger.fixture.ts';
+import type { JobKey } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { createLog } from '../../telemetry/log/log.ts';
+import { Retention, removeOld } from './retention.ts';
+
+let ledger: TestLedger;
+let store: Store;
+beforeAll(async () => {
+  ledger = await TestLedger.open();
+  store = ledger.store;
+});
+afterAll(() => ledger[Symbol.asyncDispose]());
+
+const log = createLog('silent');
+const signal = new AbortController().signal;
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+
+async function endedJob(days: number): Promise<JobKey> {
+  const key = await runJob(store);
+  await store.finish(finishOf(key, { finished_at: daysAgo(days) }));
+  return key;
+}
+
+const isThere = async (key: JobKey) => (await store.jobSummary(key)) !== null;
+
+test('jobs that ended before the last days are removed, however many, and the others kept', async () => {
+  const old: JobKey[] = [];
+  for (let ordinal = 0; ordinal < 11; ordinal++) old.push(await endedJob(7.01));
+  const [recent, queued] = [await endedJob(6.99), await admitJob(store)];
+  expect(await removeOld({ store, log, days: 7, unattested: 'removed' }, signal)).toBe(11);
+  for (const key of old) expect(await isThere(key)).toBe(false);
+  expect(await isThere(recent)).toBe(true);
+  expect(await isThere(queued)).toBe(true);
+});
+
+test('a job that is not attested yet is kept, unless nothing is signed', async () => {
+  const waiting = await endedJob(9);
+  expect(await removeOld({ store, log, days: 8, unattested: 'kept' }, signal)).toBe(0);
+  expect(await isThere(waiting)).toBe(true);
+  expect(await removeOld({ store, log, days: 8, unattested: 'removed' }, signal)).toBe(1);
+});
+
+test('the loop removes what is old at the start, and ends when it is told to', async () => {
+  const old = await endedJob(9);
+  const looked = Promise.withResolvers<void>();
+  const watched: Pick<Store, 'deleteEnded'> = {
+    deleteEnded: async (input) => {
+      const removed = await store.deleteEnded(input);
+      looked.resolve();
+      return removed;
+    },
+  };
+  await using retention = new Retention({ store: watched, log, days: 8, unattested: 'removed' });
+  retention.start();
+  await looked.promise;
+  expect(await isThere(old)).toBe(false);
+});
+
+test('a store that fails does not end the loop, and it still can be stopped', async () => {
+  const asked = Promise.withResolvers<void>();
+  const deleteEnded = () => {
+    asked.resolve();
+    return Promise.reject(new Error('busy'));
+  };
+  await using retention = new Retention({ store: { deleteEnded }, log, days: 8, unattested: 'kept' });
+  retention.start();
+  await expect(asked.promise).resolves.toBeUndefined();
+});

@@ -1,0 +1,72 @@
+/**
+ * Removes jobs that ended longer ago than the operator wants to keep them: whole, with everything of them and with the
+ * idempotency key, a few at a time. What waits for its attestation is kept until it has it, unless nothing is signed.
+ */
+
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import { pause } from '../pause.ts';
+
+export interface RetentionOptions {
+  readonly store: Pick<Store, 'deleteEnded'>;
+  readonly log: Log;
+  /** For how long a job is kept after its end. */
+  readonly days: number;
+  /** What becomes of jobs that are not attested. */
+  readonly unattested: 'kept' | 'removed';
+}
+
+/** How often it looks for jobs that have become old. */
+const recheckMilliseconds = 600_000;
+/** Jobs of one transaction, of which large ones are fewer: nobody else can write meanwhile. */
+const stepJobsMax = 16;
+const millisecondsOfDay = 86_400_000;
+
+/** Removes from `start` until it is disposed. */
+export class Retention implements AsyncDisposable {
+  readonly #options: RetentionOptions;
+  readonly #stopping = new AbortController();
+  #loop: Promise<void> | null = null;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to remove; without effect a second time. */
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        const removed = await removeOld(this.#options, signal);
+        if (removed > 0) log.info({ removed }, 'old jobs were removed');
+      } catch (error) {
+        log.error({ err: error }, 'old jobs could not be removed');
+      }
+      await pause(recheckMilliseconds, signal);
+    }
+  }
+}
+
+/** Removes everything that is old by now, and answers how many jobs that were. Between two steps others get their turn. */
+export async function removeOld({ store, days, unattested }: RetentionOptions, signal: AbortSignal): Promise<number> {
+  const before = new Date(Date.now() - days * millisecondsOfDay).toISOString();
+  let removed = 0;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    const step = await store.deleteEnded({ before, limit: stepJobsMax, unattested });
+    removed += step;
+    if (step === 0) break;
+    await pause(performance.now() - startedAt, signal);
+  }
+  return removed;
+}

@@ -1,0 +1,69 @@
+/**
+ * Which service this is, on a host that may run several. The name of a service's control groups and of its directory on
+ * the host is made from a file of its data directory, and not from the path of that: two services may have data
+ * directories of one path in different mount namespaces, and would kill each other's jobs.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { StartError } from '../ground/start-error.ts';
+import { instanceName, runDirectoryOf } from '../sandbox/host/run-directory.ts';
+import { ProcessLock } from '../store/sqlite/files/process-lock.ts';
+
+const FILE_NAME = 'instance-id';
+const ID = /^[0-9a-f]{32}\n$/;
+
+/** Holds its name on this host until it is disposed. */
+export interface Instance extends Disposable {
+  /** What `instanceName` makes the name from. */
+  readonly id: string;
+}
+
+/**
+ * Opens the instance of a data directory that is there, and names it where it has no name yet.
+ *
+ * @throws StartError where its file cannot be used, or another service holds the name on this host.
+ */
+export function openInstance(dataDir: string): Instance {
+  const id = readInstance(dataDir) ?? makeInstance(dataDir);
+  // Nobody else can make groups or cells, for which alone there is a name on the host.
+  if (process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
+  const directory = runDirectoryOf(instanceName(id));
+  mkdirSync(dirname(directory), { recursive: true, mode: 0o711 });
+  const lock = ProcessLock.take(`${directory}.lock`);
+  if (lock === null) {
+    throw new StartError(`another service on this host has the ${FILE_NAME} of ${dataDir}`, {
+      hint: `where ${dataDir} is a copy, remove ${join(dataDir, FILE_NAME)}`,
+    });
+  }
+  return { id, [Symbol.dispose]: () => lock[Symbol.dispose]() };
+}
+
+/**
+ * The instance of a data directory; null where it was never served. The number of the file is part of it, so that a copy
+ * of the directory is another instance.
+ *
+ * @throws StartError where the file is not one that `openInstance` made.
+ */
+export function readInstance(dataDir: string): string | null {
+  const path = join(dataDir, FILE_NAME);
+  const facts = statSync(path, { throwIfNoEntry: false, bigint: true });
+  if (facts === undefined) return null;
+  const text = facts.isFile() ? readFileSync(path, 'latin1') : '';
+  if (!ID.test(text)) {
+    throw new StartError(`${path} is not what a service wrote`, { hint: 'remove it: the next start makes another' });
+  }
+  return `${text.trimEnd()}:${facts.ino}`;
+}
+
+function makeInstance(dataDir: string): string {
+  const path = join(dataDir, FILE_NAME);
+  try {
+    writeFileSync(path, `${randomBytes(16).toString('hex')}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    return readInstance(dataDir) as string;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return readInstance(dataDir) as string;
+    rmSync(path, { force: true });
+    throw new StartError(`${path} cannot be written: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+  }
+}

@@ -1,0 +1,30 @@
+/** Commands of an operator work on the ledger of a service and never make one. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { databasePath, type OpenStoreOptions } from '../store/open-store.ts';
+import { OperatorError } from './operator-error.ts';
+
+/** What the first start of a service makes, in any version of it. */
+const MADE_BY_A_SERVICE = ['svc.db', 'instance-id', 'attestation-keys'];
+
+/** Whether a service ever kept anything in this directory. */
+export function holdsData(dataDir: string): boolean {
+  return MADE_BY_A_SERVICE.some((name) => existsSync(join(dataDir, name)));
+}
+
+/** @throws OperatorError where no service ever kept anything in this directory. */
+export function requireData(dataDir: string): void {
+  if (holdsData(dataDir)) return;
+  throw new OperatorError(`there is no data of a service in ${dataDir}`, {
+    hint: 'the first start of a service makes it; name that of another with --data-dir',
+  });
+}
+
+/** @throws OperatorError where there is no ledger. */
+export function requireLedger(options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): void {
+  const path = databasePath(options);
+  if (existsSync(path)) return;
+  throw new OperatorError(`there is no ledger ${path}`, {
+    hint: 'the first start of a service makes it; name the data directory of another with --data-dir',
+  });
+}

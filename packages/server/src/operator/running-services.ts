@@ -1,0 +1,58 @@
+/**
+ * The services that run on this host, for the commands of their operator: each writes down where it keeps what, in a place
+ * that only its own user may write to, and is believed as long as it answers on its operator's socket.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { instanceName, runDirectoryOf } from '../sandbox/host/run-directory.ts';
+import type { Config } from '../settings/config.ts';
+import { readInstance } from './instance.ts';
+import { isServed } from './served-credentials.ts';
+
+/** Where a service that runs keeps everything. Paths are absolute. */
+export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePacksDir'>;
+
+const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
+
+/** Writes down that this service runs; disposing takes it back. A host without a place for it goes without. */
+export function announceService({ dataDir, databaseUrl, runtimePacksDir }: RunningService): Disposable {
+  const directory = announcements();
+  const instance = readInstance(dataDir);
+  if (directory === null || instance === null) return { [Symbol.dispose]: () => {} };
+  mkdirSync(directory, { recursive: true, mode: 0o711 });
+  const path = join(directory, `${instanceName(instance)}.json`);
+  const text = JSON.stringify({ dataDir, databaseUrl, runtimePacksDir } satisfies RunningService);
+  writeFileSync(`${path}.new`, `${text}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+  return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
+}
+
+/** The services that run here and that this user may administer. What a killed one left, or one elsewhere, is none. */
+export async function runningServices(): Promise<readonly RunningService[]> {
+  const directory = announcements();
+  const names = directory === null || !existsSync(directory) ? [] : readdirSync(directory);
+  const found = await Promise.all(names.map((name) => runningService(directory ?? '', name)));
+  return found.filter((service) => service !== null);
+}
+
+async function runningService(directory: string, name: string): Promise<RunningService | null> {
+  const [, expected] = ENTRY.exec(name) ?? [];
+  if (expected === undefined) return null;
+  try {
+    const service = JSON.parse(readFileSync(join(directory, name), 'utf8')) as RunningService;
+    const instance = readInstance(service.dataDir);
+    // In another mount namespace the same path leads to the data of another service.
+    if (instance === null || instanceName(instance) !== expected) return null;
+    return (await isServed(service.dataDir)) ? service : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Null where this user has no place of its own that ends with the machine. */
+function announcements(): string | null {
+  const user = process.geteuid?.();
+  if (user === 0) return runDirectoryOf('');
+  const own = `/run/user/${user}`;
+  return existsSync(own) ? join(own, 'svc') : null;
+}

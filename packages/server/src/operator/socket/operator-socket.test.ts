@@ -1,0 +1,140 @@
+import { statSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openTestStore } from '../../../test/job-rig.ts';
+import { createLog } from '../../telemetry/log/log.ts';
+import { type Credentials, createCredentials } from '../credentials.ts';
+import { servedCredentials } from '../served-credentials.ts';
+import { requestBytesMax } from './messages.ts';
+import { OperatorSocket } from './operator-socket.ts';
+
+const log = createLog('silent');
+const plain = { tenant: 'acme', principal: null, scopes: null, expires_at: null };
+
+let scratch: string;
+let dataDir: string;
+let ordinal = 0;
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'svc-operator-'));
+});
+beforeEach(async () => {
+  dataDir = join(scratch, String(ordinal++));
+  await mkdir(dataDir);
+});
+afterAll(() => rm(scratch, { recursive: true }));
+
+/** A service as far as operators see it. */
+async function serving(directory = dataDir, own?: Credentials): Promise<AsyncDisposable> {
+  await using parts = new AsyncDisposableStack();
+  const credentials = own ?? createCredentials(parts.use(await openTestStore(directory)));
+  parts.use(await OperatorSocket.open({ dataDir: directory, credentials, log }));
+  return parts.move();
+}
+
+async function served(directory = dataDir): Promise<Credentials> {
+  const credentials = await servedCredentials(directory);
+  if (credentials === null) throw new Error('nothing answers');
+  return credentials;
+}
+
+/** What the socket says to these bytes before it ends the connection. */
+async function said(directory: string, bytes: string): Promise<string> {
+  const socket = connect(join(directory, 'operator.sock'));
+  socket.on('error', () => {});
+  socket.write(bytes);
+  return text(socket);
+}
+
+test('everything that can be done with credentials can be asked of a running service', async () => {
+  await using _service = await serving();
+  const credentials = await served();
+  const { key, ...first } = await credentials.create(plain);
+  expect(key).toMatch(/^svc_/);
+  const { key: _, ...second } = await credentials.rotate({
+    credential_id: first.credential_id,
+    expires_at: null,
+    overlap_seconds: 0,
+  });
+  await credentials.revoke({ credential_id: second.credential_id });
+  expect(await credentials.list({ tenant: 'acme' })).toEqual([
+    { ...first, revoked_at: expect.any(String) as string },
+    { ...second, revoked_at: expect.any(String) as string },
+  ]);
+});
+
+test('a refusal is told as it would be without a service', async () => {
+  await using _service = await serving();
+  const credentials = await served();
+  await expect(credentials.create({ ...plain, tenant: '__proto__' })).rejects.toMatchObject({
+    name: 'OperatorError',
+    message: 'this tenant name is not allowed',
+    hint: expect.stringContaining('1 to 64') as string,
+  });
+});
+
+test('a failure of the service is told as one and not as what it was', async () => {
+  const fail = () => Promise.reject(new Error('a secret of the ledger'));
+  await using _service = await serving(dataDir, { create: fail, list: fail, rotate: fail, revoke: fail });
+  const failure = await (await served()).list({ tenant: null }).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ name: 'OperatorError', message: 'the service failed' });
+});
+
+test('the socket is for its owner alone, and gone with the service', async () => {
+  {
+    await using _service = await serving();
+    expect(statSync(join(dataDir, 'operator.sock')).mode & 0o777).toBe(0o600);
+  }
+  expect((await readdir(dataDir)).filter((name) => name.includes('sock'))).toEqual([]);
+  expect(await servedCredentials(dataDir)).toBeNull();
+});
+
+test('a data directory with a path that is too long for a socket has one all the same', async () => {
+  const long = join(dataDir, 'd'.repeat(120));
+  await mkdir(long);
+  await using _service = await serving(long);
+  expect(await (await served(long)).list({ tenant: null })).toEqual([]);
+});
+
+test('a socket that a killed service left is taken over, and one that answers is not', async () => {
+  // A socket that is bound elsewhere and moved here is bound by nobody once its process closes it.
+  const dead = createServer().listen(join(dataDir, 'dead.sock'));
+  await new Promise((resolve) => dead.once('listening', resolve));
+  await rename(join(dataDir, 'dead.sock'), join(dataDir, 'operator.sock'));
+  await new Promise((resolve) => dead.close(resolve));
+  await using _service = await serving();
+  expect(await (await served()).list({ tenant: null })).toEqual([]);
+  const nothing = createCredentials({} as never);
+  await expect(OperatorSocket.open({ dataDir, credentials: nothing, log })).rejects.toMatchObject({
+    name: 'StartError',
+    message: expect.stringContaining('another service') as string,
+  });
+});
+
+describe('a line that asks for nothing there is gets no answer:', () => {
+  let service: AsyncDisposable;
+  let directory: string;
+  beforeAll(async () => {
+    directory = join(scratch, 'lines');
+    await mkdir(directory);
+    service = await serving(directory);
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  test.each([
+    ['no JSON', 'hello\n'],
+    ['nothing', '\n'],
+    ['an unknown request', '{"ask":"drop","with":{}}\n'],
+    ['a missing member', '{"ask":"revoke","with":{}}\n'],
+    ['a surplus member', '{"ask":"revoke","with":{"credential_id":"a","tenant":"b"}}\n'],
+    ['a member named twice', '{"ask":"list","ask":"list","with":{"tenant":null}}\n'],
+    ['an overlap as text', '{"ask":"rotate","with":{"credential_id":"a","expires_at":null,"overlap_seconds":"0"}}\n'],
+    ['a line without an end', 'x'.repeat(requestBytesMax + 1)],
+  ])('%s', async (_name, line) => {
+    expect(await said(directory, line)).toBe('');
+    expect(await (await served(directory)).list({ tenant: null })).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * The operator's way into a running service: a Unix socket in the data directory that only the service's own user, and
+ * root, may open. The ledger belongs to the process that serves it, so whoever changes credentials asks that process, and
+ * every change holds from the next request on. Who may open the socket may read the ledger too: it asks for no credential.
+ */
+import { rm } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { StartError } from '../../ground/start-error.ts';
+import { parseStrictJson } from '../../ground/strict-json.ts';
+import type { Log } from '../../telemetry/log/log.ts';
+import type { Credentials } from '../credentials.ts';
+import { OperatorError } from '../operator-error.ts';
+import { ask, type OperatorAnswer, patienceMilliseconds, requestBytesMax } from './messages.ts';
+import { isOperatorRequest } from './operator-request.ts';
+import { type SocketAddress, socketAddressOf } from './socket-address.ts';
+
+/** Operators are few. */
+const connectionsMax = 8;
+/** The socket's file is made with no right for anybody but its owner. */
+const OWNER_ONLY = 0o177;
+
+export interface OperatorSocketOptions {
+  readonly dataDir: string;
+  readonly credentials: Credentials;
+  readonly log: Log;
+}
+
+/** An open socket. Disposing ends its connections and removes its file. */
+export class OperatorSocket implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #address: SocketAddress;
+  readonly #connections = new Set<Socket>();
+
+  private constructor(server: Server, address: SocketAddress) {
+    this.#server = server;
+    this.#address = address;
+    server.on('connection', (socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+  }
+
+  /**
+   * Listens; the data directory is there.
+   *
+   * @throws StartError where another service answers on the socket, or where there can be none.
+   */
+  static async open({ dataDir, credentials, log }: OperatorSocketOptions): Promise<OperatorSocket> {
+    await using opening = new AsyncDisposableStack();
+    try {
+      const address = opening.use(await socketAddressOf(dataDir));
+      await removeLeftover(address.path, dataDir);
+      const server = createServer((socket) => void serve(socket, credentials, log));
+      server.maxConnections = connectionsMax;
+      await listenAlone(server, address.path);
+      opening.move();
+      return new OperatorSocket(server, address);
+    } catch (cause) {
+      if (cause instanceof StartError) throw cause;
+      const { code } = cause as NodeJS.ErrnoException;
+      throw new StartError(`no operator's socket can be made in ${dataDir}: ${code ?? 'unknown'}`, { cause });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const socket of this.#connections) socket.destroy();
+    await closed;
+    await rm(this.#address.path, { force: true });
+    await this.#address[Symbol.asyncDispose]();
+  }
+}
+
+/** A socket that a killed process left answers nobody, and nobody can listen before it is gone. */
+async function removeLeftover(path: string, dataDir: string): Promise<void> {
+  if (await isAnswering(path)) throw new StartError(`another service uses the data directory ${dataDir}`);
+  await rm(path, { force: true });
+}
+
+function isAnswering(path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = connect(path);
+  socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  return promise.finally(() => socket.destroy());
+}
+
+/** The file is made inside of `listen`, before it returns: with these rights, and nothing else of this thread is. */
+function listenAlone(server: Server, path: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const mask = process.umask(OWNER_ONLY);
+  try {
+    server.once('error', reject).listen(path, resolve);
+  } finally {
+    process.umask(mask);
+  }
+  return promise.finally(() => server.off('error', reject));
+}
+
+async function serve(socket: Socket, credentials: Credentials, log: Log): Promise<void> {
+  socket.setTimeout(patienceMilliseconds, () => socket.destroy());
+  try {
+    const answer = await answerTo(await lineOf(socket), credentials, log);
+    socket.end(`${JSON.stringify(answer)}\n`);
+  } catch (error) {
+    log.warn({ err: error }, 'an operator could not be answered');
+    socket.destroy();
+  }
+}
+
+async function answerTo(line: Buffer, credentials: Credentials, log: Log): Promise<OperatorAnswer> {
+  const asked = await parseStrictJson(line);
+  if (!isOperatorRequest(asked)) throw new Error('the line asks for nothing that there is');
+  try {
+    const answer = await ask(credentials, asked);
+    const { credential_id } = answer as { readonly credential_id?: string };
+    if (asked.ask !== 'list') log.info({ credential_id, operator: asked.ask }, 'a credential was changed');
+    return { answer };
+  } catch (error) {
+    if (error instanceof OperatorError) return { refused: { message: error.message, hint: error.hint } };
+    log.error({ err: error, operator: asked.ask }, 'what an operator asked for failed');
+    return { refused: { message: 'the service failed', hint: 'its log says how' } };
+  }
+}
+
+/** The bytes before the first newline. Rejects where there are too many, or none before the other side ends. */
+async function lineOf(socket: Socket): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    const end = piece.indexOf(0x0a);
+    pieces.push(end < 0 ? piece : piece.subarray(0, end));
+    size += piece.length;
+    if (size > requestBytesMax) throw new Error(`the line is longer than ${requestBytesMax} bytes`);
+    if (end >= 0) return Buffer.concat(pieces);
+  }
+  throw new Error('the line did not end');
+}

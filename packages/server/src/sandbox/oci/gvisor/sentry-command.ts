@@ -1,0 +1,81 @@
+/**
+ * The program that starts gVisor's own two processes for a cell as `runsc run` would, with far fewer starts of runsc
+ * (`../../sentry`). It speaks to parts of runsc that change with every release, so it is for releases that it was tried with.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleConfig, GUEST } from '../bundle.ts';
+import { bundleOptions, type CellOptions } from '../cell-options.ts';
+import type { RootFiles } from '../rootfs.ts';
+import { runscSeccompProfile, type SeccompProfile } from '../seccomp/seccomp.ts';
+import { ruleLine } from '../seccomp/seccomp-rule.ts';
+
+/** Where the set-up puts what it builds: of `../../sentry`, and of `../../launcher` process 1 of cells that are started so. */
+const NATIVE = fileURLToPath(new URL('../../../native/', import.meta.url));
+const SVC_SENTRY = join(NATIVE, 'svc-sentry');
+const SVC_INIT = join(NATIVE, 'svc-init');
+const SVC_FILTER = join(NATIVE, 'svc-filter');
+const ENOSYS = 38;
+
+/** The release of Debian 13 and of the backports to Debian 12, as both builds of it name themselves. */
+const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-20240729.0']);
+
+/** mount(2) flags by the words that a bundle has for them. */
+const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
+
+/** Why cells cannot be started by it here, for an operator; null where they can. */
+export function sentryObstacle(version: string | null): string | null {
+  if (![SVC_SENTRY, SVC_INIT].every((program) => existsSync(program)))
+    return 'svc-sentry and svc-init are not built (npm run setup builds them where gcc is installed)';
+  if (version !== null && RELEASES.has(version)) return null;
+  return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
+}
+
+/** `runsc` is its path and the flags that both processes are given. */
+export function sentryCommand(options: CellOptions, runsc: readonly string[]): readonly string[] {
+  const { directory, id, rootUid } = options;
+  const filter = hasFilter() ? [] : ['--oci-seccomp'];
+  const { mounts } = bundleConfig(bundleOptions(options));
+  const binds = mounts
+    .filter(({ type }) => type === 'bind')
+    .flatMap((mount) => [mount.source, mount.destination, String(flagsOf(mount.options))]);
+  return [
+    SVC_SENTRY,
+    directory,
+    id,
+    String(rootUid),
+    join(directory, 'cell/rootfs'),
+    ...binds,
+    '--',
+    ...runsc,
+    ...filter,
+  ];
+}
+
+/** The command of process 1, which sets the system call filter where that was made; else runsc makes one for each cell. */
+export function compiledInit(): readonly string[] {
+  return [GUEST.init, hasFilter() ? GUEST.filter : '-'];
+}
+
+/** Process 1 and the filter, for the root of the cells. */
+export function compiledRootFiles(loopback: boolean): RootFiles {
+  const init = { [GUEST.init]: readFileSync(SVC_INIT) };
+  return hasFilter() ? { ...init, [GUEST.filter]: compileFilter(runscSeccompProfile({ loopback })) } : init;
+}
+
+/** It takes the headers of libseccomp to build. */
+function hasFilter(): boolean {
+  return existsSync(SVC_FILTER);
+}
+
+/** The same rules that runsc is given, in the same order: what they trace there is what nobody knows. */
+function compileFilter({ syscalls }: SeccompProfile): Uint8Array {
+  const lines = [...syscalls.map(ruleLine), `otherwise ${ENOSYS}`];
+  return execFileSync(SVC_FILTER, { input: `${lines.join('\n')}\n`, stdio: ['pipe', 'pipe', 'pipe'] });
+}
+
+function flagsOf(options: readonly string[]): number {
+  return options.reduce((flags, option) => flags + (MOUNT_FLAGS[option] ?? 0), 0);
+}

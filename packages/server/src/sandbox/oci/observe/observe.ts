@@ -1,0 +1,205 @@
+/**
+ * What is really on in a cell, read from the kernel that holds it after the bootstrap and before any job: from outside
+ * through the host's /proc for crun, from gVisor's own kernel for runsc. Whatever is not as the class demands fails the
+ * cell; nothing here looks at what was configured. Spec § Receipt, § Job detail.
+ */
+import { readFileSync, readlinkSync } from 'node:fs';
+import type { Posture } from '../../sandbox.ts';
+import { JOB_UID } from '../bundle.ts';
+import {
+  capabilitiesOf,
+  type GuestMount,
+  type GuestReport,
+  parseMountinfo,
+  parseStatus,
+  type Status,
+  seccompOf,
+} from './guest-report.ts';
+
+const NAMESPACES = ['mnt', 'pid', 'net', 'ipc', 'uts', 'user', 'cgroup'] as const;
+
+/** The members of a posture that are observed in the cell; who runs it is known without looking. */
+export type ObservedPosture = Pick<
+  Posture,
+  | 'isolation_class'
+  | 'private_rootfs'
+  | 'dedicated_bootstrap'
+  | 'seccomp'
+  | 'no_new_privileges'
+  | 'capabilities'
+  | 'network_allowed'
+  | 'networking'
+>;
+
+/** Host ids of a cell's process 1 and of what it started: what runs the program, and what compiles it before. */
+export interface CellProcesses {
+  readonly init: number;
+  readonly interpreter: number;
+  readonly compiler: number | null;
+}
+
+/** Finds them from the runtime's own process: its only child is process 1. */
+export function findCellProcesses(runtimePid: number): CellProcesses {
+  const [init] = childrenOf(runtimePid, 1);
+  return findInterpreters(init);
+}
+
+/** Finds what waits from process 1, which starts the compiler first. */
+export function findInterpreters(init: number): CellProcesses {
+  const [first, second] = childrenOf(init, 2);
+  return second === undefined
+    ? { init, interpreter: first, compiler: null }
+    : { init, interpreter: second, compiler: first };
+}
+
+/** Observes a crun cell from outside. Throws, naming every protection that is missing. */
+export function observeNamespaceCell(processes: CellProcesses): ObservedPosture {
+  const status = parseStatus(readFileSync(`/proc/${processes.interpreter}/status`, 'utf8'));
+  const init = parseStatus(readFileSync(`/proc/${processes.init}/status`, 'utf8'));
+  const mounts = parseMountinfo(readFileSync(`/proc/${processes.interpreter}/mountinfo`, 'utf8'));
+  const root = mounts.find((mount) => mount.path === '/');
+  const missing: string[] = NAMESPACES.filter((name) => !isPrivate(processes.interpreter, name)).map(
+    (name) => `own ${name} namespace`,
+  );
+  const privateRootfs = root?.has('ro') === true && root.has('nosuid') && root.has('nodev');
+  const dedicatedBootstrap = init.get('NSpid')?.split(/\s+/).at(-1) === '1' && uidsOf(init) !== uidsOf(status);
+  const interfaces = readFileSync(`/proc/${processes.interpreter}/net/dev`, 'utf8').match(/^\s*[^\s:|]+:/gm) ?? [];
+  const offline = interfaces.every((name) => name.trim() === 'lo:');
+  if (!privateRootfs) missing.push('a read-only root of its own');
+  missing.push(...missingMountFlags(mounts), ...foreignInodes(mounts));
+  if (!dedicatedBootstrap) missing.push('a bootstrap process of another user');
+  if (!offline) missing.push('a network namespace without interfaces');
+  missing.push(...missingCredentials(status, isOneOrdinaryUser(status)), ...missingOfCompiler(processes.compiler));
+  if (status.get('NoNewPrivs') !== '1') missing.push('no-new-privileges');
+  if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
+  return {
+    isolation_class: 'linux-shared-kernel',
+    private_rootfs: privateRootfs,
+    dedicated_bootstrap: dedicatedBootstrap,
+    seccomp: seccompOf(status),
+    no_new_privileges: status.get('NoNewPrivs') === '1',
+    capabilities: capabilitiesOf(status),
+    network_allowed: !offline,
+    networking: offline ? 'disabled' : null,
+  };
+}
+
+/**
+ * Observes a runsc cell through the kernel that answers inside it. That this is not the host's kernel is itself
+ * observed: it names another version, and none of its processes is one of the host's.
+ */
+export function observeGvisorCell(report: GuestReport): ObservedPosture {
+  const hostKernel = readFileSync('/proc/version', 'utf8').trim();
+  const root = report.mounts.find((mount) => mount.path === '/');
+  const privateRootfs = root?.has('ro') === true;
+  const dedicatedBootstrap = report.status.get('PPid') === '1';
+  const offline = report.interfaces.every((name) => name === 'lo');
+  const missing = missingCredentials(report.status, uidsOf(report.status) === String(JOB_UID));
+  if (report.kernel === '' || report.kernel === hostKernel) missing.push("a kernel other than the host's");
+  if (!privateRootfs) missing.push('a read-only root');
+  missing.push(...missingMountFlags(report.mounts, SHOWN_BY_GVISOR));
+  if (!dedicatedBootstrap) missing.push('a bootstrap process');
+  if (!offline) missing.push('a network without interfaces');
+  if (report.noNewPrivileges !== true) missing.push('no-new-privileges');
+  if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
+  return {
+    isolation_class: 'gvisor-application-kernel',
+    private_rootfs: privateRootfs,
+    dedicated_bootstrap: dedicatedBootstrap,
+    seccomp: seccompOf(report.status),
+    no_new_privileges: report.noNewPrivileges,
+    capabilities: capabilitiesOf(report.status),
+    network_allowed: !offline,
+    networking: offline ? 'disabled' : null,
+  };
+}
+
+/** Flags without which a mount would be a way out: some runtimes drop them silently from a bind in a user namespace. */
+const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
+  '/usr': ['ro', 'nosuid', 'nodev'],
+  '/proc': ['ro', 'nosuid', 'nodev', 'noexec'],
+  '/work': ['nosuid', 'nodev'],
+  '/work/input': ['ro', 'nosuid', 'nodev', 'noexec'],
+  '/tmp': ['nosuid', 'nodev'],
+  '/dev/shm': ['nosuid', 'nodev', 'noexec'],
+  '/dev/pts': ['nosuid', 'noexec'],
+  '/svc/report': ['nosuid', 'nodev', 'noexec'],
+  '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
+};
+
+/** gVisor holds no device of the host and no privilege to gain, and shows nothing of the flags against them. */
+const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
+
+/** Flags that are not on. Only those that are in `shown` can be missed, where a kernel does not show them all. */
+function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<string>): string[] {
+  return Object.entries(MOUNT_FLAGS).flatMap(([path, flags]) => {
+    const mount = mounts.find((candidate) => candidate.path === path);
+    return flags
+      .filter((flag) => shown === undefined || shown.has(flag))
+      .filter((flag) => !mount?.has(flag))
+      .map((flag) => `${flag} on ${path}`);
+  });
+}
+
+/** File systems that are made for each cell. */
+const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
+
+/** An inode that others have too tells of them: to a watch, by a lock. */
+function foreignInodes(mounts: readonly GuestMount[]): string[] {
+  return mounts.filter(({ type }) => !OF_ONE_CELL.has(type)).map(({ path }) => `inodes of its own on ${path}`);
+}
+
+function missingCredentials(status: Status, ownUser: boolean): string[] {
+  const missing: string[] = [];
+  if (!ownUser) missing.push('an unprivileged user of its own');
+  if ((status.get('Groups') ?? '').trim() !== '') missing.push('no supplementary groups');
+  for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd']) {
+    if (!/^0+$/.test(status.get(set) ?? '')) missing.push(`empty ${set}`);
+  }
+  if (status.get('Seccomp') !== '2') missing.push('a seccomp filter');
+  return missing;
+}
+
+/** Real, effective, saved and file system user: one number where all four are the same. */
+function uidsOf(status: Status): string {
+  return [...new Set((status.get('Uid') ?? '').split(/\s+/))].join(' ');
+}
+
+/** The compiler is given the job's source: it is to have no more than the program itself. */
+function missingOfCompiler(compiler: number | null): string[] {
+  if (compiler === null) return [];
+  const status = parseStatus(readFileSync(`/proc/${compiler}/status`, 'utf8'));
+  return missingCredentials(status, isOneOrdinaryUser(status)).map((what) => `${what} for the compiler`);
+}
+
+function isOneOrdinaryUser(status: Status): boolean {
+  return uidsOf(status) !== '0' && !uidsOf(status).includes(' ');
+}
+
+/** The service's own, which it never leaves. */
+const ownNamespaces = new Map<string, string>();
+
+function ownNamespace(name: string): string {
+  const known = ownNamespaces.get(name) ?? readlinkSync(`/proc/self/ns/${name}`);
+  ownNamespaces.set(name, known);
+  return known;
+}
+
+function isPrivate(pid: number, name: string): boolean {
+  return readlinkSync(`/proc/${pid}/ns/${name}`) !== ownNamespace(name);
+}
+
+/** The children of a process in the order in which it started them: at least one, and no more than there should be. */
+function childrenOf(pid: number, most: number): [number, ...number[]] {
+  const [first, ...others] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+  if (first === undefined || others.length >= most) {
+    throw new Error(
+      `process ${pid} has ${first === undefined ? 0 : others.length + 1} children where ${most} is expected`,
+    );
+  }
+  return [first, ...others];
+}

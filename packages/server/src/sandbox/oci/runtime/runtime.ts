@@ -1,0 +1,193 @@
+/** What differs between the two OCI runtimes that run the one hardened bundle. */
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
+import type { Group } from '../../cgroup/cgroup.ts';
+import { versionOf } from '../../host/executable.ts';
+import { INTERPRETED_INIT } from '../bundle.ts';
+import type { CellOptions } from '../cell-options.ts';
+import { compiledInit, compiledRootFiles, sentryCommand } from '../gvisor/sentry-command.ts';
+import type { GuestReport } from '../observe/guest-report.ts';
+import {
+  findCellProcesses,
+  type ObservedPosture,
+  observeGvisorCell,
+  observeNamespaceCell,
+} from '../observe/observe.ts';
+import type { RootFiles } from '../rootfs.ts';
+import { requireVersion } from './runtime-version.ts';
+import { type Start, startUnderRuntime } from './start.ts';
+
+const MIB = 1024 * 1024;
+const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
+/** Host resources that a runtime itself takes in a cell's group, kept out of what the job may use. */
+export interface Overhead {
+  /** The most memory that it may take, and what is planned with before a cell exists. What it takes is measured. */
+  readonly memoryBytes: number;
+  /** Host processes and threads for a job of `max_pids`. */
+  readonly processes: (maxPids: number) => number;
+  /**
+   * What RLIMIT_NPROC is set above `max_pids`. Under crun above, so that the group is what refuses, and counts. Under
+   * runsc below by one, because gVisor counts an interpreter that changed its user for the user it had.
+   */
+  readonly guestProcesses: number;
+}
+
+export interface Runtime extends AsyncDisposable {
+  readonly name: 'crun' | 'runsc' | 'svc-launcher';
+  readonly backend: Backend;
+  readonly isolation_class: IsolationClass;
+  readonly path: string;
+  readonly identity: RuntimeIdentity;
+  /** Programs use the host's kernel. What they are shown of the host then has inodes of the cell's own. */
+  readonly sharesHostKernel: boolean;
+  /** The command of process 1 in its cells, before the words that say what it starts. */
+  readonly processOne: readonly string[];
+  /** What the root of its cells has besides. `loopback` is whether programs may reach one another over `lo`. */
+  rootFiles(loopback: boolean): RootFiles;
+  /** Mount flags of the cell's root, as mount(2) has them. */
+  readonly rootFlags: number;
+  readonly overhead: Overhead;
+  /** What the pipes of standard output and error hold, each; 0 leaves them as the kernel makes them. */
+  readonly outputPipeBytes: number;
+  /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
+  readonly hidesAttributes: boolean;
+  /** The command that runs the cell's bundle in the foreground; empty where no runtime is started for a cell. */
+  command(options: CellOptions): readonly string[];
+  /** Has process 1 of a cell made, whose groups are there and hold it from its first instruction. */
+  start(options: CellOptions): Start;
+  /** Throws, naming what is missing, unless the cell is what the class demands. */
+  observe(runtimePid: number, report: GuestReport): ObservedPosture;
+  /**
+   * Memory of a waiting cell, in bytes, that is the runtime's and not the interpreter's. Under runsc the memory of programs is
+   * a file in memory, and all that is none is of the sentry and the gofer: their kernel, which under crun is the host's.
+   */
+  ownMemoryBytes(group: Group): number;
+  /** The job's process limit as held: by the group under crun, by gVisor's own kernel under runsc. */
+  heldProcesses(held: { readonly group: number; readonly guest: number }): number;
+}
+
+const MS_RDONLY = 1;
+const MS_NOSUID = 2;
+const MS_NODEV = 4;
+
+/** crun, for the namespace class. Its own process and process 1 of the cell are the two that are not the job's. */
+export async function crunRuntime(): Promise<Runtime> {
+  const path = find('crun');
+  const version = await versionOf(path, /crun version (\S+)/);
+  requireVersion('crun', version);
+  const own = 2;
+  return {
+    name: 'crun',
+    backend: 'namespace',
+    isolation_class: 'linux-shared-kernel',
+    path,
+    identity: { name: 'crun', version, platform: null },
+    sharesHostKernel: true,
+    processOne: INTERPRETED_INIT,
+    rootFiles: () => ({}),
+    rootFlags: MS_RDONLY | MS_NOSUID | MS_NODEV,
+    overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
+    outputPipeBytes: 0,
+    hidesAttributes: false,
+    command: ({ directory, id }) => [
+      path,
+      `--root=${join(directory, 'state')}`,
+      '--cgroup-manager=disabled',
+      'run',
+      '--no-new-keyring',
+      `--bundle=${directory}`,
+      id,
+    ],
+    start: startUnderRuntime,
+    observe: (runtimePid) => observeNamespaceCell(findCellProcesses(runtimePid)),
+    ownMemoryBytes: () => 0,
+    heldProcesses: ({ group }) => group - own,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** gVisor's ways to intercept system calls, best first. A platform may hang instead of failing: each must be tried. */
+export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
+export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
+
+/**
+ * gVisor takes of a blocking write what the host's pipe has room for, and tells the program of a short write that no
+ * other kernel makes: what a program then drops would be missing from its record. In a pipe that holds twice what is
+ * recorded of a stream (a page of it may be filled by half), no write is cut before the record is full. Its pages count
+ * as the job's memory.
+ */
+const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
+
+/** What gVisor's own processes take of memory before a program runs: some 20 MiB on systrap, more on slower platforms. */
+const GVISOR_MEMORY_BYTES = 36 * MIB;
+
+/**
+ * Host threads that gVisor's own kernel may have. Its threads are not the program's, whose number it holds itself: a
+ * program that may have one process needs about as many of them as any other.
+ */
+const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
+
+/**
+ * What starts the two processes of a gVisor cell: `direct` a program of ours, with a compiled process 1, which takes a third of the
+ * processor time off a cell; or `runsc run`.
+ */
+export type GvisorLauncher = 'direct' | 'runsc';
+
+/** A platform, and what starts its cells. */
+export interface GvisorWay {
+  readonly platform: GvisorPlatform;
+  readonly launcher: GvisorLauncher;
+}
+
+/** runsc, for the gVisor class. The sentry is many host threads and has memory of its own. */
+export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<Runtime> {
+  const path = find('runsc');
+  const version = await versionOf(path, /runsc version (\S+)/);
+  requireVersion('runsc', version);
+  return {
+    name: 'runsc',
+    backend: 'gvisor',
+    isolation_class: 'gvisor-application-kernel',
+    path,
+    identity: { name: 'runsc', version, platform },
+    sharesHostKernel: false,
+    processOne: launcher === 'direct' ? compiledInit() : INTERPRETED_INIT,
+    rootFiles: (loopback) => (launcher === 'direct' ? compiledRootFiles(loopback) : {}),
+    // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
+    rootFlags: 0,
+    overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
+    outputPipeBytes: GVISOR_PIPE_BYTES,
+    hidesAttributes: true,
+    command: (options) => {
+      const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
+      return launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, [...runsc, '--oci-seccomp']);
+    },
+    start: startUnderRuntime,
+    observe: (_runtimePid, report) => observeGvisorCell(report),
+    ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
+    heldProcesses: ({ guest }) => guest + 1,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function runCommand({ directory, id }: CellOptions, runsc: readonly string[]): readonly string[] {
+  const files = [
+    `--root=${join(directory, 'state')}`,
+    `--log=${join(directory, 'runsc.log')}`,
+    `--panic-log=${join(directory, 'panic.log')}`,
+  ];
+  return [...runsc, ...files, 'run', `-bundle=${directory}`, id];
+}
+
+function find(name: string): string {
+  for (const directory of SEARCH_PATH) {
+    const path = join(directory, name);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {}
+  }
+  throw new Error(`${name} is not installed (Debian, Ubuntu: apt-get install ${name})`);
+}

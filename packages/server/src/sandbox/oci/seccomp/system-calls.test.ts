@@ -1,0 +1,42 @@
+/** Every system call that the profile allows, made by number in a cell of each class. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CellsFixture, CLASSES } from '../cells.fixture.ts';
+import { MAKE_EVERY_CALL, SYSTEM_CALL_NUMBERS } from './system-calls.fixture.ts';
+import { ALLOWED_CALLS, REFUSED_CALLS } from './system-calls.ts';
+
+let cells: CellsFixture;
+beforeAll(async () => {
+  cells = await CellsFixture.open();
+});
+afterAll(() => cells[Symbol.asyncDispose]());
+
+it('the lists of allowed and refused calls have no call in common, and every allowed one has a number here', () => {
+  expect(ALLOWED_CALLS.filter((name) => REFUSED_CALLS.includes(name))).toEqual([]);
+  expect([...SYSTEM_CALL_NUMBERS.keys()]).toEqual(ALLOWED_CALLS);
+});
+
+/** The kernel refuses these to whoever has no privileges, whatever a filter says. */
+const PRIVILEGED = ['setgroups'];
+/** What no kernel has any more; what says itself that it has not what the arguments ask for; what is newer than some host. */
+const OLD = 'epoll_ctl_old epoll_wait_old get_thread_area set_thread_area futex';
+const NEW = `cachestat fchmodat2 futex_requeue futex_wait futex_wake getxattrat listmount listxattrat map_shadow_stack mseal
+  removexattrat setxattrat statmount`;
+const MISSING = {
+  namespace: `${OLD} ${NEW}`,
+  gvisor: `${OLD} ${NEW} copy_file_range fanotify_mark futex_waitv ioprio_get ioprio_set landlock_add_rule
+    landlock_create_ruleset landlock_restrict_self mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink openat2
+    pidfd_open pidfd_send_signal rseq sched_getattr sched_rr_get_interval sched_setattr sched_setparam`,
+};
+
+describe.runIf(process.arch === 'x64').each(CLASSES)('the filter of the %s class', (choice) => {
+  it('refuses no call that is allowed, and hides none that its kernel has', async () => {
+    // What a call made of nothing leaves on stderr, as vfork(2) does, is no answer.
+    const { stdout } = await cells.run(choice, 'python', MAKE_EVERY_CALL);
+    const answers = Object.entries(JSON.parse(stdout) as Record<string, string>);
+    const others = (wanted: string, known: readonly string[]) =>
+      answers.filter(([name, answer]) => answer === wanted && !known.includes(name)).map(([name]) => name);
+    expect(answers).toHaveLength(ALLOWED_CALLS.length);
+    expect(others('EPERM', PRIVILEGED)).toEqual([]);
+    expect(others('ENOSYS', MISSING[choice].split(/\s+/))).toEqual([]);
+  });
+});

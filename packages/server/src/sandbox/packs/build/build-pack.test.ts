@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { freshDirectory, plantPack, RECIPE } from '../pack.fixture.ts';
+import { buildPack } from './build-pack.ts';
+
+function build(packs: string, changes: object = {}) {
+  const lines: string[] = [];
+  return buildPack({ recipe: { ...RECIPE, ...changes }, packs, proxies: {}, onLine: (line) => lines.push(line) });
+}
+
+it('a recipe that is built already is not built again', async () => {
+  const packs = freshDirectory();
+  plantPack(packs);
+  await expect(build(packs)).resolves.toMatchObject({ isNew: false, facts: { name: 'tiny', version: '1' } });
+});
+
+it('another recipe under a name and version that receipts may name is refused', async () => {
+  const packs = freshDirectory();
+  plantPack(packs);
+  await expect(build(packs, { languages: ['bash', 'python'] })).rejects.toThrow('was built from another recipe');
+});

@@ -1,0 +1,85 @@
+/**
+ * Builds a runtime pack from its recipe and puts it in its place by one rename. Building the same recipe again finds it
+ * built; another recipe under the same name and version is refused, because receipts name packs by them.
+ */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { PackError } from '../pack-error.ts';
+import { type PackFacts, packPlaces, readFacts } from '../pack-store.ts';
+import { bootstrapTree } from './mmdebstrap.ts';
+import { type Recipe, recipeSha256 } from './recipe.ts';
+import { sealPack } from './seal-pack.ts';
+
+export interface BuildOptions {
+  readonly recipe: Recipe;
+  /** The packs directory; made where it is missing. */
+  readonly packs: string;
+  /** Proxy variables of whoever builds, as in `http_proxy`. */
+  readonly proxies: Readonly<Record<string, string>>;
+  /** Called with every line that the build says. */
+  readonly onLine: (line: string) => void;
+}
+
+export interface Built {
+  readonly facts: PackFacts;
+  readonly directory: string;
+  /** False where it had been built before. */
+  readonly isNew: boolean;
+}
+
+/** Builds the pack, or finds it built. @throws PackError having left nothing behind */
+export async function buildPack(options: BuildOptions): Promise<Built> {
+  const { recipe, packs } = options;
+  if (process.getuid?.() !== 0) throw new PackError('only root can build a runtime pack', { hint: 'run it as root' });
+  const places = packPlaces(packs, recipe.name, recipe.version);
+  if (existsSync(places.directory)) return alreadyBuilt(recipe, packs);
+  mkdirSync(join(packs, recipe.name), { recursive: true, mode: 0o755 });
+  removeAbandoned(packs);
+  const work = join(packs, `.build-${process.pid}-${recipe.name}-${recipe.version}`);
+  mkdirSync(work, { mode: 0o711 }); // apt fetches as a user of its own, where the way to here lets it.
+  try {
+    const facts = await buildIn(work, options);
+    return putInPlace(join(work, 'pack'), options, facts);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+    if (readdirSync(join(packs, recipe.name)).length === 0) rmSync(join(packs, recipe.name), { recursive: true });
+  }
+}
+
+async function buildIn(work: string, { recipe, proxies, onLine }: BuildOptions): Promise<PackFacts> {
+  const built = join(work, 'built');
+  const temporary = join(work, 'tmp');
+  mkdirSync(temporary);
+  await bootstrapTree({ recipe, tree: built, work: temporary, proxies, onLine });
+  return sealPack(recipe, built, join(work, 'pack'));
+}
+
+/** Another build may have been quicker: then its pack is the one. */
+function putInPlace(from: string, { recipe, packs }: BuildOptions, facts: PackFacts): Built {
+  const { directory } = packPlaces(packs, recipe.name, recipe.version);
+  try {
+    renameSync(from, directory);
+  } catch (error) {
+    if (!existsSync(directory)) throw error;
+    return alreadyBuilt(recipe, packs);
+  }
+  return { facts, directory, isNew: true };
+}
+
+function alreadyBuilt(recipe: Recipe, packs: string): Built {
+  const places = packPlaces(packs, recipe.name, recipe.version);
+  const facts = readFacts(places);
+  if (facts.recipe_sha256 === recipeSha256(recipe)) return { facts, directory: places.directory, isNew: false };
+  throw new PackError(`${recipe.name} ${recipe.version} was built from another recipe`, {
+    hint: `give the recipe another version, or first \`svc packs remove ${recipe.name} ${recipe.version}\``,
+  });
+}
+
+/** What a build or a removal left whose process is no more. */
+function removeAbandoned(packs: string): void {
+  for (const name of readdirSync(packs)) {
+    const [, pid] = /^\.(?:build|removed)-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    rmSync(join(packs, name), { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The recipe of a runtime pack: a small JSON document that says which Debian packages make it up. An operator writes it;
+ * it is read strictly all the same, because a member that is silently dropped would be a pack other than the one meant.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { canonicalJson } from '@svc/evidence';
+import { LANGUAGES, type Static, Type } from '@svc/protocol';
+import { Compile } from 'typebox/compile';
+import { ENVIRONMENT } from '../../oci/bundle.ts';
+import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from '../pack.ts';
+import { PackError } from '../pack-error.ts';
+
+const RECIPE_BYTES_MAX = 64 * 1024;
+const LIST_MAX = 256;
+
+const text = (pattern: RegExp, charsMax = 256) => Type.String({ pattern: pattern.source, maxLength: charsMax });
+const list = (pattern: RegExp) => Type.Array(text(pattern), { maxItems: LIST_MAX, uniqueItems: true });
+
+export const RecipeSchema = Type.Object(
+  {
+    name: text(PACK_NAME),
+    version: text(PACK_VERSION),
+    description: Type.Optional(Type.String({ maxLength: 1024 })),
+    languages: Type.Array(Type.Enum([...LANGUAGES]), { minItems: 1, uniqueItems: true }),
+    /** A Debian or Ubuntu release by its code name. */
+    suite: text(/^[a-z][a-z0-9-]*$/),
+    /** Parts of the archive; `main` alone where there is none. */
+    components: Type.Optional(Type.Array(text(/^[a-z][a-z0-9-]*$/), { minItems: 1, maxItems: 16, uniqueItems: true })),
+    /** Packages of the archive, each a name or `name=version`. What they depend on comes with them. */
+    packages: list(/^[a-z0-9][a-z0-9+.-]*[a-z0-9+](=[0-9A-Za-z.+:~-]+)?$/),
+    /** Entries of `/etc` that the pack keeps beside the usual ones. */
+    etc: Type.Optional(list(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
+    /** Files and directories below `/usr` that are taken out of the finished tree. */
+    exclude: Type.Optional(list(/^\/usr(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/)),
+    /** Variables that every program in this pack finds beside the fixed ones. */
+    environment: Type.Optional(
+      Type.Record(text(/^[A-Z][A-Z0-9_]*$/), text(/^[\x21-\x7e]*$/), {
+        maxProperties: 32,
+        additionalProperties: false,
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type Recipe = Static<typeof RecipeSchema>;
+
+const schema = Compile(RecipeSchema);
+
+/** Names of `/etc` that hold the machine's own affairs; a cell has its own files in their place, or none. */
+const NEVER_FROM_ETC = new Set(
+  'environment group gshadow host.conf hostname hosts machine-id mtab nsswitch.conf passwd resolv.conf shadow'.split(
+    ' ',
+  ),
+);
+
+/** Reads a recipe file. @throws PackError naming the file and the member that is wrong */
+export function readRecipe(file: string): Recipe {
+  const bytes = readWhole(file);
+  try {
+    return parseRecipe(bytes.toString());
+  } catch (error) {
+    if (error instanceof PackError) throw new PackError(`${file}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** @throws PackError naming the member that is wrong */
+export function parseRecipe(json: string): Recipe {
+  const value = parsedJson(json);
+  if (!schema.Check(value)) {
+    const [first] = schema.Errors(value);
+    const problem = first?.keyword === 'boolean' ? 'is not known' : first?.message;
+    throw new PackError(`${first?.instancePath || 'the recipe'} ${problem ?? 'is not as a recipe must be'}`);
+  }
+  if (value.name === SYSTEM_PACK) throw new PackError(`/name ${SYSTEM_PACK} is the pack of the host itself`);
+  const taken = Object.keys(value.environment ?? {}).find(isFixedVariable);
+  if (taken !== undefined) throw new PackError(`/environment/${taken} is not for a pack to set`);
+  const machine = (value.etc ?? []).find((name) => NEVER_FROM_ETC.has(name));
+  if (machine !== undefined) throw new PackError(`/etc: ${machine} is not for a pack to bring`);
+  return value;
+}
+
+/** Two recipes with the same digest ask for the same pack. */
+export function recipeSha256(recipe: Recipe): string {
+  return createHash('sha256').update(canonicalJson(recipe)).digest('hex');
+}
+
+/** The loader's own variables decide what runs before a program does. */
+function isFixedVariable(name: string): boolean {
+  return name.startsWith('LD_') || ENVIRONMENT.some((entry) => entry.startsWith(`${name}=`));
+}
+
+function parsedJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (cause) {
+    throw new PackError(`not JSON: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function readWhole(file: string): Buffer {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (cause) {
+    throw new PackError(`the recipe ${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+  if (bytes.byteLength > RECIPE_BYTES_MAX) throw new PackError(`${file} is larger than ${RECIPE_BYTES_MAX} bytes`);
+  return bytes;
+}

@@ -1,0 +1,57 @@
+/** Makes a pack of what `mmdebstrap` built: its tree, the manifest of that tree, and the facts of the pack. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { manifestDigest, manifestText, readTree } from '../manifest.ts';
+import { PACK_FORMAT, type PackFacts, placesIn } from '../pack-store.ts';
+import { type Recipe, recipeSha256 } from './recipe.ts';
+import { trimTree } from './trim-tree.ts';
+
+/** Fills `directory`, which must not exist, from `built`, which is taken apart. @throws PackError on what no pack may hold */
+export function sealPack(recipe: Recipe, built: string, directory: string): PackFacts {
+  const places = placesIn(directory);
+  const packages = installedPackages(readFileSync(join(built, 'var/lib/dpkg/status'), 'utf8'));
+  mkdirSync(places.tree, { recursive: true, mode: 0o755 });
+  trimTree(built, places.tree, recipe);
+  const entries = readTree(places.tree);
+  const manifest = manifestText(entries);
+  const facts: PackFacts = {
+    format: PACK_FORMAT,
+    name: recipe.name,
+    version: recipe.version,
+    description: recipe.description ?? '',
+    languages: recipe.languages,
+    digest: manifestDigest(manifest),
+    recipe_sha256: recipeSha256(recipe),
+    suite: recipe.suite,
+    built_at: new Date().toISOString(),
+    packages,
+    entries: entries.length,
+    size_bytes: entries.reduce((sum, entry) => sum + (entry.type === 'file' ? entry.size : 0), 0),
+  };
+  writeDurably(places.manifest, manifest);
+  writeDurably(places.facts, `${JSON.stringify(facts, null, 2)}\n`);
+  return facts;
+}
+
+/** Packages and versions in a dpkg status file. */
+function installedPackages(status: string): string[] {
+  return status
+    .split(/\n\n+/)
+    .filter((paragraph) => /^Status: .* installed$/m.test(paragraph))
+    .map((paragraph) => `${field(paragraph, 'Package')}=${field(paragraph, 'Version')}`)
+    .toSorted();
+}
+
+function field(paragraph: string, name: string): string {
+  return new RegExp(`^${name}: (.*)$`, 'm').exec(paragraph)?.[1] ?? '';
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o644);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

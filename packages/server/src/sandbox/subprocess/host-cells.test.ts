@@ -1,0 +1,48 @@
+import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Cells } from '../preflight.ts';
+import { openHostCells } from './host-cells.ts';
+
+describe('development subprocesses', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  async function runOne(cells: Cells): Promise<void> {
+    await using cell = await cells.prepare({ language: 'bash', runtime: null });
+    const program = { language: 'bash', code: 'true', stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
+    await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
+    cell.release(() => {});
+    expect((await cell.collect()).ending).toEqual({ kind: 'exited', exit_code: 0 });
+  }
+
+  test('a job that is over is never killed again: its process ids may be those of others by then', async () => {
+    const cells = await openCells();
+    await runOne(cells);
+    const kill = vi.spyOn(process, 'kill');
+    await cells[Symbol.asyncDispose]();
+    expect(kill).not.toHaveBeenCalled();
+  });
+
+  test('closing the provider ends a job that still runs', async () => {
+    const cells = await openCells();
+    const cell = await cells.prepare({ language: 'bash', runtime: null });
+    const program = {
+      language: 'bash',
+      code: 'sleep 60',
+      stdin: null,
+      args: [],
+      env: {},
+      files: [],
+      outputs: [],
+    } as const;
+    await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
+    cell.release(() => {});
+    const collected = cell.collect();
+    await cells[Symbol.asyncDispose]();
+    expect((await collected).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
+  });
+
+  function openCells(): Promise<Cells> {
+    const options = { instance: 'host-cells', packsDirectory: null, workBytes: 1024, hostPostureSha256: null };
+    return openHostCells({ choice: 'subprocess', ...options });
+  }
+});

@@ -1,0 +1,91 @@
+/** Makes development subprocesses: finds the host's interpreters and gives every program a directory of its own. */
+import { randomUUID } from 'node:crypto';
+import { accessSync, chmodSync, constants, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { fileStamp } from '../host/file-stamp.ts';
+import { heapOption } from '../javascript-heap.ts';
+import { LANGUAGE_RUNS } from '../language-runs.ts';
+import { ENVIRONMENT } from '../oci/bundle.ts';
+import type { Cells, PreflightOptions } from '../preflight.ts';
+import { BootstrapError, unreadyPosture } from '../sandbox.ts';
+import { HostCell } from './host-cell.ts';
+
+const GUEST = fileURLToPath(new URL('../oci/guest/', import.meta.url));
+/** Where a service started by root goes when it runs programs: the user that owns nothing. */
+const NOBODY = 65534;
+const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
+
+/** Cells without isolation, each a process of the host. Only what an operator names gets here. */
+export async function openHostCells(_options: PreflightOptions): Promise<Cells> {
+  const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
+  chmodSync(root, 0o711);
+  const environment = environmentIn(root);
+  const live = new Set<HostCell>();
+  return {
+    backend: 'subprocess',
+    runtime_packs: [],
+    // The host's own, as is every other interface.
+    hasLoopback: true,
+    ownMemMb: 0,
+    packsLeftOut: [],
+    runtimeDefects: null,
+    async prepare({ language }) {
+      const directory = join(root, randomUUID());
+      const uid = process.getuid?.() === 0 ? NOBODY : null;
+      const options = { language, command: commandOf(language), directory, uid, environment };
+      const cell = await HostCell.prepare(options, (gone) => live.delete(gone));
+      live.add(cell);
+      return cell;
+    },
+    originOf({ language }) {
+      const { launcher } = LANGUAGE_RUNS[language];
+      const [interpreter] = commandOf(language);
+      return { kind: language, madeOf: [interpreter as string, join(GUEST, launcher)].map(fileStamp).join(' ') };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...live].map((cell) => cell[Symbol.asyncDispose]()));
+      await rm(root, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An explicit list: nothing of the service's own environment reaches a program. */
+function environmentIn(root: string): Readonly<Record<string, string>> {
+  const fixed = Object.fromEntries(ENVIRONMENT.map((entry) => entry.split('=', 2) as [string, string]));
+  return { ...fixed, PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };
+}
+
+function commandOf(language: Language): readonly string[] {
+  const { launcher, command, source } = LANGUAGE_RUNS[language];
+  const file = join(GUEST, launcher);
+  if (language === 'python') return [find('python3'), '-I', '-u', file];
+  if (launcher === 'launch.cjs') return [process.execPath, heapOption(LIMIT_DEFAULTS.mem_mb), file, source];
+  if (language === 'bash') return ['/bin/bash', '--norc', '--noprofile', file, ...command];
+  throw unavailable(`${language} needs a runtime pack, and there are none without isolation`);
+}
+
+function find(name: string): string {
+  for (const directory of SEARCH_PATH.split(delimiter)) {
+    const path = join(directory, name);
+    if (isExecutable(path)) return path;
+  }
+  throw unavailable(`${name} is not installed`);
+}
+
+function unavailable(message: string): BootstrapError {
+  const posture = unreadyPosture('subprocess', { name: 'host', version: null, platform: null });
+  return new BootstrapError('start', message, posture);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

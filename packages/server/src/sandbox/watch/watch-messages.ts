@@ -1,0 +1,74 @@
+/** What the service and the thread that watches limits tell each other, and the memory that they share for each watch. */
+import type { GroupLocation } from '../cgroup/cgroup.ts';
+
+export type Breach = 'wall_limit' | 'cpu_limit' | 'memory_limit';
+
+/** What is killed: a control group, or a process group of the host where there is none. */
+export type Watched =
+  | { readonly kind: 'group'; readonly location: GroupLocation }
+  | { readonly kind: 'process_group'; readonly id: number };
+
+export interface WatchRequest {
+  readonly kind: 'watch';
+  readonly id: number;
+  readonly watched: Watched;
+  /** On the clock of `process.hrtime`, which is one for all threads. */
+  readonly startedNanoseconds: bigint;
+  readonly wallMilliseconds: number;
+  /** CPU time that the program may use; null where it is not watched. */
+  readonly cpuMillisecondsMax: number | null;
+  /** What the group's counter said before the program was released. */
+  readonly cpuMicrosecondsBefore: number;
+  readonly cores: number;
+  readonly verdict: SharedArrayBuffer;
+}
+
+export type WatchMessage = WatchRequest | { readonly kind: 'forget'; readonly id: number };
+
+const OPEN = 0;
+const CLOSED = 1;
+const BREACHES: readonly Breach[] = ['wall_limit', 'cpu_limit', 'memory_limit'];
+const FIRST_BREACH = 2;
+
+/**
+ * Who ended a program, decided once: a limit, by the thread that watches, or the service. Both sides ask before they kill,
+ * and only the first is told yes.
+ */
+export class Verdict {
+  readonly shared: SharedArrayBuffer;
+  readonly #word: Int32Array;
+  readonly #ended: BigInt64Array;
+
+  constructor(shared = new SharedArrayBuffer(16)) {
+    this.shared = shared;
+    this.#word = new Int32Array(shared, 0, 1);
+    this.#ended = new BigInt64Array(shared, 8, 1);
+  }
+
+  /** Whether the limit is why the program ends. The moment is kept. */
+  breach(breach: Breach): boolean {
+    const now = process.hrtime.bigint();
+    if (Atomics.compareExchange(this.#word, 0, OPEN, FIRST_BREACH + BREACHES.indexOf(breach)) !== OPEN) return false;
+    Atomics.store(this.#ended, 0, now);
+    return true;
+  }
+
+  /** From now on no limit is why the program ends. False where one already is. */
+  close(): boolean {
+    return Atomics.compareExchange(this.#word, 0, OPEN, CLOSED) === OPEN;
+  }
+
+  get isOpen(): boolean {
+    return Atomics.load(this.#word, 0) === OPEN;
+  }
+
+  get found(): Breach | null {
+    return BREACHES[Atomics.load(this.#word, 0) - FIRST_BREACH] ?? null;
+  }
+
+  /** When a limit was found to be breached, on the clock of `process.hrtime`; null where none was, or not yet told. */
+  get foundNanoseconds(): bigint | null {
+    const ended = Atomics.load(this.#ended, 0);
+    return ended === 0n ? null : ended;
+  }
+}

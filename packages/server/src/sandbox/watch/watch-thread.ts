@@ -1,0 +1,115 @@
+/**
+ * The thread that watches limits: its timers and its kills wait for nothing that the service does. It is told of a program
+ * when that is released, and notices by the verdict that it was collected: a program that is over sooner than its limits could be
+ * costs no look at all. One that ended by itself breaks no limit afterwards, however
+ * late it is collected.
+ */
+import { readFileSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+import { IdleMemory } from '../../ground/idle-memory.ts';
+import type { Group } from '../cgroup/cgroup.ts';
+import { openGroup } from '../cgroup/open-group.ts';
+import { type Breach, Verdict, type Watched, type WatchMessage, type WatchRequest } from './watch-messages.ts';
+
+/** How often CPU and memory events are looked at: no kernel interface tells of either on every host. */
+const LOOK_MILLISECONDS_MAX = 100;
+const LOOK_MILLISECONDS_MIN = 5;
+const NANOSECONDS = 1_000_000;
+
+/** What can be asked of the processes of one program, and done to them. */
+interface Processes {
+  readonly group: Group | null;
+  isAlive(): boolean;
+  kill(): void;
+}
+
+class Watching {
+  readonly #request: WatchRequest;
+  readonly #verdict: Verdict;
+  readonly #processes: Processes;
+  #timer: NodeJS.Timeout;
+
+  constructor(request: WatchRequest) {
+    this.#request = request;
+    this.#verdict = new Verdict(request.verdict);
+    this.#processes = processesOf(request.watched);
+    this.#timer = this.#lookIn(this.#pause(request.cpuMillisecondsMax ?? Number.POSITIVE_INFINITY));
+  }
+
+  forget(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #lookIn(milliseconds: number): NodeJS.Timeout {
+    return setTimeout(() => this.#look(), Math.max(0, milliseconds));
+  }
+
+  #look(): void {
+    if (!this.#verdict.isOpen) {
+      watchings.delete(this.#request.id);
+      return;
+    }
+    try {
+      const breach = this.#breach();
+      if (breach === null) this.#timer = this.#lookIn(this.#pause(this.#cpuMillisecondsLeft()));
+      else if (this.#processes.isAlive() && this.#verdict.breach(breach)) this.#processes.kill();
+    } catch {
+      // The group is gone, or the host refused a read for the moment: whichever it is shows at the next look.
+      this.#timer = this.#lookIn(LOOK_MILLISECONDS_MAX);
+    }
+  }
+
+  #breach(): Breach | null {
+    const { group } = this.#processes;
+    if (group !== null && group.oomKills() > 0) return 'memory_limit';
+    if (this.#cpuMillisecondsLeft() <= 0) return 'cpu_limit';
+    return this.#wallMillisecondsLeft() <= 0 ? 'wall_limit' : null;
+  }
+
+  /** No tree can spend its remaining CPU time faster than on every core at once, so there is no need to look earlier. */
+  #pause(cpuMillisecondsLeft: number): number {
+    const cpuPause = cpuMillisecondsLeft / this.#request.cores;
+    const pause = Math.min(Math.max(cpuPause, LOOK_MILLISECONDS_MIN), LOOK_MILLISECONDS_MAX);
+    return Math.min(this.#processes.group === null ? Number.POSITIVE_INFINITY : pause, this.#wallMillisecondsLeft());
+  }
+
+  #wallMillisecondsLeft(): number {
+    const { startedNanoseconds, wallMilliseconds } = this.#request;
+    return wallMilliseconds - Number(process.hrtime.bigint() - startedNanoseconds) / NANOSECONDS;
+  }
+
+  #cpuMillisecondsLeft(): number {
+    const { cpuMicrosecondsBefore, cpuMillisecondsMax } = this.#request;
+    const { group } = this.#processes;
+    if (group === null || cpuMillisecondsMax === null) return Number.POSITIVE_INFINITY;
+    return cpuMillisecondsMax - (group.cpuMicroseconds() - cpuMicrosecondsBefore) / 1000;
+  }
+}
+
+function processesOf(watched: Watched): Processes {
+  if (watched.kind === 'process_group') return processGroup(watched.id);
+  const group = openGroup(watched.location);
+  return { group, isAlive: () => group.members().length > 0, kill: () => group.kill() };
+}
+
+/** Led by a child of the service: until that was waited for, and even when it has ended, its id is nobody else's. */
+function processGroup(id: number): Processes {
+  return {
+    group: null,
+    isAlive: () => !/^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${id}/stat`, 'latin1')),
+    kill: () => process.kill(-id, 'SIGKILL'),
+  };
+}
+
+/** For as long as the thread is. */
+new IdleMemory();
+
+const watchings = new Map<number, Watching>();
+
+parentPort?.on('message', (message: WatchMessage) => {
+  if (message.kind === 'watch') watchings.set(message.id, new Watching(message));
+  else {
+    watchings.get(message.id)?.forget();
+    watchings.delete(message.id);
+  }
+});

@@ -1,0 +1,91 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LIMIT_DEFAULTS, type RequestedLimits } from '@svc/protocol';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { instanceName } from '../host/run-directory.ts';
+import { openProvider } from '../preflight.ts';
+import type { Collection } from '../sandbox.ts';
+
+/** So long does a program live at most that no limit ends. */
+const PATIENCE_MILLISECONDS = 20_000;
+const SPINNING = 'echo up; while :; do :; done';
+const SLEEPING = 'echo up; exec sleep 600';
+
+const ISOLATED = ['namespace', 'gvisor'] as const;
+const ALL = [...ISOLATED, 'subprocess'] as const;
+type Choice = (typeof ALL)[number];
+
+describe('the thread that watches limits', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'svc-watch-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  test.each(ALL)('ends a %s program at its wall limit while the thread of the service blocks', async (choice) => {
+    const { ending, usage } = await runWhileBlocked(choice, SLEEPING, { wall_seconds: 1 });
+    expect(ending).toEqual({ kind: 'wall_limit' });
+    expect(usage.wall_ms).toBeGreaterThanOrEqual(1000);
+  });
+
+  test.each(ISOLATED)('ends a %s program at its CPU limit while the thread of the service blocks', async (choice) => {
+    const { ending } = await runWhileBlocked(choice, SPINNING, { cpu_seconds: 1 });
+    expect(ending).toEqual({ kind: 'cpu_limit' });
+  });
+
+  test.each(ALL)('finds no breach of a %s program that ended in time and is collected late', async (choice) => {
+    const { ending } = await runWhileBlocked(choice, 'echo up', { wall_seconds: 1 }, 1500);
+    expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
+  });
+
+  /** Lets a program go, and then holds this thread until the program is dead, and for so long at least. */
+  async function runWhileBlocked(
+    choice: Choice,
+    code: string,
+    limits: Partial<RequestedLimits>,
+    millisecondsMin = 0,
+  ): Promise<Collection> {
+    const options = { packsDirectory: null, workBytes: 1 << 24, hostPostureSha256: null };
+    const { provider } = await openProvider({ choice, instance: directory, ...options });
+    await using _ = provider;
+    await using cell = await provider.prepare({ language: 'bash', runtime: null });
+    const living = choice === 'subprocess' ? livingChildren() : livingIn(instanceName(directory));
+    const program = { language: 'bash', code, stdin: null, files: [], outputs: [], args: [], env: {} } as const;
+    await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
+    await new Promise<void>((resolve) => cell.release(() => resolve()));
+    blockUntilDead(living, millisecondsMin);
+    return await cell.collect();
+  }
+});
+
+function blockUntilDead(living: () => number, millisecondsMin: number): void {
+  const before = performance.now();
+  const nothing = new Int32Array(new SharedArrayBuffer(4));
+  while (living() > 0 || performance.now() - before < millisecondsMin) {
+    Atomics.wait(nothing, 0, 0, 10);
+    if (performance.now() - before > PATIENCE_MILLISECONDS) throw new Error('the program outlived its limit');
+  }
+}
+
+/** How many processes live in the control groups of a service. */
+function livingIn(instance: string): () => number {
+  const groups = openGroupRoot(readCgroupLayout(), instance);
+  return () => groups.names().flatMap((name) => groups.open(name).members()).length;
+}
+
+/** How many of the children that this process has now still live; one that nobody has waited for is dead. */
+function livingChildren(): () => number {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(' ').filter(Boolean);
+  return () => children.filter((pid) => !/^State:\s+[ZX]/m.test(statusOf(pid))).length;
+}
+
+function statusOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'latin1');
+  } catch {
+    return 'State: X';
+  }
+}

@@ -1,0 +1,168 @@
+import { LIMIT_CEILINGS } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { StartError } from '../ground/start-error.ts';
+import { loadConfig } from './config.ts';
+import { SETTINGS } from './settings.ts';
+
+function refusal(environment: Record<string, string>, flags: Record<string, string> = {}): StartError {
+  try {
+    loadConfig(environment, flags);
+  } catch (error) {
+    if (error instanceof StartError) return error;
+    throw error;
+  }
+  throw new Error('the settings were accepted');
+}
+
+describe('settings', () => {
+  test('the documented budgets hold where nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
+    const config = loadConfig({});
+    expect(config).toMatchObject({
+      host: '127.0.0.1',
+      provider: 'auto',
+      rate: { perSecond: 20, burst: 60 },
+      queue: { total: 256, perTenant: 64 },
+      waits: { total: 80, perTenant: 24 },
+      streams: { total: 80, perTenant: 16 },
+      bodyReads: { total: 24, perTenant: 8 },
+      responses: { total: 40, perTenant: 12 },
+      freeSpaceReserveMb: null,
+      metricsToken: null,
+      legacyKeys: [],
+    });
+    expect(config.ceilings.wall_seconds).toBe(LIMIT_CEILINGS.wall_seconds);
+  });
+
+  test('a flag wins over the environment', () => {
+    expect(loadConfig({ SERVICE_PORT: '1' }, { port: '2' }).port).toBe(2);
+  });
+
+  test('an empty value counts as not given', () => {
+    expect(loadConfig({ SERVICE_PORT: '', SERVICE_METRICS_TOKEN: '' }, { port: '' })).toMatchObject({
+      port: 8080,
+      metricsToken: null,
+    });
+  });
+
+  test('origins are kept as browsers spell them', () => {
+    const text = 'https://App.example.com, http://localhost:3000,';
+    expect(loadConfig({ SERVICE_ALLOWED_ORIGINS: text }).allowedOrigins).toEqual([
+      'https://app.example.com',
+      'http://localhost:3000',
+    ]);
+    expect(loadConfig({}).allowedOrigins).toEqual([]);
+  });
+
+  test.each(['*', 'null', 'app.example.com', 'https://app.example.com/', 'https://app.example.com:443', 'ftp:x'])(
+    'the origin %s is none, and stops the start',
+    (origin) => {
+      const { message, hint } = refusal({ SERVICE_ALLOWED_ORIGINS: `https://a.example,${origin}` });
+      expect(message).toBe('SERVICE_ALLOWED_ORIGINS: entry 2 is not an origin');
+      expect(hint).toContain('https://app.example.com');
+    },
+  );
+
+  test('names outside the prefix are not ours to judge', () => {
+    expect(() => loadConfig({ PATH: '/bin', SERVICES: 'x' })).not.toThrow();
+  });
+
+  test('an unknown name stops the start and is named', () => {
+    expect(refusal({ SERVICE_PROT: '80' }).message).toBe('SERVICE_PROT is not a setting');
+    expect(refusal({}, { prot: '80' }).message).toBe('--prot is not a setting');
+    expect(refusal({ SERVICE___proto__: '80' }).message).toBe('SERVICE___proto__ is not a setting');
+  });
+
+  test.each(['0', '65535'])('port %s is in bounds', (port) => {
+    expect(loadConfig({ SERVICE_PORT: port }).port).toBe(Number(port));
+  });
+
+  test.each(['65536', '-1', '1.5', '0x10', ' 80', '1e3', 'http'])('port %j is refused by name and bounds', (port) => {
+    const { message } = refusal({ SERVICE_PORT: port });
+    expect(message).toContain('SERVICE_PORT');
+    expect(message).toContain('a whole number from 0 to 65535');
+    expect(message).not.toContain('\n');
+  });
+
+  test('a value outside a fixed set is refused with the set', () => {
+    expect(refusal({ SERVICE_PROVIDER: 'docker' }).message).toBe(
+      'SERVICE_PROVIDER does not take "docker": it takes one of auto, gvisor, namespace, subprocess',
+    );
+  });
+
+  test('a refused secret is never shown', () => {
+    const { message, hint } = refusal({ SERVICE_DATABASE_URL: 'mysql://user:hunter2@host' });
+    expect(`${message} ${hint}`).not.toContain('hunter2');
+    expect(message).toContain('SERVICE_DATABASE_URL');
+  });
+
+  test('legacy keys are pairs of tenant and key, and a key may hold an equals sign', () => {
+    expect(loadConfig({ SERVICE_LEGACY_KEYS: 'acme=k1=, umbrella=k2,' }).legacyKeys).toEqual([
+      { tenant: 'acme', key: 'k1=' },
+      { tenant: 'umbrella', key: 'k2' },
+    ]);
+  });
+
+  test.each([
+    'acme',
+    '=k',
+    'acme=',
+    'a/b=k',
+    '__proto__=k',
+    'constructor=k',
+    `${'a'.repeat(65)}=k`,
+    'a=k,b=k',
+    'a=k é',
+  ])('legacy keys %j are refused without showing a key', (text) => {
+    const { message } = refusal({ SERVICE_LEGACY_KEYS: text });
+    expect(message).toMatch(/^SERVICE_LEGACY_KEYS: entry \d /);
+  });
+
+  test('access tokens are accepted where issuer, audience and keys are all set', () => {
+    const jwt = { SERVICE_JWT_ISSUER: 'https://i', SERVICE_JWT_AUDIENCE: 'svc', SERVICE_JWT_JWKS: '/etc/keys.json' };
+    expect(loadConfig({}).jwt).toBeNull();
+    expect(loadConfig(jwt).jwt).toEqual({
+      issuer: 'https://i',
+      audience: 'svc',
+      jwks: '/etc/keys.json',
+      tenantClaim: 'tenant_id',
+    });
+    expect(loadConfig({ ...jwt, SERVICE_JWT_JWKS: 'https://i/keys' }).jwt?.jwks).toBe('https://i/keys');
+    expect(loadConfig({ ...jwt, SERVICE_JWT_TENANT_CLAIM: 'org' }).jwt?.tenantClaim).toBe('org');
+    for (const name of Object.keys(jwt)) {
+      expect(refusal({ ...jwt, [name]: '' }).message).toContain(`${name} is not set`);
+    }
+    for (const plain of ['http://i/keys', 'HTTPS://i', 'https:/i']) {
+      expect(refusal({ ...jwt, SERVICE_JWT_JWKS: plain }).message).toContain('a path or an https address');
+    }
+  });
+
+  test('the token of the metrics is no key of a tenant', () => {
+    expect(refusal({ SERVICE_METRICS_TOKEN: 'k', SERVICE_LEGACY_KEYS: 'acme=k' }).message).toContain('repeats a key');
+    const { message } = refusal({ SERVICE_METRICS_TOKEN: 'hunter2 é' });
+    expect(message).toContain('SERVICE_METRICS_TOKEN');
+    expect(message).not.toContain('hunter2');
+  });
+
+  test('traces go to the path that collectors take them at', () => {
+    expect(loadConfig({}).tracesUrl).toBeNull();
+    const urlOf = (endpoint: string) => loadConfig({ SERVICE_OTLP_ENDPOINT: endpoint }).tracesUrl;
+    expect(urlOf('http://localhost:4318/')).toBe('http://localhost:4318/v1/traces');
+    expect(urlOf('https://collector/base')).toBe('https://collector/base/v1/traces');
+    expect(refusal({ SERVICE_OTLP_ENDPOINT: 'localhost:4318' }).message).toContain('SERVICE_OTLP_ENDPOINT');
+  });
+
+  test('no job may ask for more memory than all jobs together may have', () => {
+    expect(loadConfig({ SERVICE_CONCURRENT_MEM_MB_MAX: '512' }).ceilings.mem_mb).toBe(512);
+    expect(refusal({ SERVICE_CONCURRENT_MEM_MB_MAX: '512', SERVICE_CEILING_MEM_MB: '513' }).message).toContain(
+      'SERVICE_CEILING_MEM_MB',
+    );
+  });
+
+  test('every setting has a description, a flag of its own and a sentence of what it takes', () => {
+    for (const setting of SETTINGS) {
+      expect(setting.description).not.toBe('');
+      expect(setting.allowed).not.toContain('undefined');
+    }
+    expect(new Set(SETTINGS.map((setting) => setting.flag)).size).toBe(SETTINGS.length);
+  });
+});

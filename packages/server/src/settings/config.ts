@@ -1,0 +1,281 @@
+/**
+ * The settings of one process, read once at its start. This is the only place that reads the environment. Each setting
+ * is a `SERVICE_*` variable and a flag of `svc serve` with the same meaning; the flag wins. What is unknown or out of
+ * bounds stops the start.
+ */
+import { availableParallelism, totalmem } from 'node:os';
+import { resolve } from 'node:path';
+import { LIMIT_CEILINGS, printable, type RequestedLimits } from '@svc/protocol/vocabulary';
+import type { LegacyKey } from '../access/legacy.ts';
+import { isTenantName } from '../access/tenant.ts';
+import { StartError } from '../ground/start-error.ts';
+import {
+  isSettingName,
+  SECRET_SETTINGS,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  type SettingShape,
+  type SettingValues,
+  settingShape,
+} from './settings.ts';
+
+/** How many of something may be held at once, by everybody and by one tenant. */
+export interface Bound {
+  readonly total: number;
+  readonly perTenant: number;
+}
+
+/** Whose access tokens are accepted. */
+export interface JwtConfig {
+  readonly issuer: string;
+  readonly audience: string;
+  /** An absolute path, or an https address. */
+  readonly jwks: string;
+  readonly tenantClaim: string;
+}
+
+/** The settings of one process, parsed: nothing in it can be out of bounds. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly storeCheck: SettingValues['SERVICE_STORE_CHECK'];
+  readonly provider: SettingValues['SERVICE_PROVIDER'];
+  readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
+  readonly gvisorLauncher: SettingValues['SERVICE_GVISOR_LAUNCHER'];
+  readonly loopback: SettingValues['SERVICE_LOOPBACK'];
+  /** Absolute; null stands for the one in the data directory. */
+  readonly runtimePacksDir: string | null;
+  readonly legacyKeys: readonly LegacyKey[];
+  /** Pages of these origins may open streams: in lower case, as browsers spell them. */
+  readonly allowedOrigins: readonly string[];
+  /** Null where no access tokens are accepted. */
+  readonly jwt: JwtConfig | null;
+  readonly metricsToken: string | null;
+  /** Address that traces are posted to; null where none are made. */
+  readonly tracesUrl: string | null;
+  readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
+  /** Null where jobs are kept for ever. */
+  readonly retentionDays: number | null;
+  readonly concurrency: number;
+  /** Null stands for all but one, or all while no second tenant has ever submitted a job. */
+  readonly tenantConcurrency: number | null;
+  readonly concurrentMemMbMax: number;
+  /** MiB; 0 lets no cell wait. */
+  readonly parkedMbMax: number;
+  readonly queue: Bound;
+  readonly rate: { readonly perSecond: number; readonly burst: number };
+  readonly waits: Bound;
+  readonly streams: Bound;
+  readonly bodyReads: Bound;
+  readonly responses: Bound;
+  /** Connections of one peer that have shown no live credential. */
+  readonly peerConnections: number;
+  /** MiB; null stands for the larger of 1 GiB and 5 %. */
+  readonly freeSpaceReserveMb: number | null;
+  readonly ceilings: RequestedLimits;
+  readonly drainSeconds: number;
+  readonly logLevel: SettingValues['SERVICE_LOG_LEVEL'];
+}
+
+/**
+ * Reads the settings. `flags` are keyed by `Setting.flag` and win over the environment; an empty value counts as not
+ * given. Relative paths are resolved against the working directory.
+ *
+ * @throws StartError naming the one setting that is unknown or wrong, and what is allowed. It never shows a secret.
+ */
+export function loadConfig(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  flags: Readonly<Record<string, string | undefined>> = {},
+): Config {
+  const given = { ...fromEnvironment(environment), ...fromFlags(flags) };
+  return configOf(checked(given));
+}
+
+/** What is repeated of a value that somebody else may have set. */
+const shownCharactersMax = 80;
+
+const UNKNOWN_HINT = { hint: '`svc serve --help` lists the settings' };
+
+function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('SERVICE_') || !value) continue;
+    if (!isSettingName(name)) {
+      throw new StartError(`${printable(name, shownCharactersMax)} is not a setting`, UNKNOWN_HINT);
+    }
+    given[name] = value;
+  }
+  return given;
+}
+
+function fromFlags(flags: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const given: Record<string, string> = {};
+  for (const [flag, value] of Object.entries(flags)) {
+    const setting = SETTINGS.find((candidate) => candidate.flag === flag);
+    if (setting === undefined)
+      throw new StartError(`--${printable(flag, shownCharactersMax)} is not a setting`, UNKNOWN_HINT);
+    if (value) given[setting.name] = value;
+  }
+  return given;
+}
+
+function checked(given: Readonly<Record<string, string>>): SettingValues {
+  const values = SETTING_NAMES.map((name) => [name, valueGiven(name, given[name])]);
+  return Object.fromEntries(values) as SettingValues;
+}
+
+function valueGiven(name: SettingName, text: string | undefined): string | number | undefined {
+  const shape = settingShape(name);
+  if (text === undefined) return shape.default;
+  const value = shape.type === 'string' ? text : numberOf(text);
+  if (!fits(value, shape)) throw badValue(name, text);
+  return value;
+}
+
+/** Spellings that JavaScript would read as a number, and that would surprise whoever reads them back, are none. */
+function numberOf(text: string): number {
+  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function fits(value: string | number, { type, enum: words, pattern, minimum = 0, maximum = 0 }: SettingShape): boolean {
+  if (typeof value === 'number') {
+    return value >= minimum && value <= maximum && (type === 'number' || Number.isInteger(value));
+  }
+  return (words?.includes(value) ?? true) && (pattern === undefined || new RegExp(pattern, 'u').test(value));
+}
+
+function configOf(values: SettingValues): Config {
+  const concurrentMemMbMax = values.SERVICE_CONCURRENT_MEM_MB_MAX ?? hostMemoryShareMb();
+  const memMbCeiling = values.SERVICE_CEILING_MEM_MB ?? Math.min(LIMIT_CEILINGS.mem_mb, concurrentMemMbMax);
+  if (memMbCeiling > concurrentMemMbMax) {
+    throw new StartError(
+      `SERVICE_CEILING_MEM_MB is ${memMbCeiling}, more than all jobs together may have (${concurrentMemMbMax})`,
+      { hint: 'lower it or raise SERVICE_CONCURRENT_MEM_MB_MAX' },
+    );
+  }
+  const legacyKeys = parseLegacyKeys(values.SERVICE_LEGACY_KEYS ?? '');
+  const metricsToken = values.SERVICE_METRICS_TOKEN ?? null;
+  if (legacyKeys.some(({ key }) => key === metricsToken)) {
+    throw new StartError('SERVICE_METRICS_TOKEN repeats a key of SERVICE_LEGACY_KEYS', {
+      hint: 'the token of the metrics opens nothing else, and no key opens the metrics',
+    });
+  }
+  return {
+    host: values.SERVICE_HOST,
+    port: values.SERVICE_PORT,
+    dataDir: resolve(values.SERVICE_DATA_DIR),
+    databaseUrl: values.SERVICE_DATABASE_URL ?? null,
+    storeCheck: values.SERVICE_STORE_CHECK,
+    provider: values.SERVICE_PROVIDER,
+    namespaceLauncher: values.SERVICE_NAMESPACE_LAUNCHER,
+    gvisorLauncher: values.SERVICE_GVISOR_LAUNCHER,
+    loopback: values.SERVICE_LOOPBACK,
+    runtimePacksDir: values.SERVICE_RUNTIME_PACKS_DIR === undefined ? null : resolve(values.SERVICE_RUNTIME_PACKS_DIR),
+    legacyKeys,
+    allowedOrigins: parseOrigins(values.SERVICE_ALLOWED_ORIGINS ?? ''),
+    jwt: jwtOf(values),
+    metricsToken,
+    tracesUrl: values.SERVICE_OTLP_ENDPOINT === undefined ? null : tracesUrlOf(values.SERVICE_OTLP_ENDPOINT),
+    attestationMode: values.SERVICE_ATTESTATION_MODE,
+    retentionDays: values.SERVICE_RETENTION_DAYS ?? null,
+    concurrency: values.SERVICE_CONCURRENCY ?? availableParallelism(),
+    tenantConcurrency: values.SERVICE_TENANT_CONCURRENCY ?? null,
+    concurrentMemMbMax,
+    parkedMbMax: values.SERVICE_PARKED_MB_MAX,
+    queue: { total: values.SERVICE_QUEUE_MAX, perTenant: values.SERVICE_TENANT_QUEUE_MAX },
+    rate: { perSecond: values.SERVICE_RATE_PER_SECOND, burst: values.SERVICE_RATE_BURST },
+    waits: { total: values.SERVICE_WAITS_MAX, perTenant: values.SERVICE_TENANT_WAITS_MAX },
+    streams: { total: values.SERVICE_STREAMS_MAX, perTenant: values.SERVICE_TENANT_STREAMS_MAX },
+    bodyReads: { total: values.SERVICE_BODY_READS_MAX, perTenant: values.SERVICE_TENANT_BODY_READS_MAX },
+    responses: { total: values.SERVICE_RESPONSES_MAX, perTenant: values.SERVICE_TENANT_RESPONSES_MAX },
+    peerConnections: values.SERVICE_PEER_CONNECTIONS_MAX,
+    freeSpaceReserveMb: values.SERVICE_FREE_SPACE_RESERVE_MB ?? null,
+    ceilings: {
+      wall_seconds: values.SERVICE_CEILING_WALL_SECONDS,
+      cpu_seconds: values.SERVICE_CEILING_CPU_SECONDS,
+      mem_mb: memMbCeiling,
+      max_pids: values.SERVICE_CEILING_MAX_PIDS,
+      max_file_mb: values.SERVICE_CEILING_MAX_FILE_MB,
+    },
+    drainSeconds: values.SERVICE_DRAIN_SECONDS,
+    logLevel: values.SERVICE_LOG_LEVEL,
+  };
+}
+
+function jwtOf(values: SettingValues): JwtConfig | null {
+  const { SERVICE_JWT_ISSUER: issuer, SERVICE_JWT_AUDIENCE: audience, SERVICE_JWT_JWKS: jwks } = values;
+  if (issuer === undefined && audience === undefined && jwks === undefined) return null;
+  if (issuer === undefined || audience === undefined || jwks === undefined) {
+    const missing = issuer === undefined ? 'ISSUER' : audience === undefined ? 'AUDIENCE' : 'JWKS';
+    throw new StartError(`SERVICE_JWT_${missing} is not set, and access tokens cannot be checked without it`, {
+      hint: 'set SERVICE_JWT_ISSUER, SERVICE_JWT_AUDIENCE and SERVICE_JWT_JWKS, or none of them',
+    });
+  }
+  return { issuer, audience, jwks: keySetOf(jwks), tenantClaim: values.SERVICE_JWT_TENANT_CLAIM };
+}
+
+/** Keys that came over plain http would be whatever somebody on the way wanted them to be. */
+function keySetOf(source: string): string {
+  if (!/^https?:/i.test(source)) return resolve(source);
+  if (source.startsWith('https://') && URL.canParse(source)) return source;
+  throw new StartError('SERVICE_JWT_JWKS does not take this value: it takes a path or an https address');
+}
+
+/** As OpenTelemetry's exporters make it from a base address. */
+function tracesUrlOf(endpoint: string): string {
+  if (!URL.canParse(endpoint)) throw badValue('SERVICE_OTLP_ENDPOINT', endpoint);
+  return `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+}
+
+/** Three quarters of what this process may use: the host's memory, or less in a container. */
+function hostMemoryShareMb(): number {
+  const constrained = process.constrainedMemory();
+  const bytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  return Math.max(1, Math.floor((bytes * 0.75) / 2 ** 20));
+}
+
+const LEGACY_KEY_PATTERN = /^[\x21-\x7e]{1,512}$/;
+const LEGACY_KEYS_HINT =
+  'give `tenant=key` pairs separated by commas: a tenant of 1 to 64 letters, digits, dots, dashes and underscores, and a key of visible ASCII';
+
+function parseLegacyKeys(text: string): LegacyKey[] {
+  const keys: LegacyKey[] = [];
+  for (const [index, entry] of text.split(',').entries()) {
+    if (entry.trim() === '') continue;
+    const separator = entry.indexOf('=');
+    const parsed = { tenant: entry.slice(0, separator).trim(), key: entry.slice(separator + 1).trim() };
+    const problem = separator < 0 ? 'has no `=`' : legacyKeyProblem(parsed, keys);
+    if (problem !== null) {
+      throw new StartError(`SERVICE_LEGACY_KEYS: entry ${index + 1} ${problem}`, { hint: LEGACY_KEYS_HINT });
+    }
+    keys.push(parsed);
+  }
+  return keys;
+}
+
+function legacyKeyProblem({ tenant, key }: LegacyKey, earlier: readonly LegacyKey[]): string | null {
+  if (!isTenantName(tenant)) return 'has a tenant that is not allowed';
+  if (!LEGACY_KEY_PATTERN.test(key)) return 'has a key that is not allowed';
+  return earlier.some((other) => other.key === key) ? 'repeats the key of another entry' : null;
+}
+
+/** As a browser sends them: scheme, host and port, and nothing behind. RFC 6454 § 6.2. */
+function parseOrigins(text: string): string[] {
+  const origins = text.split(',').map((entry) => entry.trim().toLowerCase());
+  return origins.filter(Boolean).map((origin, index) => {
+    if (URL.canParse(origin) && new URL(origin).origin === origin) return origin;
+    throw new StartError(`SERVICE_ALLOWED_ORIGINS: entry ${index + 1} is not an origin`, {
+      hint: 'give origins such as https://app.example.com separated by commas, without a path and without a usual port',
+    });
+  });
+}
+
+function badValue(name: SettingName, value: string): StartError {
+  const allowed = SETTINGS.find((setting) => setting.name === name)?.allowed;
+  const shown = SECRET_SETTINGS.has(name) ? '' : ` "${printable(value, shownCharactersMax)}"`;
+  return new StartError(`${name} does not take${shown === '' ? ' this value' : shown}: it takes ${allowed}`);
+}

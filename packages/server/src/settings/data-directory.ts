@@ -1,0 +1,105 @@
+/**
+ * The directory of everything the service keeps: made where it is missing, for its owner alone. Whoever else may write to
+ * it could put a ledger, a key or a socket of their own into it: it is then refused.
+ */
+import type { Stats } from 'node:fs';
+import { mkdir, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StartError } from '../ground/start-error.ts';
+
+/** Others may read the directory's names: its files are closed to them. They may not change it. */
+const OTHERS_WRITE = 0o022;
+
+/**
+ * Opens the directory for a service, and makes it and those above it where they are missing. Node's own recursive `mkdir` never returns where a file system answers ENOENT for
+ * a name below a directory that exists, as /proc does.
+ *
+ * @throws StartError where there is none and none can be made, or where others may change it.
+ */
+export async function openDataDirectory(path: string): Promise<void> {
+  try {
+    await makeDirectories(path);
+  } catch (cause) {
+    throw unusable(path, cause);
+  }
+  await checkDataDirectory(path);
+}
+
+/** @throws StartError where there is no directory, or where others than this user may change it. */
+export async function checkDataDirectory(path: string): Promise<void> {
+  await checkOwnDirectory('data directory', path);
+}
+
+/** @throws StartError where the directory of a ledger that is kept elsewhere is there, and others may change it. */
+export async function checkLedgerDirectory(path: string): Promise<void> {
+  if (await exists(path)) await checkOwnDirectory('directory of the ledger', path);
+}
+
+async function checkOwnDirectory(what: string, path: string): Promise<void> {
+  let facts: Stats;
+  try {
+    facts = await stat(path);
+  } catch (cause) {
+    throw unusable(path, cause);
+  }
+  if (!facts.isDirectory()) throw unusable(path, { code: 'ENOTDIR' });
+  const user = process.geteuid?.() ?? facts.uid;
+  if (facts.uid !== user) {
+    throw new StartError(`the ${what} ${path} belongs to user ${facts.uid}, who could put anything into it`, {
+      hint: `chown ${user} ${path}, or name a directory of user ${user}`,
+    });
+  }
+  if ((facts.mode & OTHERS_WRITE) !== 0) {
+    const mode = (facts.mode & 0o7777).toString(8);
+    throw new StartError(`the ${what} ${path} is open to other users (mode ${mode})`, {
+      hint: `chmod go-w ${path}`,
+    });
+  }
+}
+
+async function makeDirectories(path: string): Promise<void> {
+  const failure = await makeDirectory(path);
+  if (failure === null) return;
+  const parent = dirname(path);
+  if (failure.code !== 'ENOENT' || parent === path || (await exists(parent))) throw failure;
+  await makeDirectories(parent);
+  const again = await makeDirectory(path);
+  if (again !== null) throw again;
+}
+
+/** Why the one directory could not be made; null where it is there. */
+async function makeDirectory(path: string): Promise<NodeJS.ErrnoException | null> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    return null;
+  } catch (error) {
+    const failure = error as NodeJS.ErrnoException;
+    return failure.code === 'EEXIST' ? null : failure;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unusable(path: string, cause: unknown): StartError {
+  const { code = 'unknown' } = cause as { readonly code?: string };
+  return new StartError(`the data directory ${path} cannot be used: ${PROBLEMS[code] ?? code}`, {
+    hint: 'set SERVICE_DATA_DIR to a directory that this user may write',
+    cause,
+  });
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not make it',
+  EPERM: 'this user may not make it',
+  ENOENT: 'nothing can be made there',
+  ENOTDIR: 'a file is in its place',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'its file system is full',
+};

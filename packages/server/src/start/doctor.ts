@@ -1,0 +1,28 @@
+/** The doctor with the settings of a service: what `svc doctor` runs. */
+import { createFreeSpaceReserve } from '../capacity/free-space.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { runDoctor } from '../sandbox/doctor/doctor.ts';
+import type { Check, DoctorReport } from '../sandbox/doctor/report.ts';
+import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
+import type { Config } from '../settings/config.ts';
+
+/** Tries every control of this host for a service with these settings. `onCheck` is called with each as it is made. */
+export function doctor(config: Config, onCheck: (check: Check) => void = () => {}): Promise<DoctorReport> {
+  return runDoctor({
+    dataDirectory: config.dataDir,
+    packsDirectory: packsDirectoryOf(config),
+    workBytes: config.ceilings.max_file_mb * 2 ** 20,
+    isReserveFree: (directory) => isReserveFree(directory, config.freeSpaceReserveMb),
+    onCheck,
+  });
+}
+
+async function isReserveFree(directory: string, reserveMb: number | null): Promise<boolean> {
+  try {
+    createFreeSpaceReserve({ directory, reserveMb }).check();
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'insufficient_storage') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+/** Puts together who may call: the kinds of credential that the settings and the ledger know. */
+import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
+import type { CredentialRows } from '../access/credential-rows.ts';
+import { createIndexedKeys } from '../access/indexed.ts';
+import type { JwtAccess } from '../access/jwt.ts';
+import { createLegacyKeys } from '../access/legacy.ts';
+import type { Config, JwtConfig } from '../settings/config.ts';
+import type { Log } from '../telemetry/log/log.ts';
+
+export interface OpenAccess {
+  readonly access: Access;
+  /** Whether anybody has a credential now. */
+  readonly hasCallers: boolean;
+  /** Reads again what may have changed: the keys of the token issuer. Rejects where they cannot be read. */
+  readonly reload: () => Promise<void>;
+}
+
+export interface OpenAccessOptions {
+  readonly config: Pick<Config, 'legacyKeys' | 'jwt'>;
+  readonly rows: CredentialRows;
+  readonly log: Log;
+}
+
+/** The operator's own keys come first: whatever form one has, it is the one that is meant. */
+export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
+  const { legacyKeys, jwt } = config;
+  const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];
+  const tokens = jwt === null ? null : await openJwtAccess(jwt, log);
+  if (tokens !== null) kinds.push(tokens);
+  const hasCallers = legacyKeys.length > 0 || jwt !== null || (await rows.credentials(null)).length > 0;
+  return { access: createAccess(kinds), hasCallers, reload: async () => await tokens?.reload() };
+}
+
+/** Loaded where access tokens are accepted, and nowhere else. */
+async function openJwtAccess(jwt: JwtConfig, log: Log): Promise<JwtAccess> {
+  const { createJwtAccess } = await import('../access/jwt.ts');
+  const { createKeySet } = await import('../access/key-set.ts');
+  const onTrouble = (err: unknown) => log.error({ err }, 'the keys of the token issuer cannot be read');
+  return createJwtAccess({ ...jwt, keys: createKeySet({ source: jwt.jwks, onTrouble }) });
+}

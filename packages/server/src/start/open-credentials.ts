@@ -1,0 +1,42 @@
+/**
+ * The credentials of a data directory for a command of the operator: those of the service that runs there, or of the
+ * ledger itself where none runs.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Credentials, createCredentials } from '../operator/credentials.ts';
+import { OperatorError } from '../operator/operator-error.ts';
+import { requireLedger } from '../operator/require-ledger.ts';
+import { servedCredentials } from '../operator/served-credentials.ts';
+import { checkDataDirectory } from '../settings/data-directory.ts';
+import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
+import { StoreError } from '../store/store-error.ts';
+
+/** A service that starts or stops has the ledger without the socket for a moment. */
+const triesMax = 50;
+const pauseMilliseconds = 100;
+
+export type OpenCredentials = Credentials & AsyncDisposable;
+
+/**
+ * Opens the credentials. Nothing is made: a ledger of a command's own would issue keys that open nothing.
+ *
+ * @throws OperatorError in one clear line where neither a service nor the ledger can be reached.
+ * @throws StartError where the data directory cannot be used.
+ */
+export async function openCredentials(options: Omit<OpenStoreOptions, 'onTrouble'>): Promise<OpenCredentials> {
+  const { dataDir } = options;
+  await checkDataDirectory(dataDir);
+  for (let tries = 1; ; tries++) {
+    const served = await servedCredentials(dataDir);
+    if (served !== null) return { ...served, [Symbol.asyncDispose]: async () => {} };
+    requireLedger(options);
+    try {
+      const store = await openStore(options);
+      return { ...createCredentials(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      if (error.code !== 'locked' || tries >= triesMax) throw new OperatorError(error.message, { cause: error });
+    }
+    await pause(pauseMilliseconds);
+  }
+}

@@ -1,0 +1,74 @@
+/** Opens what runs programs: the service's name on this host, and the provider that passed its trials under that name. */
+
+import { StartError } from '../ground/start-error.ts';
+import { openInstance } from '../operator/instance.ts';
+import { hostPosture } from '../sandbox/doctor/host-posture.ts';
+import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
+import { NoProviderError, type Opened, openProvider } from '../sandbox/preflight.ts';
+import type { Provider } from '../sandbox/sandbox.ts';
+import type { Config } from '../settings/config.ts';
+import type { Log } from '../telemetry/log/log.ts';
+
+/** Disposing ends every cell, and then lets go of the name. */
+export interface OpenSandbox extends AsyncDisposable {
+  readonly provider: Provider;
+  /** Logs what an operator should know of the trials. A start that fails says nothing but why. */
+  logFindings(log: Log): void;
+}
+
+/** @throws StartError where another service has the name, or no provider can be used. */
+export async function openSandbox(config: Config): Promise<OpenSandbox> {
+  await using parts = new AsyncDisposableStack();
+  const { id } = parts.use(openInstance(config.dataDir));
+  const opened = await provenProvider(config, id);
+  const provider = parts.use(opened.provider);
+  const held = parts.move();
+  return {
+    provider,
+    logFindings: (log) => logFindings(opened, log),
+    [Symbol.asyncDispose]: () => held.disposeAsync(),
+  };
+}
+
+/** A job's files may together be as large as this many files of the largest size one may have. */
+const workFilesOfFullSize = 2;
+
+/** The host is looked at while languages are tried: cells of jobs, which come later, are told what was found. */
+async function provenProvider(config: Config, instance: string): Promise<Opened> {
+  let sha256: string | null = null;
+  const posture = hostPostureDigest(config, instance);
+  const provider = openProvider({
+    choice: config.provider,
+    namespaceLauncher: config.namespaceLauncher,
+    gvisorLauncher: config.gvisorLauncher,
+    loopback: config.loopback,
+    instance,
+    packsDirectory: packsDirectoryOf(config),
+    workBytes: config.ceilings.max_file_mb * 2 ** 20 * workFilesOfFullSize,
+    hostPostureSha256: () => sha256,
+  });
+  const [opened, found] = await Promise.allSettled([provider, posture]);
+  if (opened.status === 'rejected') throw startErrorOf(opened.reason);
+  if (found.status === 'fulfilled') {
+    sha256 = found.value;
+    return opened.value;
+  }
+  await opened.value.provider[Symbol.asyncDispose]();
+  throw found.reason;
+}
+
+function startErrorOf(reason: unknown): unknown {
+  return reason instanceof NoProviderError ? new StartError(reason.message, { cause: reason }) : reason;
+}
+
+function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Opened, log: Log): void {
+  for (const leftOut of packsLeftOut) log.warn(leftOut, 'a runtime pack is not offered');
+  for (const rejection of rejections) log.warn(rejection, 'a stronger provider did not pass its preflight');
+  if (runtimeDefects !== null) log.warn({ runtimeDefects }, 'the runtime is old (`npm run setup` as root upgrades it)');
+  if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
+}
+
+/** What `svc doctor --json` says of this host, for receipts. A development subprocess is held by none of it. */
+async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
+  return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
+}

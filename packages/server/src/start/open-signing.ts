@@ -1,0 +1,67 @@
+/** Puts the parts together that sign, or none where the operator has turned signing off. */
+
+import { StartError } from '../ground/start-error.ts';
+import type { Nudges } from '../job/nudges.ts';
+import { Attestor } from '../job/sign/attestor.ts';
+import type { SigningKey } from '../job/sign/keys/key-files.ts';
+import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
+import { type KnownKey, knownKeys, openSigningKeys, type SigningKeys } from '../job/sign/keys/signing-keys.ts';
+import type { Config } from '../settings/config.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log/log.ts';
+
+export interface OpenSigningOptions {
+  readonly config: Pick<Config, 'attestationMode' | 'dataDir'>;
+  readonly store: Store;
+  readonly nudges: Nudges;
+  readonly log: Log;
+}
+
+/** The key that signs, and the loop that does, not yet started. */
+export interface OpenSigning {
+  readonly keys: SigningKeys;
+  readonly attestor: Attestor;
+}
+
+/**
+ * Opens the keys, making the first one where there never was any. With signing off no key is made; jobs still leave
+ * their outbox rows, and are signed once signing is turned on.
+ *
+ * @throws StartError where there is a key that must not be used as it is stored.
+ */
+export function openSigning({ config, ...options }: OpenSigningOptions): OpenSigning | null {
+  if (config.attestationMode === 'off') return null;
+  try {
+    const keys = openSigningKeys(config.dataDir);
+    return { keys, attestor: new Attestor({ ...options, keys }) };
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) throw error;
+    throw new StartError(error.message, { cause: error, ...(error.hint !== null && { hint: error.hint }) });
+  }
+}
+
+/** The public keys of evidence that was signed at some time. */
+export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
+  /** The key that signs now, or that signed last; null where there never was one. */
+  published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
+}
+
+/** What a service that signs nothing knows of the keys that it signed with before. Keys that cannot be used are none. */
+export function openFormerKeys({ config, log }: Pick<OpenSigningOptions, 'config' | 'log'>): PublicKeys {
+  const known = formerKeys(config.dataDir, log);
+  const last = known.find(({ isCurrent }) => isCurrent) ?? known.at(-1) ?? null;
+  return {
+    published: () => last,
+    publicKey: (key_id) => known.find((key) => key.key_id === key_id)?.pinned ?? null,
+  };
+}
+
+function formerKeys(dataDir: string, log: Log): readonly KnownKey[] {
+  try {
+    return knownKeys(dataDir);
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) throw error;
+    log.warn({ err: error }, 'results that were signed before cannot be checked, and are not served');
+    return [];
+  }
+}

@@ -1,0 +1,90 @@
+/** Puts together what operators see: metrics where a token asks for them, traces where a collector takes them. */
+import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
+import { ServiceError } from '../ground/service-error.ts';
+import { VERSION } from '../ground/version.ts';
+import type { Metrics } from '../http/answer/metrics.ts';
+import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
+import type { Provider } from '../sandbox/sandbox.ts';
+import type { Config } from '../settings/config.ts';
+import type { Store } from '../store/store.ts';
+import type { Log } from '../telemetry/log/log.ts';
+import { METRICS_MEDIA_TYPES, preferredFormat } from '../telemetry/metrics-format.ts';
+import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
+import type { ServiceMetrics } from '../telemetry/service-metrics.ts';
+
+/** Disposing sends the spans that wait and stops counting. */
+export interface OpenTelemetry extends AsyncDisposable {
+  /** `NO_OBSERVER` itself where nobody asked for anything. */
+  readonly observer: Observer;
+  readonly metrics: Metrics;
+}
+
+export interface TelemetryOptions {
+  readonly config: Config;
+  readonly store: Pick<Store, 'counts' | 'currentJobs'>;
+  readonly provider: Pick<Provider, 'backend' | 'isolation_class'>;
+  readonly parked: Pick<ParkedCells, 'facts'>;
+  readonly permits: Permits;
+  readonly log: Log;
+  readonly stopping: AbortSignal;
+}
+
+export async function openTelemetry(options: TelemetryOptions): Promise<OpenTelemetry> {
+  const { config, log } = options;
+  await using parts = new AsyncDisposableStack();
+  const metrics = config.metricsToken === null ? null : parts.use(await openServiceMetrics(options));
+  let observer: Observer = metrics ?? NO_OBSERVER;
+  if (config.tracesUrl !== null) {
+    // Loaded here alone: whoever has no collector does not pay for the libraries.
+    const { Traces } = await import('../telemetry/traces.ts');
+    const traces = parts.use(new Traces({ url: config.tracesUrl, version: VERSION, log }));
+    observer = metrics === null ? traces : bothOf(metrics, traces);
+  }
+  const owned = parts.move();
+  return { observer, metrics: pagesOf(options, metrics), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The library of metrics is loaded where somebody may ask for them: it is not small. */
+async function openServiceMetrics(options: TelemetryOptions): Promise<ServiceMetrics> {
+  const { ServiceMetrics } = await import('../telemetry/service-metrics.ts');
+  return new ServiceMetrics(sourcesOf(options));
+}
+
+/** What the door shows: a tenant its own jobs, and the operator everything where there is a token for it. */
+function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | null): Metrics {
+  const queueCapacity = config.queue.perTenant;
+  return {
+    async ofTenant(tenant, accept) {
+      const format = preferredFormat(accept);
+      const { languages } = await store.currentJobs(tenant);
+      const { renderTenantMetrics } = await import('../telemetry/tenant-metrics.ts');
+      const text = await renderTenantMetrics({ languages, queueCapacity }, format);
+      return { mediaType: METRICS_MEDIA_TYPES[format], text };
+    },
+    async ofService(accept) {
+      if (metrics === null) throw new ServiceError('route_not_found', 'No such route.');
+      const format = preferredFormat(accept);
+      return { mediaType: METRICS_MEDIA_TYPES[format], text: await metrics.render(format) };
+    },
+  };
+}
+
+/** The bounds of each kind of permit, as the settings have them. */
+export function permitBoundsOf(config: Config): Record<PermitKind, PermitBound> {
+  return { wait: config.waits, stream: config.streams, body: config.bodyReads, response: config.responses };
+}
+
+function sourcesOf({ config, store, provider, parked, permits, stopping }: TelemetryOptions) {
+  const bounds = permitBoundsOf(config);
+  return {
+    version: VERSION,
+    backend: provider.backend,
+    isolation_class: provider.isolation_class,
+    queueCapacity: config.queue.total,
+    slots: config.concurrency,
+    permits: PERMIT_KINDS.map((kind) => ({ kind, limit: bounds[kind].total, held: () => permits.held(kind) })),
+    parking: () => parked.facts(),
+    isDraining: () => stopping.aborted,
+    counts: () => store.counts(),
+  };
+}

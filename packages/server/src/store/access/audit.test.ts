@@ -1,0 +1,108 @@
+/** A start that is asked to look finds what is damaged, says where, and repairs nothing. */
+import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test } from 'vitest';
+import { admitJob, finishOf, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
+import { copyLedger } from '../sqlite/copy-ledger.ts';
+import { SqliteStore } from '../sqlite/sqlite-store.ts';
+import { SAME_THREAD } from '../threads.fixture.ts';
+
+async function filled(): Promise<TestLedger> {
+  const ledger = await TestLedger.open();
+  for (let number = 0; number < 3; number++) {
+    const key = await runJob(ledger.store);
+    await ledger.store.append(key, [stdout('hé'), stdout('two')]);
+    await ledger.store.finish(finishOf(key));
+  }
+  await admitJob(ledger.store);
+  await ledger.close();
+  return ledger;
+}
+
+const opened = ({ path }: TestLedger, check: 'off' | 'quick' | 'full') =>
+  SqliteStore.open({ path, check, onTrouble: () => {}, threads: SAME_THREAD });
+
+test('a whole ledger passes every check', async () => {
+  await using ledger = await filled();
+  for (const check of ['off', 'quick', 'full'] as const) {
+    await using store = await opened(ledger, check);
+    expect(await store.schemaVersion()).toBe(4);
+  }
+});
+
+test('an upgraded ledger passes, with events of v0.1 that prove nothing', async () => {
+  await using ledger = new TestLedger();
+  copyFileSync(join(import.meta.dirname, 'migrations/fixtures/v0.3.db'), ledger.path);
+  await using store = await opened(ledger, 'full');
+  expect(await store.schemaVersion()).toBe(4);
+});
+
+test.each([
+  [
+    'a changed event',
+    `update events set data = '{"text":"changed"}' where kind = 'stdout'`,
+    /history of job_.* \(digest\)/,
+  ],
+  ['a cut-off end', "delete from events where kind = 'finished'", /history of job_.* \(head\)/],
+  ['an event made to look migrated', 'update events set hash_version = 0 where seq = 2', /\(hash_version\)/],
+  ['data that is no JSON', "update events set data = '{' where seq = 2", /\(digest\)/],
+  [
+    'a changed receipt',
+    `update receipts set receipt_json = replace(receipt_json, 'succeeded', 'failed')`,
+    /receipt of job_/,
+  ],
+  ['another receipt digest', "update receipts set receipt_sha256 = 'x'", /receipt of job_/],
+  ['rows of no job', "pragma foreign_keys = off; update artifacts set tenant = 't'; delete from jobs", /not there/],
+])('%s is found by the full check, and the ledger is left as it is', async (_, damage, message) => {
+  await using ledger = await filled();
+  using database = new DatabaseSync(ledger.path);
+  database.exec(damage);
+  database.exec('pragma wal_checkpoint(truncate)');
+  const before = readFileSync(ledger.path);
+  const error = await opened(ledger, 'full').catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'corrupt', message: expect.stringMatching(message) });
+  expect(String(error)).not.toContain('\n');
+  expect(readFileSync(ledger.path)).toEqual(before);
+});
+
+test('a page that rotted is found by the quick check, where opening alone does not see it', {
+  tags: ['STORE-07'],
+}, async () => {
+  await using ledger = await filled();
+  const bytes = readFileSync(ledger.path);
+  const [rootpage] = pagesOf(ledger.path, 'events');
+  // The number of cells of the table's page.
+  bytes.writeUInt16BE(0xffff, ((rootpage ?? 0) - 1) * 4096 + 3);
+  writeFileSync(ledger.path, bytes);
+  await expect(opened(ledger, 'quick')).rejects.toMatchObject({ code: 'corrupt' });
+});
+
+function pagesOf(path: string, table: string): number[] {
+  using database = new DatabaseSync(path, { readOnly: true });
+  return database
+    .prepare('select rootpage from sqlite_master where name = ?')
+    .all(table)
+    .map((row) => Number(row['rootpage']));
+}
+
+test('a copy that is made while jobs are stored is whole, for its owner alone, and passes the audit', async () => {
+  await using ledger = await TestLedger.open();
+  await using restored = new TestLedger();
+  const written: Promise<unknown>[] = [];
+  const life = async () => {
+    const key = await runJob(ledger.store);
+    await ledger.store.append(key, [stdout('hé')]);
+    await ledger.store.finish(finishOf(key));
+    return key;
+  };
+  const first = await life();
+  for (let number = 0; number < 200; number++) written.push(life());
+  await written[0];
+  using reader = new DatabaseSync(ledger.path, { readOnly: true });
+  copyLedger(reader, restored.path);
+  await Promise.all(written);
+  expect(statSync(restored.path).mode & 0o777).toBe(0o600);
+  await using store = await opened(restored, 'full');
+  expect((await store.job(first))?.status).toBe('succeeded');
+});

@@ -1,0 +1,79 @@
+/**
+ * Recomputes every chain and every receipt's digest that the ledger holds, as an auditor does of one job. It reads
+ * everything and changes nothing.
+ */
+import { isJsonObject, verifyChain, verifyReceipt } from '@svc/evidence';
+import type { JobEvent } from '@svc/protocol';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { JobKey } from '../records.ts';
+import type { JobTable, LedgerDatabase } from '../schema.ts';
+import { StoreError } from '../store-error.ts';
+
+type AuditedJob = Pick<JobTable, 'tenant' | 'job_id' | 'chain_seq' | 'chain_head'>;
+
+const selectJobs = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'chain_seq', 'chain_head'])
+    .where((row) => row(row.refTuple('tenant', 'job_id'), '>', row.tuple(tenant, job_id)))
+    .orderBy('tenant')
+    .orderBy('job_id')
+    // Bounds the memory of the audit.
+    .limit(sql.lit(200)),
+);
+
+const selectEvents = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('events')
+    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .orderBy('seq'),
+);
+
+const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('receipts')
+    .select(['receipt_json', 'receipt_sha256'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+/** @throws StoreError `corrupt` that names the first job whose history or receipt does not have its digests. */
+export async function auditLedger(db: LedgerDatabase): Promise<void> {
+  let last: JobKey | undefined = { tenant: '', job_id: '' };
+  while (last !== undefined) {
+    const page: readonly AuditedJob[] = await selectJobs.all(db, last);
+    for (const job of page) await auditJob(db, job);
+    last = page.at(-1);
+  }
+}
+
+async function auditJob(db: LedgerDatabase, job: AuditedJob): Promise<void> {
+  const { job_id, chain_head, chain_seq } = job;
+  const events = (await selectEvents.all(db, job)).map((event): JobEvent => ({ ...event, data: parsed(event.data) }));
+  const chain = verifyChain(events, { job_id, head: chain_head });
+  if (chain.kind === 'broken') throw damaged(`the history of ${job_id} is broken at ${chain.seq} (${chain.fault})`);
+  if (events.length !== chain_seq) throw damaged(`the history of ${job_id} does not end where its row says`);
+  const stored = await selectReceipt.first(db, job);
+  if (stored === null) return;
+  const receipt = parsed(stored.receipt_json);
+  const isWhole = isJsonObject(receipt) && verifyReceipt(receipt).kind === 'intact';
+  if (!isWhole || receipt['receipt_sha256'] !== stored.receipt_sha256) {
+    throw damaged(`the receipt of ${job_id} does not have its digest`);
+  }
+}
+
+/** Undefined, which has no canonical form, where the text is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function damaged(what: string): StoreError {
+  return new StoreError('corrupt', `the ledger is damaged: ${what}`);
+}

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { at, memoryLedger } from '../ledger.fixture.ts';
+import type { CredentialRow } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import type { Connection } from '../sqlite/connection.ts';
+import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
+
+let connection: Connection;
+let db: LedgerDatabase;
+beforeAll(async () => {
+  connection = await memoryLedger();
+  db = connection.ledger;
+});
+beforeEach(() => connection.database.exec('delete from credentials'));
+afterAll(() => connection[Symbol.dispose]());
+
+function row(credential_id: string, changes: Partial<CredentialRow> = {}): CredentialRow {
+  return {
+    credential_id,
+    tenant: 'acme',
+    principal: 'alice',
+    scopes: ['jobs:submit', 'jobs:read'],
+    secret_sha256: 'a'.repeat(64),
+    created_at: at(0),
+    expires_at: null,
+    revoked_at: null,
+    ...changes,
+  };
+}
+
+test('a credential is found by its identifier, as it was created', async () => {
+  const created = row('one', { expires_at: at(9) });
+  await createCredential(db, created);
+  expect(await credential(db, 'one')).toEqual(created);
+  expect(await credential(db, 'two')).toBeNull();
+  expect(await credential(db, "' or 1 = 1 --")).toBeNull();
+});
+
+test('an identifier is given once', async () => {
+  await createCredential(db, row('one'));
+  await expect(createCredential(db, row('one', { tenant: 'other' }))).rejects.toThrow(/UNIQUE/);
+  expect((await credential(db, 'one'))?.tenant).toBe('acme');
+});
+
+test('credentials are listed oldest first, of one tenant or of all', async () => {
+  await createCredential(db, row('late', { created_at: at(2) }));
+  await createCredential(db, row('early', { created_at: at(1) }));
+  await createCredential(db, row('foreign', { tenant: 'other', created_at: at(3) }));
+  const ids = async (tenant: string | null) => (await credentials(db, tenant)).map((found) => found.credential_id);
+  expect(await ids('acme')).toEqual(['early', 'late']);
+  expect(await ids(null)).toEqual(['early', 'late', 'foreign']);
+});
+
+test('a revocation stays, and can only come earlier', async () => {
+  await createCredential(db, row('one'));
+  expect(await revokeCredential(db, { credential_id: 'one', at: at(50) })).toBe(true);
+  expect(await revokeCredential(db, { credential_id: 'one', at: at(90) })).toBe(true);
+  expect((await credential(db, 'one'))?.revoked_at).toBe(at(50));
+  await revokeCredential(db, { credential_id: 'one', at: at(20) });
+  expect((await credential(db, 'one'))?.revoked_at).toBe(at(20));
+  expect(await revokeCredential(db, { credential_id: 'two', at: at(1) })).toBe(false);
+});
+
+test('a rotation creates the successor and ends the predecessor, or does neither', async () => {
+  await createCredential(db, row('old'));
+  const successor = row('new', { created_at: at(5) });
+  expect(await rotateCredential(db, { credential_id: 'old', at: at(60), successor })).toBe(true);
+  expect((await credential(db, 'old'))?.revoked_at).toBe(at(60));
+  expect(await credential(db, 'new')).toEqual(successor);
+  expect(await rotateCredential(db, { credential_id: 'gone', at: at(1), successor: row('newer') })).toBe(false);
+  expect(await credential(db, 'newer')).toBeNull();
+});

@@ -1,0 +1,73 @@
+/** Indexed credentials. Of a secret only the hash is here; whether a credential holds now is for `access/` to say. */
+import type { Scope } from '@svc/protocol';
+import { prepared } from '../prepared.ts';
+import type { CredentialRow } from '../records.ts';
+import type { CredentialTable, LedgerDatabase } from '../schema.ts';
+
+interface Revocation {
+  readonly credential_id: string;
+  readonly at: string;
+}
+
+const insertCredential = prepared((db, row: CredentialTable) =>
+  db.insertInto('credentials').values({
+    credential_id: row.credential_id,
+    tenant: row.tenant,
+    principal: row.principal,
+    scopes: row.scopes,
+    secret_sha256: row.secret_sha256,
+    created_at: row.created_at,
+    expires_at: row.expires_at,
+    revoked_at: row.revoked_at,
+  }),
+);
+
+const selectCredential = prepared((db, { credential_id }: { credential_id: string }) =>
+  db.selectFrom('credentials').selectAll().where('credential_id', '=', credential_id),
+);
+
+const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
+  db
+    .updateTable('credentials')
+    .set({ revoked_at: at })
+    .where('credential_id', '=', credential_id)
+    .where((row) => row.or([row('revoked_at', 'is', null), row('revoked_at', '>', at)])),
+);
+
+/** See `Store.createCredential`. */
+export async function createCredential(db: LedgerDatabase, row: CredentialRow): Promise<void> {
+  await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
+}
+
+/** See `Store.credential`. */
+export async function credential(db: LedgerDatabase, credential_id: string): Promise<CredentialRow | null> {
+  const row = await selectCredential.first(db, { credential_id });
+  return row === null ? null : credentialOf(row);
+}
+
+/** See `Store.credentials`. */
+export async function credentials(db: LedgerDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
+  const all = db.selectFrom('credentials').selectAll().orderBy('created_at').orderBy('credential_id');
+  const rows = await (tenant === null ? all : all.where('tenant', '=', tenant)).execute();
+  return rows.map(credentialOf);
+}
+
+/** See `Store.revokeCredential`. */
+export async function revokeCredential(db: LedgerDatabase, revocation: Revocation): Promise<boolean> {
+  await endEarlier.run(db, revocation);
+  return (await selectCredential.first(db, revocation)) !== null;
+}
+
+/** See `Store.rotateCredential`. */
+export async function rotateCredential(
+  db: LedgerDatabase,
+  { successor, ...revocation }: Revocation & { successor: CredentialRow },
+): Promise<boolean> {
+  if (!(await revokeCredential(db, revocation))) return false;
+  await createCredential(db, successor);
+  return true;
+}
+
+function credentialOf(row: CredentialTable): CredentialRow {
+  return { ...row, scopes: JSON.parse(row.scopes) as Scope[] };
+}

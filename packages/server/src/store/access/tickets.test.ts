@@ -1,0 +1,101 @@
+import type { Whoami } from '@svc/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { admit } from '../jobs/admission.ts';
+import { admission, admitJob, at, memoryLedger, TestLedger } from '../ledger.fixture.ts';
+import type { JobKey, StreamTicketInput } from '../records.ts';
+import { storeTicket } from './tickets.ts';
+
+let ledger: TestLedger;
+let key: JobKey;
+beforeAll(async () => {
+  ledger = await TestLedger.open();
+  key = await admitJob(ledger.store);
+});
+afterAll(() => ledger[Symbol.asyncDispose]());
+
+const CALLER: Whoami = {
+  tenant: 'acme',
+  principal: 'alice',
+  auth_method: 'key',
+  credential_id: 'one',
+  scopes: ['jobs:read'],
+  expires_at: at(9_000),
+};
+
+let tickets = 0;
+function ticket(changes: Partial<StreamTicketInput> = {}): StreamTicketInput {
+  const ticket_sha256 = String(++tickets).padStart(64, '0');
+  const { job_id } = key;
+  return { ticket_sha256, job_id, caller: CALLER, created_at: at(0), expires_at: at(30_000), ...changes };
+}
+
+test('a ticket is used once, and gives the authority of whoever minted it', async () => {
+  const { store } = ledger;
+  const { ticket_sha256, job_id, ...rest } = ticket();
+  expect(await store.storeTicket({ ticket_sha256, job_id, ...rest })).toBe(true);
+  expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
+  expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toBeNull();
+});
+
+test('of many uses at once exactly one succeeds', async () => {
+  const { store } = ledger;
+  const minted = ticket();
+  await store.storeTicket(minted);
+  const { ticket_sha256, job_id } = minted;
+  const uses = await Promise.all(
+    Array.from({ length: 50 }, () => store.consumeTicket({ ticket_sha256, job_id, now: at(1) })),
+  );
+  expect(uses.filter((use) => use !== null)).toEqual([CALLER]);
+});
+
+test('a ticket ends at its moment, not before', async () => {
+  const { store } = ledger;
+  const [last, ended] = [ticket(), ticket()];
+  await store.storeTicket(last);
+  await store.storeTicket(ended);
+  const use = ({ ticket_sha256, job_id }: StreamTicketInput, milliseconds: number) =>
+    store.consumeTicket({ ticket_sha256, job_id, now: at(milliseconds) });
+  expect(await use(last, 29_999)).toEqual(CALLER);
+  expect(await use(ended, 30_000)).toBeNull();
+});
+
+test('a ticket is of one job, and cannot be minted for a foreign or unknown one', async () => {
+  const { store } = ledger;
+  const other = await admitJob(store);
+  const minted = ticket();
+  await store.storeTicket(minted);
+  const { ticket_sha256 } = minted;
+  expect(await store.consumeTicket({ ticket_sha256, job_id: other.job_id, now: at(1) })).toBeNull();
+  expect(await store.consumeTicket({ ticket_sha256, job_id: key.job_id, now: at(1) })).toBeNull();
+  expect(await store.storeTicket(ticket({ job_id: 'job_unknown' }))).toBe(false);
+  expect(await store.storeTicket(ticket({ caller: { ...CALLER, tenant: 'other' } }))).toBe(false);
+});
+
+test('a ticket goes with the hash of what its bearer holds, and lasts while the ledger is closed', async () => {
+  const minted = ticket();
+  await ledger.store.storeTicket(minted);
+  const store = await ledger.reopen();
+  const { ticket_sha256, job_id } = minted;
+  expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
+});
+
+test('expired tickets are forgotten in small steps as others are minted, the oldest first', async () => {
+  using connection = await memoryLedger();
+  const { ledger: db, database } = connection;
+  const { job_id } = admission();
+  await admit(db, admission({ job_id }));
+  for (let index = 0; index < 50; index++) await storeTicket(db, ticket({ job_id, expires_at: at(100 + index) }));
+  const kept: (readonly [count: number, oldest: string])[] = [];
+  for (let minted = 0; minted < 4; minted++) {
+    await storeTicket(db, ticket({ job_id, created_at: at(1000), expires_at: at(2000) }));
+    const row = database.prepare('select count(*) as count, min(expires_at) as oldest from stream_tickets').get();
+    kept.push([Number(row?.['count']), String(row?.['oldest'])]);
+  }
+  // Each mint adds one and takes sixteen, until none is left that expired.
+  expect(kept).toEqual([
+    [35, at(116)],
+    [20, at(132)],
+    [5, at(148)],
+    [4, at(2000)],
+  ]);
+});

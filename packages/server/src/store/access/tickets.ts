@@ -1,0 +1,69 @@
+/** Stream tickets: stored as hashes, deleted by being used. Spec § Authentication 6. */
+import type { Scope, Whoami } from '@svc/protocol';
+import { jobSummary } from '../jobs/jobs.ts';
+import { prepared } from '../prepared.ts';
+import type { StreamTicketInput } from '../records.ts';
+import type { LedgerDatabase, StreamTicketTable } from '../schema.ts';
+
+interface TicketUse {
+  readonly ticket_sha256: string;
+  readonly job_id: string;
+  readonly now: string;
+}
+
+const insertTicket = prepared((db, row: StreamTicketTable) =>
+  db.insertInto('stream_tickets').values({
+    ticket_sha256: row.ticket_sha256,
+    tenant: row.tenant,
+    job_id: row.job_id,
+    principal: row.principal,
+    auth_method: row.auth_method,
+    credential_id: row.credential_id,
+    scopes: row.scopes,
+    authority_expires_at: row.authority_expires_at,
+    expires_at: row.expires_at,
+  }),
+);
+
+/** More than one a ticket, so that those that expired get fewer; few, so that no mint waits for the others' past. */
+const forgottenMax = 16;
+
+const deleteExpired = prepared((db, { now }: { now: string }) =>
+  db
+    .deleteFrom('stream_tickets')
+    .where('ticket_sha256', 'in', (tickets) =>
+      tickets
+        .selectFrom('stream_tickets')
+        .select('ticket_sha256')
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(forgottenMax),
+    ),
+);
+
+const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha256'>) =>
+  db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returningAll(),
+);
+
+/** See `Store.storeTicket`. */
+export async function storeTicket(db: LedgerDatabase, input: StreamTicketInput): Promise<boolean> {
+  const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
+  const { tenant, principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
+  if ((await jobSummary(db, { tenant, job_id })) === null) return false;
+  await deleteExpired.run(db, { now: created_at });
+  const authority = { principal, auth_method, credential_id, scopes: JSON.stringify(scopes), authority_expires_at };
+  await insertTicket.run(db, { ticket_sha256, tenant, job_id, ...authority, expires_at });
+  return true;
+}
+
+/** See `Store.consumeTicket`. */
+export async function consumeTicket(
+  db: LedgerDatabase,
+  { ticket_sha256, job_id, now }: TicketUse,
+): Promise<Whoami | null> {
+  const ticket = await takeTicket.first(db, { ticket_sha256 });
+  if (ticket === null || ticket.job_id !== job_id || ticket.expires_at <= now) return null;
+  const { tenant, principal, auth_method, credential_id, scopes, authority_expires_at } = ticket;
+  const allowed = JSON.parse(scopes) as Scope[];
+  return { tenant, principal, auth_method, credential_id, scopes: allowed, expires_at: authority_expires_at };
+}

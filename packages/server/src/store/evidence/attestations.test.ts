@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { counts } from '../health.ts';
+import { admit } from '../jobs/admission.ts';
+import { job, jobSummary } from '../jobs/jobs.ts';
+import { admission, at, attestationOf, finishOf, memoryLedger, newKey } from '../ledger.fixture.ts';
+import type { JobKey } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import type { Connection } from '../sqlite/connection.ts';
+import {
+  attestation,
+  outbox,
+  postponeAttestation,
+  resumeAttestations,
+  storeAttestation,
+  withdrawAttestation,
+} from './attestations.ts';
+import { finish } from './outcomes.ts';
+
+let connection: Connection;
+let db: LedgerDatabase;
+beforeAll(async () => {
+  connection = await memoryLedger();
+  db = connection.ledger;
+});
+beforeEach(() => connection.database.exec('delete from jobs'));
+afterAll(() => connection[Symbol.dispose]());
+
+/** The key of a job that ended at `milliseconds`. */
+async function endedJob(milliseconds = 30): Promise<JobKey> {
+  const key = newKey();
+  await admit(db, admission(key));
+  await finish(db, finishOf(key, { finished_at: at(milliseconds) }));
+  return key;
+}
+
+const attestationInput = async (key: JobKey) => attestationOf(key, (await job(db, key))?.receipt_sha256 ?? '');
+
+const dueIds = async (milliseconds: number, limit = 10) =>
+  (await outbox(db, { now: at(milliseconds), limit })).map((entry) => entry.job_id);
+
+test('terminal jobs wait for their attestation in the order in which they ended', async () => {
+  const [late, early, middle] = [await endedJob(90), await endedJob(30), await endedJob(60)];
+  expect(await dueIds(100)).toEqual([early.job_id, middle.job_id, late.job_id]);
+  expect(await dueIds(100, 2)).toEqual([early.job_id, middle.job_id]);
+});
+
+test('what was never tried is due, though the clock was set back since the job ended', async () => {
+  const key = await endedJob(90);
+  expect(await dueIds(0)).toEqual([key.job_id]);
+});
+
+test('an attestation that is put off comes back when it is due, and says why', async () => {
+  const key = await endedJob();
+  expect(await postponeAttestation(db, { ...key, due_at: at(1000), error: 'no key', at: at(40) })).toBe(true);
+  expect(await dueIds(999)).toEqual([]);
+  expect(await outbox(db, { now: at(1000), limit: 1 })).toEqual([{ ...key, created_at: at(30), attempts: 1 }]);
+  expect(await counts(db)).toMatchObject({ outbox: 1, outbox_error: { message: 'no key', at: at(40) } });
+});
+
+test('an attestation that is put off without a date stays in the outbox until everything there is resumed', async () => {
+  const [lasting, soon, fresh] = [await endedJob(30), await endedJob(31), await endedJob(5000)];
+  await postponeAttestation(db, { ...lasting, due_at: null, error: 'too large', at: at(40) });
+  await postponeAttestation(db, { ...soon, due_at: at(9000), error: 'busy', at: at(41) });
+  expect(await dueIds(8999)).toEqual([fresh.job_id]);
+  expect(await counts(db)).toMatchObject({ outbox: 3 });
+  expect(await resumeAttestations(db, at(100))).toBe(2);
+  expect(await dueIds(100)).toEqual([lasting.job_id, soon.job_id, fresh.job_id]);
+});
+
+test('a stored attestation is served byte for byte, and its job left the outbox', async () => {
+  const key = await endedJob();
+  const input = await attestationInput(key);
+  expect((await jobSummary(db, key))?.attestation_available).toBe(false);
+  expect(await attestation(db, { key, part: 'envelope' })).toBeNull();
+  expect(await storeAttestation(db, input)).toBe(true);
+  const { result_artifact, envelope, created_at: _at, job_id: _id, ...row } = input;
+  expect((await job(db, key))?.attestation).toEqual(row);
+  expect((await jobSummary(db, key))?.attestation_available).toBe(true);
+  const stored = { row, envelope, isIntact: true };
+  expect(await attestation(db, { key, part: 'envelope' })).toEqual({ ...stored, result_artifact: null });
+  expect(await attestation(db, { key, part: 'result_artifact' })).toEqual({ ...stored, result_artifact });
+  expect(await counts(db)).toMatchObject({ outbox: 0, outbox_error: null });
+});
+
+test('an attestation belongs to its tenant', async () => {
+  const key = await endedJob();
+  await storeAttestation(db, await attestationInput(key));
+  expect(await attestation(db, { key: { ...key, tenant: 'other' }, part: 'envelope' })).toBeNull();
+});
+
+test.each([
+  ['a byte of the envelope', 'envelope = zeroblob(300)'],
+  ['the end of the envelope', 'envelope = substr(envelope, 1, 299)'],
+  ['a byte of the result', 'result_artifact = zeroblob(result_size_bytes)'],
+  ['the digest of the result', "result_sha256 = 'f'"],
+  ['the size of the envelope', 'envelope_size_bytes = 1'],
+  ['the digest of the receipt', "receipt_sha256 = 'f'"],
+])('bytes that are not those of their row are told apart: %s', async (_what, change) => {
+  const key = await endedJob();
+  await storeAttestation(db, await attestationInput(key));
+  connection.database.exec(`update attestations set ${change}`);
+  expect((await attestation(db, { key, part: 'result_artifact' }))?.isIntact).toBe(false);
+});
+
+test('a second attestation of a job changes nothing, and a job that has not ended takes none', async () => {
+  const key = await endedJob();
+  const input = await attestationInput(key);
+  await storeAttestation(db, input);
+  expect(await storeAttestation(db, { ...input, key_id: 'sha256:other' })).toBe(false);
+  expect((await job(db, key))?.attestation?.key_id).toBe(input.key_id);
+  const queued = newKey();
+  await admit(db, admission(queued));
+  expect(await storeAttestation(db, { ...input, ...queued })).toBe(false);
+  expect(await postponeAttestation(db, { ...queued, due_at: at(1), error: 'e', at: at(1) })).toBe(false);
+});
+
+test('an attestation of another receipt, or of other sizes than it tells, is a bug', async () => {
+  const key = await endedJob();
+  const input = await attestationInput(key);
+  await expect(storeAttestation(db, { ...input, receipt_sha256: 'b'.repeat(64) })).rejects.toThrow(/receipt/);
+  const other = await endedJob();
+  const wrong = { ...(await attestationInput(other)), envelope_size_bytes: 1 };
+  await expect(storeAttestation(db, wrong)).rejects.toThrow(/envelope/);
+});
+
+test('a withdrawn attestation is not available and its job waits again', async () => {
+  const key = await endedJob();
+  await storeAttestation(db, await attestationInput(key));
+  expect(await withdrawAttestation(db, { ...key, error: 'damaged', at: at(70) })).toBe(true);
+  expect((await job(db, key))?.attestation).toBeNull();
+  expect(await outbox(db, { now: at(70), limit: 1 })).toEqual([{ ...key, created_at: at(70), attempts: 0 }]);
+  expect(await counts(db)).toMatchObject({ outbox: 1, outbox_error: { message: 'damaged', at: at(70) } });
+  expect(await withdrawAttestation(db, { ...key, error: 'damaged', at: at(71) })).toBe(false);
+});

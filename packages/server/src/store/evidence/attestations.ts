@@ -1,0 +1,175 @@
+/**
+ * Evidence that waits to be signed and evidence that is: every terminal job is in the outbox or attested, never both.
+ * Bytes are stored once and served as stored. Spec § States and transitions 3.
+ */
+import assert from 'node:assert';
+import { sha256Hex } from '@svc/evidence';
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { AttestationInput, AttestationPart, JobKey, OutboxEntry, StoredAttestation } from '../records.ts';
+import type { AttestationTable, LedgerDatabase } from '../schema.ts';
+
+const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>
+  db
+    .selectFrom('attestation_outbox')
+    .select(['tenant', 'job_id', 'created_at', 'attempts'])
+    .where('due_at', 'is not', null)
+    // What was never tried is due whatever the clock says: it may have been set back since the job ended.
+    .where((entry) => entry.or([entry('attempts', '=', sql.lit(0)), entry('due_at', '<=', now)]))
+    .orderBy('due_at')
+    .limit(limit),
+);
+
+const postpone = prepared((db, row: JobKey & { due_at: string | null; error: string; at: string }) =>
+  db
+    .updateTable('attestation_outbox')
+    .set((entry) => ({
+      attempts: entry('attempts', '+', 1),
+      due_at: row.due_at,
+      last_error: row.error,
+      last_error_at: row.at,
+    }))
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id),
+);
+
+const resume = prepared((db, { at }: { at: string }) =>
+  db
+    .updateTable('attestation_outbox')
+    // In their old order, unless the clock was set back since.
+    .set((entry) => ({
+      due_at: entry.case().when('created_at', '<', at).then(entry.ref('created_at')).else(at).end(),
+    }))
+    .where((entry) => entry.or([entry('due_at', 'is', null), entry('due_at', '>', at)]))
+    .where('attempts', '>', sql.lit(0)),
+);
+
+const leaveOutbox = prepared((db, { tenant, job_id }: JobKey) =>
+  db.deleteFrom('attestation_outbox').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const enterOutbox = prepared((db, row: JobKey & { at: string; error: string | null; error_at: string | null }) =>
+  db.insertInto('attestation_outbox').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    created_at: row.at,
+    attempts: 0,
+    due_at: row.at,
+    last_error: row.error,
+    last_error_at: row.error_at,
+  }),
+);
+
+const insertAttestation = prepared((db, row: AttestationTable) =>
+  db.insertInto('attestations').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    key_id: row.key_id,
+    receipt_sha256: row.receipt_sha256,
+    result_sha256: row.result_sha256,
+    result_size_bytes: row.result_size_bytes,
+    envelope_sha256: row.envelope_sha256,
+    envelope_size_bytes: row.envelope_size_bytes,
+    created_at: row.created_at,
+    result_artifact: row.result_artifact,
+    envelope: row.envelope,
+  }),
+);
+
+const deleteAttestation = prepared((db, { tenant, job_id }: JobKey) =>
+  db.deleteFrom('attestations').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const selectReceiptDigest = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('receipts').select('receipt_sha256').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const selectStored = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('attestations')
+    .leftJoin('receipts', (join) =>
+      join.onRef('receipts.tenant', '=', 'attestations.tenant').onRef('receipts.job_id', '=', 'attestations.job_id'),
+    )
+    .select([
+      'attestations.tenant',
+      'attestations.key_id',
+      'attestations.receipt_sha256',
+      'attestations.result_sha256',
+      'attestations.result_size_bytes',
+      'attestations.envelope_sha256',
+      'attestations.envelope_size_bytes',
+      'attestations.envelope',
+      'receipts.receipt_sha256 as stored_receipt_sha256',
+    ])
+    .where('attestations.tenant', '=', tenant)
+    .where('attestations.job_id', '=', job_id),
+);
+
+const selectResult = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('attestations').select('result_artifact').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+/** Puts a job that just ended into the outbox; part of its terminal transaction. */
+export async function queueForAttestation(db: LedgerDatabase, row: JobKey & { at: string }): Promise<void> {
+  await enterOutbox.run(db, { ...row, error: null, error_at: null });
+}
+
+/** See `Store.outbox`. */
+export function outbox(db: LedgerDatabase, due: { now: string; limit: number }): Promise<readonly OutboxEntry[]> {
+  return selectDue.all(db, due);
+}
+
+/** See `Store.postponeAttestation`. */
+export async function postponeAttestation(
+  db: LedgerDatabase,
+  input: JobKey & { due_at: string | null; error: string; at: string },
+): Promise<boolean> {
+  return (await postpone.run(db, input)) > 0;
+}
+
+/** See `Store.resumeAttestations`. */
+export function resumeAttestations(db: LedgerDatabase, at: string): Promise<number> {
+  return resume.run(db, { at });
+}
+
+/** See `Store.storeAttestation`. What is stored must be of the receipt that is stored: anything else is a bug. */
+export async function storeAttestation(db: LedgerDatabase, input: AttestationInput): Promise<boolean> {
+  if ((await leaveOutbox.run(db, input)) === 0) return false;
+  const receipt = await selectReceiptDigest.first(db, input);
+  assert(receipt?.receipt_sha256 === input.receipt_sha256, 'an attestation is of the stored receipt');
+  assert(input.result_artifact.length === input.result_size_bytes, 'the artifact has the size that is told of it');
+  assert(input.envelope.length === input.envelope_size_bytes, 'the envelope has the size that is told of it');
+  await insertAttestation.run(db, input);
+  return true;
+}
+
+/** See `Store.withdrawAttestation`. */
+export async function withdrawAttestation(
+  db: LedgerDatabase,
+  input: JobKey & { error: string; at: string },
+): Promise<boolean> {
+  if ((await deleteAttestation.run(db, input)) === 0) return false;
+  await enterOutbox.run(db, { ...input, error_at: input.at });
+  return true;
+}
+
+/** See `Store.attestation`. Digests are taken here, where nothing else waits: a result may have 16 MiB. */
+export async function attestation(
+  db: LedgerDatabase,
+  { key, part }: { key: JobKey; part: AttestationPart },
+): Promise<StoredAttestation | null> {
+  const stored = await selectStored.first(db, key);
+  if (stored === null) return null;
+  const { envelope, stored_receipt_sha256, ...row } = stored;
+  const result = part === 'result_artifact' ? await selectResult.first(db, key) : null;
+  const result_artifact = result?.result_artifact ?? null;
+  const isIntact =
+    stored_receipt_sha256 === row.receipt_sha256 &&
+    isOf(envelope, { sha256: row.envelope_sha256, bytes: row.envelope_size_bytes }) &&
+    (result_artifact === null || isOf(result_artifact, { sha256: row.result_sha256, bytes: row.result_size_bytes }));
+  return { row, envelope, result_artifact, isIntact };
+}
+
+function isOf(content: Uint8Array, { sha256, bytes }: { sha256: string; bytes: number }): boolean {
+  return content.length === bytes && sha256Hex(content) === sha256;
+}

@@ -1,0 +1,195 @@
+/**
+ * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. Once it
+ * committed, only an attestation is ever added. Spec § States and transitions.
+ */
+import { HASH_VERSION, sealReceipt } from '@svc/evidence';
+import type { EventBody, JobEvent } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
+import { recordExecution } from '../jobs/jobs.ts';
+import { dequeue } from '../jobs/queue.ts';
+import { endedRunning } from '../jobs/tenants.ts';
+import { shortResult } from '../kept/short-results.ts';
+import { prepared } from '../prepared.ts';
+import type { FinishAnswer, FinishInput, JobKey, StoredArtifact } from '../records.ts';
+import type { ArtifactTable, JobTable, LedgerDatabase, ReceiptTable } from '../schema.ts';
+import { queueForAttestation } from './attestations.ts';
+import { type ChainedJob, insertEvents, linkBehind } from './events.ts';
+import { eventChain, receiptOf, type StoredEventCounts, type TerminalFacts } from './receipts.ts';
+import type { SubmissionEvidence } from './submission-evidence.ts';
+
+const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'status', 'created_at', 'started_at', 'truncated', 'chain_seq', 'chain_head'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectEvidence = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('job_specs').select('evidence').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const countEvents = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('events')
+    .select((event) => [
+      event.fn.countAll<number>().as('stored'),
+      event.fn
+        .countAll<number>()
+        .filterWhere('hash_version', '=', HASH_VERSION)
+        .filterWhere('event_hash', 'is not', null)
+        .as('hashed'),
+      event.fn.countAll<number>().filterWhere('kind', '=', 'truncated').as('truncations'),
+    ])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectContents = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('events')
+    .select(['kind', 'data'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('kind', 'in', ['stdout', 'stderr', 'violation'])
+    .orderBy('seq'),
+);
+
+type Ending = ChainedJob &
+  Pick<JobTable, 'status' | 'finished_at' | 'duration_ms' | 'exit_code' | 'signal' | 'terminal_reason' | 'truncated'>;
+
+const endJob = prepared((db, ending: Ending) =>
+  db
+    .updateTable('jobs')
+    .set({
+      status: ending.status,
+      finished_at: ending.finished_at,
+      duration_ms: ending.duration_ms,
+      exit_code: ending.exit_code,
+      signal: ending.signal,
+      terminal_reason: ending.terminal_reason,
+      truncated: ending.truncated,
+      chain_seq: ending.chain_seq,
+      chain_head: ending.chain_head,
+    })
+    .where('tenant', '=', ending.tenant)
+    .where('job_id', '=', ending.job_id),
+);
+
+const insertArtifact = prepared((db, row: ArtifactTable) =>
+  db.insertInto('artifacts').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    position: row.position,
+    path: row.path,
+    size_bytes: row.size_bytes,
+    sha256: row.sha256,
+    content: row.content,
+  }),
+);
+
+const insertReceipt = prepared((db, row: ReceiptTable) =>
+  db.insertInto('receipts').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    receipt_json: row.receipt_json,
+    receipt_sha256: row.receipt_sha256,
+  }),
+);
+
+const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .leftJoin('artifacts', (join) =>
+      join.onRef('artifacts.tenant', '=', 'jobs.tenant').onRef('artifacts.job_id', '=', 'jobs.job_id'),
+    )
+    .select(['artifacts.path', 'artifacts.size_bytes', 'artifacts.sha256', 'artifacts.content'])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id)
+    .orderBy('artifacts.position'),
+);
+
+/** See `Store.finish`. */
+export async function finish(db: LedgerDatabase, input: FinishInput): Promise<boolean> {
+  return (await finishWithResult(db, input)).isStored;
+}
+
+/** The same, with the result of the job where it is short. */
+export async function finishWithResult(db: LedgerDatabase, input: FinishInput): Promise<FinishAnswer> {
+  const job = await selectUnfinished.first(db, input);
+  if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
+  const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
+  const { tail } = linked;
+  insertEvents(db, linked);
+  await storeArtifacts(db, input);
+  await recordExecution(db, input, input.execution);
+  await endJob.run(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
+  if (job.status === 'queued') await dequeue(db, input);
+  else await endedRunning(db, input.tenant);
+  const contents = await contentsOf(db, tail);
+  const facts = await terminalFacts(db, { job, tail, contents });
+  const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
+  const { tenant, job_id, finished_at } = input;
+  await insertReceipt.run(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
+  await queueForAttestation(db, { tenant, job_id, at: finished_at });
+  const { truncated } = facts;
+  return { isStored: true, result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, contents) };
+}
+
+/** See `Store.artifacts`. A job without artifacts is one row of nulls: it exists. */
+export async function artifacts(db: LedgerDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {
+  const rows = await selectArtifacts.all(db, key);
+  if (rows.length === 0) return null;
+  return rows.flatMap(({ path, size_bytes, sha256, content }) =>
+    path === null || size_bytes === null || sha256 === null || content === null
+      ? []
+      : [{ path, size_bytes, sha256, content }],
+  );
+}
+
+function finishedEvent(input: FinishInput): EventBody {
+  const { status, exit_code, signal, terminal_reason, duration_ms } = input;
+  const data = { status, exit_code, signal, terminal_reason, duration_ms };
+  return { kind: 'finished', timestamp: input.finished_at, data };
+}
+
+function endingOf(input: FinishInput): Omit<Ending, 'truncated' | keyof ChainedJob> {
+  const { status, finished_at, duration_ms, exit_code, signal, terminal_reason } = input;
+  return { status, finished_at, duration_ms, exit_code, signal, terminal_reason };
+}
+
+async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }: FinishInput): Promise<void> {
+  for (const [position, { path, size_bytes, sha256, content }] of artifacts.entries()) {
+    await insertArtifact.run(db, { tenant, job_id, position, path, size_bytes, sha256, content });
+  }
+}
+
+type Content = Pick<JobEvent, 'kind' | 'data'>;
+
+async function contentsOf(db: LedgerDatabase, key: JobKey): Promise<readonly Content[]> {
+  return (await selectContents.all(db, key)).map(({ kind, data }): Content => ({ kind, data: JSON.parse(data) }));
+}
+
+interface Stored {
+  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
+  readonly tail: ChainedJob;
+  readonly contents: readonly Content[];
+}
+
+/** Reads back what was stored: a receipt speaks of the ledger's rows and not of what was meant to be in them. */
+async function terminalFacts(db: LedgerDatabase, { job, tail, contents }: Stored): Promise<TerminalFacts> {
+  const counts = await countEvents.first(db, tail);
+  const evidence = (await selectEvidence.first(db, tail))?.evidence ?? null;
+  return {
+    created_at: job.created_at,
+    started_at: job.started_at,
+    submission: evidence === null ? null : (JSON.parse(evidence) as SubmissionEvidence),
+    event_chain: eventChain(tail, eventCounts(counts)),
+    truncated: Number(counts?.truncations ?? 0) > 0,
+    output: contents.filter(({ kind }) => kind !== 'violation'),
+  };
+}
+
+function eventCounts(row: StoredEventCounts | null): StoredEventCounts {
+  return { stored: Number(row?.stored ?? 0), hashed: Number(row?.hashed ?? 0) };
+}

@@ -1,0 +1,105 @@
+/**
+ * Which members a receipt has. What was not observed is left out or null, as the specification says, and nothing is
+ * filled in: a recovery receipt holds the outcome alone, a job that met no executor has no execution members.
+ * Spec § Receipt.
+ */
+import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@svc/evidence';
+import type { EventChain, JobEvent } from '@svc/protocol';
+import { RECEIPT_SCHEMA_VERSION } from '@svc/protocol/vocabulary';
+import type { ExecutionRecord, FinishInput } from '../records.ts';
+import type { ChainedJob } from './events.ts';
+import type { SubmissionEvidence } from './submission-evidence.ts';
+
+/** What the terminal transaction knows of a job when everything but its receipt is stored. */
+export interface TerminalFacts {
+  readonly created_at: string;
+  readonly started_at: string | null;
+  /** Null on a row that was migrated after its job had started. */
+  readonly submission: SubmissionEvidence | null;
+  readonly event_chain: EventChain;
+  readonly truncated: boolean;
+  /** The stored `stdout` and `stderr` events, in order. */
+  readonly output: readonly Pick<JobEvent, 'kind' | 'data'>[];
+}
+
+/** Counts over the stored events of a job, in the terminal transaction. */
+export interface StoredEventCounts {
+  readonly stored: number;
+  /** Events of this hash version that carry their digest. */
+  readonly hashed: number;
+}
+
+/** The summary of a chain. `complete` counts rows and verifies nothing. Spec § Receipt, `event_chain`. */
+export function eventChain(tail: ChainedJob, { stored, hashed }: StoredEventCounts): EventChain {
+  return {
+    hash_version: HASH_VERSION,
+    genesis: GENESIS_HASH,
+    head: tail.chain_head,
+    count: hashed,
+    complete: hashed === stored,
+  };
+}
+
+/** The receipt of a terminal job, not yet sealed. */
+export function receiptOf(input: FinishInput, facts: TerminalFacts): UnsealedReceipt {
+  const outcome = outcomeMembers(input, facts);
+  if (input.recovery) return outcome;
+  return { ...outcome, ...recordMembers(input, facts), ...executionMembers(input) };
+}
+
+function outcomeMembers(input: FinishInput, { created_at, started_at, event_chain }: TerminalFacts) {
+  return {
+    schema_version: RECEIPT_SCHEMA_VERSION,
+    job_id: input.job_id,
+    tenant: input.tenant,
+    status: input.status,
+    exit_code: input.exit_code,
+    signal: input.signal,
+    terminal_reason: input.terminal_reason,
+    created_at,
+    started_at,
+    finished_at: input.finished_at,
+    duration_ms: input.duration_ms,
+    event_chain,
+  };
+}
+
+function recordMembers(input: FinishInput, { submission, truncated, output }: TerminalFacts) {
+  return {
+    ...submission,
+    truncated,
+    output: outputEvidence(output),
+    output_artifacts: input.artifacts.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),
+  };
+}
+
+/** Nothing at all where no executor observed the job. */
+function executionMembers({ execution, usage, output }: FinishInput) {
+  if (execution === null) return {};
+  return {
+    ...observedMembers(execution),
+    ...(usage === null ? {} : { resource_usage: usage }),
+    ...(output === null ? {} : { executor_output: output }),
+  };
+}
+
+/** Exactly the members of the contract, whatever else the record may carry. */
+function observedMembers(execution: ExecutionRecord): ExecutionRecord {
+  return {
+    bootstrap_ready: execution.bootstrap_ready,
+    backend: execution.backend,
+    runtime_identity: execution.runtime_identity,
+    runtime_pack: execution.runtime_pack,
+    isolation_class: execution.isolation_class,
+    private_rootfs: execution.private_rootfs,
+    dedicated_bootstrap: execution.dedicated_bootstrap,
+    seccomp: execution.seccomp,
+    no_new_privileges: execution.no_new_privileges,
+    capabilities: execution.capabilities,
+    network_allowed: execution.network_allowed,
+    networking: execution.networking,
+    effective_limits: execution.effective_limits,
+    limit_enforcement: execution.limit_enforcement,
+    host_posture_sha256: execution.host_posture_sha256,
+  };
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { admit } from '../jobs/admission.ts';
+import { job, start } from '../jobs/jobs.ts';
+import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from '../ledger.fixture.ts';
+import type { JobKey } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import type { Connection } from '../sqlite/connection.ts';
+import { append } from './events.ts';
+import { finish } from './outcomes.ts';
+import { deleteEnded } from './retention.ts';
+
+async function endedJob(db: LedgerDatabase, milliseconds: number): Promise<JobKey> {
+  const key = newKey();
+  await admit(db, admission({ ...key, idempotency: { key: key.job_id, spec_sha256: 'a'.repeat(64) } }));
+  await start(db, startOf(key));
+  const content = new Uint8Array([1]);
+  const artifacts = [{ path: 'output/a', size_bytes: 1, sha256: 'b'.repeat(64), content }];
+  await finish(db, finishOf(key, { finished_at: at(milliseconds), artifacts }));
+  return key;
+}
+
+function rowsOf({ database }: Connection, key: JobKey): Record<string, unknown> {
+  const tables = database.prepare("select name from sqlite_master where type = 'table' and sql like '%job_id%'").all();
+  return Object.fromEntries(
+    tables.map(({ name }) => {
+      const count = database.prepare(`select count(*) as rows from ${String(name)} where job_id = ?`).get(key.job_id);
+      return [String(name), count?.['rows']];
+    }),
+  );
+}
+
+test('jobs that ended before the moment go with everything of them, the oldest first, in bounded steps', async () => {
+  using connection = await memoryLedger();
+  const db = connection.ledger;
+  const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
+  expect(Object.values(rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(8);
+  expect(await deleteEnded(db, { before: at(300), limit: 1, unattested: 'removed' })).toBe(1);
+  expect(new Set(Object.values(rowsOf(connection, oldest)))).toEqual(new Set([0]));
+  expect(await job(db, older)).not.toBeNull();
+  expect(await deleteEnded(db, { before: at(300), limit: 2, unattested: 'removed' })).toBe(1);
+  expect(await job(db, older)).toBeNull();
+  expect(await deleteEnded(db, { before: at(300), limit: 2, unattested: 'removed' })).toBe(0);
+  expect(await job(db, kept)).not.toBeNull();
+});
+
+test('a step ends with the first large job in it, so that nobody waits for two of them', async () => {
+  using connection = await memoryLedger();
+  const db = connection.ledger;
+  const large: JobKey[] = [];
+  for (const milliseconds of [100, 200]) {
+    const key = newKey();
+    await admit(db, admission(key));
+    await start(db, startOf(key));
+    await append(db, { key, events: Array.from({ length: 2000 }, () => stdout('')) });
+    await finish(db, finishOf(key, { finished_at: at(milliseconds) }));
+    large.push(key);
+  }
+  const small = [await endedJob(db, 10), await endedJob(db, 20), await endedJob(db, 300)];
+  const step = { before: at(1000), limit: 9, unattested: 'removed' } as const;
+  expect(await deleteEnded(db, step)).toBe(3);
+  expect(await deleteEnded(db, step)).toBe(1);
+  expect(await deleteEnded(db, step)).toBe(1);
+  expect(await deleteEnded(db, step)).toBe(0);
+  for (const key of [...large, ...small]) expect(await job(db, key)).toBeNull();
+});
+
+test('a job that has not ended stays, however old', async () => {
+  using connection = await memoryLedger();
+  const db = connection.ledger;
+  const [queued, running] = [newKey(), newKey()];
+  for (const key of [queued, running]) await admit(db, admission(key));
+  await start(db, startOf(running));
+  expect(await deleteEnded(db, { before: at(1_000_000_000), limit: 10, unattested: 'removed' })).toBe(0);
+  expect(await job(db, queued)).not.toBeNull();
+  expect(await job(db, running)).not.toBeNull();
+});
+
+test('the key of a removed job is free again', async () => {
+  using connection = await memoryLedger();
+  const db = connection.ledger;
+  const idempotency = { key: 'k', spec_sha256: 'a'.repeat(64) };
+  const first = admission({ idempotency });
+  await admit(db, first);
+  await finish(db, finishOf(first));
+  await deleteEnded(db, { before: at(1_000), limit: 10, unattested: 'removed' });
+  expect((await admit(db, admission({ idempotency }))).kind).toBe('created');
+});
+
+test('a job that waits for its attestation is kept, and goes once it has none to wait for', async () => {
+  using connection = await memoryLedger();
+  const db = connection.ledger;
+  const [waiting, attested] = [await endedJob(db, 100), await endedJob(db, 200)];
+  connection.database.prepare('delete from attestation_outbox where job_id = ?').run(attested.job_id);
+  const step = { before: at(300), limit: 9 };
+  expect(await deleteEnded(db, { ...step, unattested: 'kept' })).toBe(1);
+  expect(await job(db, attested)).toBeNull();
+  expect(await job(db, waiting)).not.toBeNull();
+  expect(await deleteEnded(db, { ...step, unattested: 'removed' })).toBe(1);
+  expect(await job(db, waiting)).toBeNull();
+});

@@ -1,0 +1,58 @@
+/** Removes what is older than the operator wants to keep: whole terminal jobs, a few at a time. */
+import { prepared } from '../prepared.ts';
+import type { JobKey } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+
+interface Step {
+  readonly before: string;
+  readonly limit: number;
+}
+
+function ended(db: LedgerDatabase, { before, limit }: Step) {
+  return db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'chain_seq'])
+    .where('finished_at', 'is not', null)
+    .where('finished_at', '<', before)
+    .orderBy('finished_at')
+    .limit(limit);
+}
+
+const selectEnded = {
+  removed: prepared(ended),
+  kept: prepared((db, step: Step) =>
+    ended(db, step).where((row) =>
+      row.not(
+        row.exists(
+          row
+            .selectFrom('attestation_outbox')
+            .select('attestation_outbox.job_id')
+            .whereRef('attestation_outbox.tenant', '=', 'jobs.tenant')
+            .whereRef('attestation_outbox.job_id', '=', 'jobs.job_id'),
+        ),
+      ),
+    ),
+  ),
+};
+
+const deleteJob = prepared((db, { tenant, job_id }: JobKey) =>
+  db.deleteFrom('jobs').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+/** A step ends with the job that brings it to so many events: one with all that the recording caps allow is one step. */
+const stepEventsMax = 2000;
+
+/** See `Store.deleteEnded`. Everything of a job refers to its row and goes with it. */
+export async function deleteEnded(
+  db: LedgerDatabase,
+  { unattested, ...step }: Step & { readonly unattested: keyof typeof selectEnded },
+): Promise<number> {
+  let [jobs, events] = [0, 0];
+  for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, step)) {
+    await deleteJob.run(db, key);
+    jobs++;
+    events += chain_seq;
+    if (events >= stepEventsMax) break;
+  }
+  return jobs;
+}

@@ -1,0 +1,188 @@
+import { canonicalJson, sha256Hex } from '@svc/evidence';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listed } from '../kept/listed.fixture.ts';
+import { admission, admitJob, choice, finishOf, newKey, SPEC, startOf, TestLedger } from '../ledger.fixture.ts';
+import type { AdmitInput, AdmitResult } from '../records.ts';
+
+let ledger: TestLedger;
+beforeAll(async () => {
+  ledger = await TestLedger.open();
+});
+afterAll(() => ledger[Symbol.asyncDispose]());
+
+let tenants = 0;
+/** A tenant that no other test of this file has. */
+const freshTenant = () => `tenant-${++tenants}`;
+
+function keyed(key: string, spec_sha256: string, changes: Partial<AdmitInput> = {}): AdmitInput {
+  return admission({ idempotency: { key, spec_sha256 }, ...changes });
+}
+
+test('an accepted job is queued, with its whole specification and its `queued` event', async () => {
+  const { store } = ledger;
+  const requested_spec = { ...SPEC, stdin: 'in', outputs: ['output/a'], runtime: 'system' };
+  const input = admission({ tenant: freshTenant(), requested_spec });
+  const result = await store.admit(input);
+  expect(result.kind).toBe('created');
+  const job = await store.job(input);
+  expect(job).toMatchObject({ status: 'queued', execution: null, receipt_json: null, attestation: null });
+  expect(job?.requested_spec).toEqual(requested_spec);
+  const { language, runtime, requirements, limits } = requested_spec;
+  const page = await store.events(input, { after: 0, limit: 10 });
+  expect(page?.complete).toBe(false);
+  expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
+});
+
+test('the answer of an admission is what a read answers right after it', async () => {
+  const { store } = ledger;
+  const input = admission({ tenant: freshTenant() });
+  const result = await store.admit(input);
+  expect(result).toEqual({ kind: 'created', job: await store.jobSummary(input) });
+});
+
+test('the same key and the same specification give the first job with its present status', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const first = keyed('k', 'a'.repeat(64), { tenant });
+  await store.admit(first);
+  await store.start(startOf(first));
+  expect(await store.admit(keyed('k', 'a'.repeat(64), { tenant }))).toMatchObject({
+    kind: 'replayed',
+    job: { job_id: first.job_id, status: 'running' },
+  });
+  await store.finish(finishOf(first));
+  expect(await store.admit(keyed('k', 'a'.repeat(64), { tenant }))).toMatchObject({
+    kind: 'replayed',
+    job: { job_id: first.job_id, status: 'succeeded' },
+  });
+});
+
+test('the same key with another specification is refused and creates no job', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  await store.admit(keyed('k', 'a'.repeat(64), { tenant }));
+  const other = keyed('k', 'b'.repeat(64), { tenant });
+  expect(await store.admit(other)).toEqual({ kind: 'key_reused' });
+  expect(await store.job(other)).toBeNull();
+});
+
+test('a key belongs to its tenant alone', async () => {
+  const { store } = ledger;
+  const [one, other] = [freshTenant(), freshTenant()];
+  const first = keyed('shared', 'a'.repeat(64), { tenant: one });
+  const second = keyed('shared', 'b'.repeat(64), { tenant: other });
+  expect((await store.admit(first)).kind).toBe('created');
+  expect((await store.admit(second)).kind).toBe('created');
+  expect(await store.findByIdempotencyKey(one, 'shared')).toMatchObject({ job: { job_id: first.job_id } });
+  expect(await store.findByIdempotencyKey(other, 'shared')).toMatchObject({ spec_sha256: 'b'.repeat(64) });
+  expect(await store.findByIdempotencyKey(one, 'unknown')).toBeNull();
+});
+
+test('a key that looks like SQL is a key like any other', async () => {
+  const { store } = ledger;
+  const tenant = `${freshTenant()}'; drop table jobs; --`;
+  const key = `'); delete from jobs; --`;
+  const input = keyed(key, 'a'.repeat(64), { tenant });
+  expect((await store.admit(input)).kind).toBe('created');
+  expect(await store.findByIdempotencyKey(tenant, key)).toMatchObject({ job: { job_id: input.job_id } });
+});
+
+test("a tenant's queue takes as many jobs as its bound, and not one more", async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const bounded = () => store.admit(admission({ tenant, tenantQueueMax: 2 }));
+  expect((await bounded()).kind).toBe('created');
+  expect((await bounded()).kind).toBe('created');
+  expect(await bounded()).toEqual({ kind: 'full', of: 'tenant' });
+  expect((await store.admit(admission({ tenant: freshTenant(), tenantQueueMax: 2 }))).kind).toBe('created');
+});
+
+test('the queue takes as many jobs as its bound, and a job that starts or ends makes room', async () => {
+  await using own = await TestLedger.open();
+  const { store } = own;
+  const bounded = () => store.admit(admission({ tenant: freshTenant(), queueMax: 2 }));
+  const first = await admitJob(store);
+  const second = await admitJob(store);
+  expect(await bounded()).toEqual({ kind: 'full', of: 'queue' });
+  await store.start(startOf(first));
+  expect((await bounded()).kind).toBe('created');
+  expect(await bounded()).toEqual({ kind: 'full', of: 'queue' });
+  await store.requestCancel({ ...second, principal: 'p', at: '2026-01-01T00:00:01.000Z' });
+  expect((await bounded()).kind).toBe('created');
+});
+
+test('a refused submission leaves no key behind, and a known key is answered though the queue is full', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const refused = keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 0 });
+  expect(await store.admit(refused)).toEqual({ kind: 'full', of: 'tenant' });
+  expect(await store.findByIdempotencyKey(tenant, 'later')).toBeNull();
+  expect((await store.admit({ ...refused, tenantQueueMax: 1 })).kind).toBe('created');
+  expect((await store.admit(keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 1 }))).kind).toBe('replayed');
+});
+
+test('of many submissions with one key at once exactly one creates the job', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const results = await Promise.all(
+    Array.from({ length: 50 }, () => store.admit(keyed('race', 'a'.repeat(64), { tenant }))),
+  );
+  expect(results.filter((result) => result.kind === 'created')).toHaveLength(1);
+  expect(new Set(results.map((result) => 'job' in result && result.job.job_id)).size).toBe(1);
+});
+
+test('of many submissions at once no bound is exceeded', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const results = await Promise.all(
+    Array.from({ length: 50 }, () => store.admit(admission({ tenant, tenantQueueMax: 10 }))),
+  );
+  expect(results.filter((result) => result.kind === 'created')).toHaveLength(10);
+  expect(results.filter((result) => result.kind === 'full')).toHaveLength(40);
+});
+
+test('a thousand submissions at once each get their own answer, and share transactions', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const inputs = Array.from({ length: 1000 }, () => admission({ tenant }));
+  const results = await Promise.all(inputs.map((input) => store.admit(input)));
+  const created = (result: AdmitResult) => (result.kind === 'created' ? result.job.job_id : null);
+  expect(results.map(created)).toEqual(inputs.map((input) => input.job_id));
+});
+
+test('a job that is stored twice is refused alone: its neighbours in the transaction are stored', async () => {
+  const { store } = ledger;
+  const tenant = freshTenant();
+  const [before, twice, after] = [newKey(tenant), newKey(tenant), newKey(tenant)];
+  const results = await Promise.allSettled(
+    [before, twice, twice, after].map((key) => store.admit(admission({ ...key }))),
+  );
+  expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(results[2]).toMatchObject({ reason: { name: 'StoreError', code: 'internal' } });
+  expect(await listed(store, { tenant })).toHaveLength(3);
+  expect(
+    (await store.queuedJobs(choice({ exclude: [], limit: 5000 }))).jobs.filter((job) => job.tenant === tenant),
+  ).toHaveLength(3);
+});
+
+test('what the receipt will say of the submission is digested from the bytes that were accepted', async () => {
+  const { store } = ledger;
+  const content = new TextEncoder().encode('a,b\n1,2\n');
+  const requested_spec = {
+    ...SPEC,
+    stdin: 'é',
+    files: [{ path: 'input/table.csv', content_base64: content.toBase64() }],
+    outputs: ['output/plot.png'],
+  };
+  const key = await admitJob(store, { tenant: freshTenant(), requested_spec });
+  await store.finish(finishOf(key));
+  const receipt: unknown = JSON.parse((await store.job(key))?.receipt_json ?? '');
+  const { requirements, limits, outputs, runtime } = requested_spec;
+  expect(receipt).toMatchObject({
+    code_sha256: sha256Hex(requested_spec.code),
+    stdin_sha256: sha256Hex('é'),
+    policy_sha256: sha256Hex(canonicalJson({ requirements, limits, outputs, runtime, allow_network: false })),
+    requested_limits: limits,
+    input_artifacts: [{ path: 'input/table.csv', size_bytes: 8, sha256: sha256Hex(content) }],
+  });
+});

@@ -1,0 +1,150 @@
+/**
+ * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. Where a slot and a cell
+ * wait for the job, it starts in the same transaction and never enters the queue.
+ */
+import { canonicalJson, GENESIS_HASH } from '@svc/evidence';
+import type { EventBody, RequestedSpec } from '@svc/protocol';
+import { insertEvents, linkBehind } from '../evidence/events.ts';
+import { submissionEvidence } from '../evidence/submission-evidence.ts';
+import { prepared } from '../prepared.ts';
+import type { AdmitInput, AdmitResult, ExecutionRecord, JobKey, JobSummary } from '../records.ts';
+import type { JobTable, LedgerDatabase } from '../schema.ts';
+import { jobSummary, recordExecution, startedEvent } from './jobs.ts';
+import { enqueue } from './queue.ts';
+import { queuedCounts, startedAtOnce } from './tenants.ts';
+
+const findKey = prepared((db, { tenant, key }: { tenant: string; key: string }) =>
+  db
+    .selectFrom('idempotency_keys')
+    .select(['job_id', 'spec_sha256'])
+    .where('tenant', '=', tenant)
+    .where('idempotency_key', '=', key),
+);
+
+const insertKey = prepared((db, row: JobKey & { key: string; spec_sha256: string }) =>
+  db.insertInto('idempotency_keys').values({
+    tenant: row.tenant,
+    idempotency_key: row.key,
+    job_id: row.job_id,
+    spec_sha256: row.spec_sha256,
+  }),
+);
+
+type NewJob = JobKey &
+  Pick<JobTable, 'status' | 'language' | 'runtime' | 'created_at' | 'started_at' | 'chain_seq' | 'chain_head'>;
+
+const insertJob = prepared((db, row: NewJob) =>
+  db.insertInto('jobs').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    status: row.status,
+    language: row.language,
+    runtime: row.runtime,
+    created_at: row.created_at,
+    started_at: row.started_at,
+    cancellation_requested: 0,
+    truncated: 0,
+    chain_seq: row.chain_seq,
+    chain_head: row.chain_head,
+  }),
+);
+
+const insertSpec = prepared((db, row: JobKey & { requested_spec: string; evidence: string }) =>
+  db.insertInto('job_specs').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    requested_spec: row.requested_spec,
+    evidence: row.evidence,
+  }),
+);
+
+/** See `Store.admit`. The key is looked up before any bound: a repeated request is answered however full the queue is. */
+export async function admit(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult> {
+  return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? (await accept(db, input));
+}
+
+/** See `Store.findByIdempotencyKey`. */
+export async function findByIdempotencyKey(
+  db: LedgerDatabase,
+  { tenant, key }: { tenant: string; key: string },
+): Promise<{ spec_sha256: string; job: JobSummary } | null> {
+  const found = await findKey.first(db, { tenant, key });
+  if (found === null) return null;
+  const job = await jobSummary(db, { tenant, job_id: found.job_id });
+  return job === null ? null : { spec_sha256: found.spec_sha256, job };
+}
+
+async function earlierAdmission(db: LedgerDatabase, { tenant, idempotency }: AdmitInput): Promise<AdmitResult | null> {
+  if (idempotency === null) return null;
+  const earlier = await findByIdempotencyKey(db, { tenant, key: idempotency.key });
+  if (earlier === null) return null;
+  if (earlier.spec_sha256 !== idempotency.spec_sha256) return { kind: 'key_reused' };
+  return { kind: 'replayed', job: earlier.job };
+}
+
+async function boundReached(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult | null> {
+  const { ofTenant, all } = await queuedCounts(db, input.tenant);
+  if (ofTenant >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
+  if (all >= input.queueMax) return { kind: 'full', of: 'queue' };
+  return null;
+}
+
+async function accept(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult> {
+  const { tenant, job_id, created_at, requested_spec: spec, idempotency, start } = input;
+  const key = { tenant, job_id };
+  const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
+  const { language, runtime } = spec;
+  const status = start === undefined ? 'queued' : 'running';
+  await insertJob.run(db, {
+    ...linked.tail,
+    status,
+    language,
+    runtime,
+    created_at,
+    started_at: start?.started_at ?? null,
+  });
+  const evidence = canonicalJson(submissionEvidence(spec));
+  await insertSpec.run(db, { ...key, requested_spec: JSON.stringify(spec), evidence });
+  if (idempotency !== null) await insertKey.run(db, { ...key, ...idempotency });
+  insertEvents(db, linked);
+  if (start === undefined) await enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
+  else await startAtOnce(db, key, start.execution);
+  return { kind: 'created', job: freshSummary(input) };
+}
+
+/** What a job has that starts without having been queued: what was observed of its cell, and its tenant's turn. */
+async function startAtOnce(db: LedgerDatabase, key: JobKey, execution: ExecutionRecord): Promise<void> {
+  await recordExecution(db, key, execution);
+  await startedAtOnce(db, key.tenant);
+}
+
+function firstEvents({ requested_spec, created_at, start }: AdmitInput): EventBody[] {
+  const queued = queuedEvent(requested_spec, created_at);
+  return start === undefined ? [queued] : [queued, startedEvent(start.started_at, start.execution)];
+}
+
+function queuedEvent(spec: RequestedSpec, timestamp: string): EventBody {
+  const { language, runtime, requirements, limits } = spec;
+  return { kind: 'queued', timestamp, data: { language, runtime, requirements, limits } };
+}
+
+/** The summary of a job at the moment at which it was accepted: queued, also where it starts at once. */
+function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput): JobSummary {
+  return {
+    tenant,
+    job_id,
+    status: 'queued',
+    language: requested_spec.language,
+    runtime: requested_spec.runtime,
+    created_at,
+    started_at: null,
+    finished_at: null,
+    duration_ms: null,
+    exit_code: null,
+    signal: null,
+    terminal_reason: null,
+    cancellation_requested: false,
+    truncated: false,
+    attestation_available: false,
+  };
+}

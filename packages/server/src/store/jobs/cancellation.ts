@@ -1,0 +1,71 @@
+/** A request to end a job: fulfilled here where it is queued, recorded once where it runs. */
+import type { EventBody } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
+import { extendChain } from '../evidence/events.ts';
+import { finish } from '../evidence/outcomes.ts';
+import { prepared } from '../prepared.ts';
+import type { CancelInput, CancelResult, JobKey } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+
+const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'status', 'cancellation_requested', 'chain_seq', 'chain_head'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectLastTime = prepared((db, { tenant, job_id, chain_seq }: JobKey & { chain_seq: number }) =>
+  db
+    .selectFrom('events')
+    .select('timestamp')
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('seq', '=', chain_seq),
+);
+
+const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
+  db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+/** See `Store.requestCancel`. */
+export async function requestCancel(db: LedgerDatabase, input: CancelInput): Promise<CancelResult> {
+  const job = await selectForCancel.first(db, input);
+  if (job === null) return { kind: 'not_found' };
+  if (isTerminal(job.status)) return { kind: 'already_terminal' };
+  // The clock may have been set back since: no job is ended before what happened to it last.
+  const last = (await selectLastTime.first(db, job))?.timestamp ?? '';
+  const at = [last, input.at].toSorted().at(-1) ?? input.at;
+  const requested: EventBody[] =
+    job.cancellation_requested === 1
+      ? []
+      : [{ kind: 'cancel_requested', timestamp: at, data: { principal: input.principal } }];
+  await markRequested.run(db, input);
+  if (job.status === 'queued') return cancelQueued(db, { ...input, at }, requested);
+  await extendChain(db, job, requested);
+  return { kind: 'running' };
+}
+
+async function cancelQueued(
+  db: LedgerDatabase,
+  { tenant, job_id, at }: CancelInput,
+  events: readonly EventBody[],
+): Promise<CancelResult> {
+  await finish(db, {
+    tenant,
+    job_id,
+    status: 'cancelled',
+    terminal_reason: 'cancelled',
+    exit_code: null,
+    signal: null,
+    finished_at: at,
+    duration_ms: null,
+    events,
+    artifacts: [],
+    execution: null,
+    usage: null,
+    output: null,
+    recovery: false,
+  });
+  return { kind: 'cancelled' };
+}

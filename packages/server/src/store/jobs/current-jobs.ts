@@ -1,0 +1,32 @@
+/** How a tenant's current jobs stand, by language: for the tenant's own metrics. */
+import { LANGUAGES } from '@svc/protocol/vocabulary';
+import { prepared } from '../prepared.ts';
+import type { CurrentJobs } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import { tenantCounts } from './tenants.ts';
+
+/** One range of an index: it costs what waits or runs, not what has ended. */
+const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: 'queued' | 'running' }) =>
+  db
+    .selectFrom('jobs')
+    .select((row) => ['language', row.fn.countAll<number>().as('jobs')])
+    .where('tenant', '=', tenant)
+    .where('status', '=', status)
+    .groupBy('language'),
+);
+
+/** See `Store.currentJobs`. */
+export async function currentJobs(db: LedgerDatabase, tenant: string): Promise<CurrentJobs> {
+  const queued = await byLanguage.all(db, { tenant, status: 'queued' });
+  const running = await byLanguage.all(db, { tenant, status: 'running' });
+  const jobsIn = (rows: typeof queued, language: string) =>
+    Number(rows.find((row) => row.language === language)?.jobs ?? 0);
+  return {
+    ...(await tenantCounts(db, tenant)),
+    languages: LANGUAGES.map((language) => ({
+      language,
+      queued: jobsIn(queued, language),
+      running: jobsIn(running, language),
+    })),
+  };
+}

@@ -1,0 +1,159 @@
+/** A job's row: read by its owner, listed for recovery, moved from queued to running, given what was observed of it. */
+import type { EventBody, StoredSpec } from '@svc/protocol';
+import { sql } from 'kysely';
+import { type ChainedJob, insertEvents, linkBehind } from '../evidence/events.ts';
+import { prepared } from '../prepared.ts';
+import { summaries, summaryOf } from '../reading/job-columns.ts';
+import type {
+  AttestationRow,
+  ExecutionRecord,
+  JobKey,
+  JobRow,
+  JobSummary,
+  RunningJob,
+  StartInput,
+} from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import { startFromQueue } from './queue.ts';
+
+const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
+  summaries(db).where('jobs.tenant', '=', tenant).where('jobs.job_id', '=', job_id),
+);
+
+const selectSpec = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('job_specs').select('requested_spec').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const selectExecution = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('job_executions').select('execution').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('receipts')
+    .select(['receipt_json', 'receipt_sha256'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectAttestation = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('attestations')
+    .select([
+      'tenant',
+      'key_id',
+      'receipt_sha256',
+      'result_sha256',
+      'result_size_bytes',
+      'envelope_sha256',
+      'envelope_size_bytes',
+    ])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
+);
+
+const selectRunning = prepared((db) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'created_at', 'started_at', 'cancellation_requested'])
+    .where('status', '=', sql.lit('running'))
+    .orderBy('started_at'),
+);
+
+const selectQueued = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .select(['tenant', 'job_id', 'chain_seq', 'chain_head'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('status', '=', sql.lit('queued')),
+);
+
+const startQueued = prepared((db, row: ChainedJob & { started_at: string }) =>
+  db
+    .updateTable('jobs')
+    .set({ status: 'running', started_at: row.started_at, chain_seq: row.chain_seq, chain_head: row.chain_head })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id),
+);
+
+const upsertExecution = prepared((db, row: JobKey & { execution: string }) =>
+  db
+    .insertInto('job_executions')
+    .values({ tenant: row.tenant, job_id: row.job_id, execution: row.execution })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant', 'job_id'])
+        .doUpdateSet({ execution: row.execution })
+        // What stands there already is not written again.
+        .where('job_executions.execution', '!=', row.execution),
+    ),
+);
+
+const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
+  db.deleteFrom('job_executions').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+/** See `Store.jobSummary`. */
+export async function jobSummary(db: LedgerDatabase, key: JobKey): Promise<JobSummary | null> {
+  const columns = await selectSummary.first(db, key);
+  return columns === null ? null : summaryOf(columns);
+}
+
+/** See `Store.job`. */
+export async function job(db: LedgerDatabase, key: JobKey): Promise<JobRow | null> {
+  const summary = await jobSummary(db, key);
+  if (summary === null) return null;
+  const { attestation_available, ...lifecycle } = summary;
+  const spec = await selectSpec.first(db, key);
+  const observed = await selectExecution.first(db, key);
+  const receipt = await selectReceipt.first(db, key);
+  const attestation: AttestationRow | null = attestation_available ? await selectAttestation.first(db, key) : null;
+  return {
+    ...lifecycle,
+    requested_spec: spec === null ? {} : (JSON.parse(spec.requested_spec) as StoredSpec),
+    execution: observed === null ? null : (JSON.parse(observed.execution) as ExecutionRecord),
+    receipt_json: receipt?.receipt_json ?? null,
+    receipt_sha256: receipt?.receipt_sha256 ?? null,
+    attestation,
+  };
+}
+
+/** See `Store.runningJobs`. */
+export async function runningJobs(db: LedgerDatabase): Promise<readonly RunningJob[]> {
+  const rows = await selectRunning.all(db, {});
+  return rows.map(({ created_at, started_at, cancellation_requested, ...key }) => ({
+    ...key,
+    started_at: started_at ?? created_at,
+    cancellation_requested: cancellation_requested === 1,
+  }));
+}
+
+/** See `Store.start`. */
+export async function start(db: LedgerDatabase, input: StartInput): Promise<boolean> {
+  const { tenant, job_id, started_at, execution } = input;
+  const queued = await selectQueued.first(db, { tenant, job_id });
+  if (queued === null) return false;
+  await recordExecution(db, { tenant, job_id }, execution);
+  const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
+  insertEvents(db, linked);
+  await startQueued.run(db, { ...linked.tail, started_at });
+  await startFromQueue(db, queued);
+  return true;
+}
+
+/** Stores what an executor observed of a job in place of what was stored before; null removes it. */
+export async function recordExecution(
+  db: LedgerDatabase,
+  { tenant, job_id }: JobKey,
+  execution: ExecutionRecord | null,
+): Promise<void> {
+  if (execution === null) await deleteExecution.run(db, { tenant, job_id });
+  else await upsertExecution.run(db, { tenant, job_id, execution: JSON.stringify(execution) });
+}
+
+/** The event that says that a job runs, and under what. */
+export function startedEvent(timestamp: string, execution: ExecutionRecord): EventBody {
+  const { backend, isolation_class, bootstrap_ready, effective_limits: limits } = execution;
+  return { kind: 'started', timestamp, data: { backend, isolation_class, bootstrap_ready, limits } };
+}

@@ -1,0 +1,137 @@
+/**
+ * Whose job runs next. The tenant with the fewest jobs running or chosen goes first; among equals the one whose last
+ * turn is longest ago; within a tenant the oldest job. So one tenant's thousand queued jobs do not hold up another's
+ * first, and two tenants that both keep the queue full get the same number of slots. A job that runs cannot be put back:
+ * once the ledger knows a second tenant, no tenant gets the last slot beside all the others.
+ */
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { ChosenJob, JobKey, QueueAnswer, QueueChoice, QueuedJob } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import { fairShare } from './fair-share.ts';
+import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
+
+/** A submission that is longer is read by itself, when its job has its slot. */
+const shortSpecBytesMax = 64 * 1024;
+
+const insertQueued = prepared((db, row: QueuedJob) =>
+  db.insertInto('queue').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    language: row.language,
+    runtime: row.runtime,
+    mem_mb: row.mem_mb,
+    created_at: row.created_at,
+  }),
+);
+
+const deleteQueued = prepared((db, { tenant, job_id }: JobKey) =>
+  db.deleteFrom('queue').where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+const selectOldest = prepared((db, { tenant, limit }: { tenant: string; limit: number }) =>
+  db
+    .selectFrom('queue')
+    .select(['tenant', 'job_id', 'language', 'runtime', 'mem_mb', 'created_at'])
+    .where('tenant', '=', tenant)
+    .orderBy('created_at')
+    .orderBy('job_id')
+    .limit(limit),
+);
+
+const selectShortSpec = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('job_specs')
+    .select('requested_spec')
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where((row) => row(row.fn<number>('octet_length', ['requested_spec']), '<=', sql.lit(shortSpecBytesMax))),
+);
+
+/** A tenant in the course of a choice. */
+interface Contender {
+  readonly tenant: string;
+  /** Slots that it holds: of the caller's jobs, and of those chosen just now. */
+  load: number;
+  readonly lastTurn: number;
+  /** Its queued jobs that nobody took, oldest first; null until it is first considered. */
+  jobs: QueuedJob[] | null;
+}
+
+/** See `Store.queuedJobs`. */
+export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promise<QueueAnswer> {
+  const tenants = await firstTenants(db);
+  const loadMax = fairShare(choice, tenants);
+  const contenders = (await waitingTenants(db)).map(
+    ({ tenant, last_turn }): Contender => ({
+      tenant,
+      load: choice.held.get(tenant) ?? 0,
+      lastTurn: last_turn,
+      jobs: null,
+    }),
+  );
+  const chosen: QueuedJob[] = [];
+  while (chosen.length < choice.limit) {
+    const next = firstInTurn(contenders, loadMax);
+    if (next === null) break;
+    if (next.jobs === null) next.jobs = await jobsOf(db, next.tenant, choice);
+    else chosen.push(...takeTurn(next));
+  }
+  const jobs: ChosenJob[] = [];
+  for (const job of chosen) {
+    jobs.push({ ...job, requested_spec: (await selectShortSpec.first(db, job))?.requested_spec ?? null });
+  }
+  return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
+}
+
+/** A tenant's oldest jobs that the caller has not taken yet: one more than it can take, if there is one. */
+async function jobsOf(db: LedgerDatabase, tenant: string, { exclude, limit }: QueueChoice): Promise<QueuedJob[]> {
+  const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length + 1 });
+  return oldest.filter(({ job_id }) => !exclude.includes(job_id));
+}
+
+/** The tenant's oldest job, as none or one. Its load alone says that it had this turn: the choice is not stored. */
+function takeTurn(contender: Contender): QueuedJob[] {
+  contender.load += 1;
+  return contender.jobs?.splice(0, 1) ?? [];
+}
+
+function firstInTurn(contenders: readonly Contender[], loadMax: number): Contender | null {
+  let first: Contender | null = null;
+  for (const contender of contenders) {
+    if (contender.jobs?.length === 0 || contender.load >= loadMax) continue;
+    if (first === null || comesBefore(contender, first)) first = contender;
+  }
+  return first;
+}
+
+function comesBefore(one: Contender, other: Contender): boolean {
+  return one.load === other.load ? one.lastTurn < other.lastTurn : one.load < other.load;
+}
+
+/** Queues a job; part of the transaction that accepts it. */
+export async function enqueue(db: LedgerDatabase, job: QueuedJob): Promise<void> {
+  await insertQueued.run(db, job);
+  await joinedQueue(db, job.tenant);
+}
+
+/** Takes a job out of the queue that starts; part of the transaction that starts it. */
+export async function startFromQueue(db: LedgerDatabase, key: JobKey): Promise<void> {
+  await deleteQueued.run(db, key);
+  await startedFromQueue(db, key.tenant);
+}
+
+/** Takes a job out of the queue that never ran; part of the transaction that ends it. */
+export async function dequeue(db: LedgerDatabase, key: JobKey): Promise<void> {
+  await deleteQueued.run(db, key);
+  await leftQueue(db, key.tenant);
+}
+
+/** When the job was accepted that waits longest: the oldest among each waiting tenant's oldest. */
+export async function oldestQueuedAt(db: LedgerDatabase): Promise<string | null> {
+  const oldest: string[] = [];
+  for (const { tenant } of await waitingTenants(db)) {
+    oldest.push(...(await selectOldest.all(db, { tenant, limit: 1 })).map((job) => job.created_at));
+  }
+  return oldest.sort()[0] ?? null;
+}

@@ -1,0 +1,17 @@
+/**
+ * What two submissions must share to be the same one. It is digested where nothing else waits: a submission may have
+ * many megabytes.
+ */
+import { canonicalJson, sha256Hex } from '@svc/evidence';
+import type { RequestedSpec } from '@svc/protocol';
+import type { LedgerDatabase } from '../schema.ts';
+
+/**
+ * See `Store.specDigest`. What was added to the contract later is left out where nothing was given: a key that an older
+ * version took stays good.
+ */
+export async function specDigest(_db: LedgerDatabase, { args, env, ...rest }: RequestedSpec): Promise<string> {
+  return sha256Hex(
+    canonicalJson({ ...rest, ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) }),
+  );
+}

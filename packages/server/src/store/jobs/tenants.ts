@@ -1,0 +1,140 @@
+/**
+ * How many jobs of each tenant wait and run, kept in the transactions that change it, so that bounds and turns cost the
+ * same however long the queue is.
+ */
+import { sql } from 'kysely';
+import { prepared } from '../prepared.ts';
+import type { LedgerDatabase } from '../schema.ts';
+
+/** A tenant with jobs in the queue, and what decides its next turn. */
+export interface WaitingTenant {
+  readonly tenant: string;
+  readonly queued: number;
+  readonly running: number;
+  readonly last_turn: number;
+}
+
+const nextTurn = sql<number>`(select coalesce(max(last_turn), 0) + 1 from tenants)`;
+
+const waiting = prepared((db) =>
+  db.selectFrom('tenants').select(['tenant', 'queued', 'running', 'last_turn']).where('queued', '>', sql.lit(0)),
+);
+
+const selectTwo = prepared((db) => db.selectFrom('tenants').select('tenant').limit(sql.lit(2)));
+
+const countQueued = prepared((db) =>
+  db
+    .selectFrom('tenants')
+    .select((row) => row.fn.sum<number | null>('queued').as('queued'))
+    .where('queued', '>', sql.lit(0)),
+);
+
+const selectCounts = prepared((db, { tenant }: { tenant: string }) =>
+  db.selectFrom('tenants').select(['queued', 'running']).where('tenant', '=', tenant),
+);
+
+const selectQueued = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .selectFrom('tenants')
+    .select((row) => [
+      row.fn.sum<number | null>('queued').as('all'),
+      row.fn.sum<number | null>('queued').filterWhere('tenant', '=', tenant).as('of_tenant'),
+    ])
+    .where('queued', '>', sql.lit(0)),
+);
+
+const startAtOnce = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .insertInto('tenants')
+    .values({ tenant, queued: 0, running: 1, last_turn: nextTurn })
+    .onConflict((conflict) =>
+      conflict
+        .column('tenant')
+        .doUpdateSet((row) => ({ running: row('tenants.running', '+', 1), last_turn: nextTurn })),
+    ),
+);
+
+const enter = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .insertInto('tenants')
+    .values({ tenant, queued: 1, running: 0, last_turn: 0 })
+    .onConflict((conflict) =>
+      conflict.column('tenant').doUpdateSet((row) => ({ queued: row('tenants.queued', '+', 1) })),
+    ),
+);
+
+const leaveQueue = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .updateTable('tenants')
+    .set((row) => ({ queued: row('queued', '-', 1) }))
+    .where('tenant', '=', tenant),
+);
+
+const startQueued = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .updateTable('tenants')
+    .set((row) => ({
+      queued: row('queued', '-', 1),
+      running: row('running', '+', 1),
+      last_turn: nextTurn,
+    }))
+    .where('tenant', '=', tenant),
+);
+
+const leaveRunning = prepared((db, { tenant }: { tenant: string }) =>
+  db
+    .updateTable('tenants')
+    .set((row) => ({ running: row('running', '-', 1) }))
+    .where('tenant', '=', tenant),
+);
+
+/** Every tenant with a queued job, in no order. */
+export function waitingTenants(db: LedgerDatabase): Promise<WaitingTenant[]> {
+  return waiting.all(db, {});
+}
+
+/** Two of the tenants that ever submitted a job, or the one or none that did. */
+export async function firstTenants(db: LedgerDatabase): Promise<readonly string[]> {
+  return (await selectTwo.all(db, {})).map(({ tenant }) => tenant);
+}
+
+/** How many jobs of everybody are queued. */
+export async function queueDepth(db: LedgerDatabase): Promise<number> {
+  return Number((await countQueued.first(db, {}))?.queued ?? 0);
+}
+
+/** How many jobs are queued, of one tenant and of everybody. */
+export async function queuedCounts(db: LedgerDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
+  const counts = await selectQueued.first(db, { tenant });
+  return { ofTenant: Number(counts?.of_tenant ?? 0), all: Number(counts?.all ?? 0) };
+}
+
+/** How many jobs of one tenant are queued, and how many run. */
+export async function tenantCounts(db: LedgerDatabase, tenant: string): Promise<{ queued: number; running: number }> {
+  return (await selectCounts.first(db, { tenant })) ?? { queued: 0, running: 0 };
+}
+
+/** Records that a job of the tenant joined the queue. */
+export async function joinedQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+  await enter.run(db, { tenant });
+}
+
+/** Records that a job of the tenant left the queue. */
+export async function leftQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+  await leaveQueue.run(db, { tenant });
+}
+
+/** Records that a queued job of the tenant runs: the tenant had its turn. */
+export async function startedFromQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+  await startQueued.run(db, { tenant });
+}
+
+/** Records that a job of the tenant runs that was never queued: the tenant had its turn. */
+export async function startedAtOnce(db: LedgerDatabase, tenant: string): Promise<void> {
+  await startAtOnce.run(db, { tenant });
+}
+
+/** Records that a job of the tenant runs no more. */
+export async function endedRunning(db: LedgerDatabase, tenant: string): Promise<void> {
+  await leaveRunning.run(db, { tenant });
+}

@@ -1,0 +1,25 @@
+import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import type { JobRow } from '../records.ts';
+import { wholeSpec } from './whole-spec.ts';
+
+const row = { language: 'bash', runtime: null } as JobRow;
+
+test('a migrated job gets the defaults for what was not recorded, and keeps what was', () => {
+  expect(wholeSpec({ ...row, requested_spec: { code: 'true', limits: { mem_mb: 128 } } })).toEqual({
+    language: 'bash',
+    code: 'true',
+    stdin: null,
+    files: [],
+    args: [],
+    env: {},
+    outputs: [],
+    runtime: null,
+    requirements: { minimum_isolation: 'none' },
+    limits: { ...LIMIT_DEFAULTS, mem_mb: 128 },
+  });
+});
+
+test('a row without a program is not run', () => {
+  expect(() => wholeSpec({ ...row, requested_spec: {} })).toThrow('no program');
+});

@@ -1,0 +1,99 @@
+/** What is told from memory is what the ledger would tell. */
+import { expect, test } from 'vitest';
+import { admitJob, at, attestationOf, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
+import type { DetailText, JobDetailInput } from '../records.ts';
+import { FinalDetails } from './final-details.ts';
+
+function input(job_id: string, tenant = 'acme'): JobDetailInput {
+  return { key: { tenant, job_id }, signing: 'on' };
+}
+
+/** A ledger that answers one detail and counts how often it was asked. */
+function ledgerOf(detail: DetailText | null) {
+  let asked = 0;
+  const ask = async () => {
+    asked += 1;
+    return detail;
+  };
+  return { ask, asked: () => asked };
+}
+
+const final = (text: string): DetailText => ({ text, isFinal: true });
+
+test('a final detail is asked for once, and what may still change every time', async () => {
+  const details = new FinalDetails();
+  const ended = ledgerOf(final('{}'));
+  const running = ledgerOf({ text: '[]', isFinal: false });
+  const unknown = ledgerOf(null);
+  for (let time = 0; time < 3; time++) {
+    expect(await details.read(input('ended'), ended.ask)).toBe('{}');
+    expect(await details.read(input('running'), running.ask)).toBe('[]');
+    expect(await details.read(input('unknown'), unknown.ask)).toBeNull();
+  }
+  expect([ended.asked(), running.asked(), unknown.asked()]).toEqual([1, 3, 3]);
+});
+
+test('what is kept is told to its tenant alone, and under its mode of signing alone', async () => {
+  const details = new FinalDetails();
+  await details.read(input('job'), ledgerOf(final('{}')).ask);
+  const none = ledgerOf(null).ask;
+  expect(await details.read(input('job', 'other'), none)).toBeNull();
+  expect(await details.read({ ...input('job'), signing: 'off' }, none)).toBeNull();
+});
+
+test('a change forgets everything, and what was read beside it is not kept', async () => {
+  const details = new FinalDetails();
+  await details.read(input('before'), ledgerOf(final('old')).ask);
+  const change = Promise.withResolvers<string>();
+  const changing = details.change(() => change.promise);
+  const early = Promise.withResolvers<DetailText>();
+  const reading = details.read(input('beside'), () => early.promise);
+  await details.read(input('before'), ledgerOf(final('during')).ask);
+  change.resolve('changed');
+  expect(await changing).toBe('changed');
+  early.resolve(final('old'));
+  expect(await reading).toBe('old');
+  const afterwards = ledgerOf(final('new'));
+  expect(await details.read(input('before'), afterwards.ask)).toBe('new');
+  expect(await details.read(input('beside'), afterwards.ask)).toBe('new');
+});
+
+test('a change that fails is over all the same', async () => {
+  const details = new FinalDetails();
+  await expect(details.change(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
+  const ended = ledgerOf(final('{}'));
+  for (let time = 0; time < 2; time++) await details.read(input('job'), ended.ask);
+  expect(ended.asked()).toBe(1);
+});
+
+test('what is kept is bounded, and what was read first goes first', async () => {
+  const details = new FinalDetails(20);
+  const ledgers = ['a', 'b', 'c'].map((name) => ({ name, ...ledgerOf(final(name.repeat(10))) }));
+  for (const { name, ask } of ledgers) await details.read(input(name), ask);
+  for (const { name, ask } of ledgers.toReversed()) await details.read(input(name), ask);
+  expect(ledgers.map(({ asked }) => asked())).toEqual([2, 1, 1]);
+  const large = ledgerOf(final('x'.repeat(21)));
+  for (let time = 0; time < 2; time++) await details.read(input('large'), large.ask);
+  expect(large.asked()).toBe(2);
+});
+
+test('the ledger never tells what was removed or withdrawn since it was read', async () => {
+  await using ledger = await TestLedger.open();
+  const { store } = ledger;
+  const key = await runJob(store);
+  await store.finish(finishOf(key));
+  const detail = async () => JSON.parse((await store.jobDetail({ key, signing: 'on' })) ?? 'null') as DetailAsRead;
+  expect((await detail())?.attestation.available).toBe(false);
+  const { receipt_sha256 = '' } = (await store.job(key)) ?? {};
+  await store.storeAttestation(attestationOf(key, receipt_sha256 ?? ''));
+  expect((await detail())?.attestation.available).toBe(true);
+  expect((await detail())?.attestation.available).toBe(true);
+  await store.withdrawAttestation({ ...key, error: 'tampered with', at: at(30) });
+  expect((await detail())?.attestation.available).toBe(false);
+  const waiting = await admitJob(store);
+  await store.deleteEnded({ before: at(1_000_000), limit: 9, unattested: 'removed' });
+  expect(await detail()).toBeNull();
+  expect(await store.jobDetail({ key: waiting, signing: 'on' })).not.toBeNull();
+});
+
+type DetailAsRead = { readonly attestation: { readonly available: boolean } } | null;

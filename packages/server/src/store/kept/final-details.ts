@@ -1,0 +1,52 @@
+/**
+ * Details of jobs to which nothing happens any more, as they were last read: whoever asks again is answered without the
+ * ledger. Only for a ledger that no other process changes. What may change a final detail, its removal or the withdrawal of
+ * an attestation, goes through `change`, which forgets everything: it is rare, and what is forgotten is read again.
+ */
+import type { Soon } from '../../ground/soon.ts';
+import { nameOfJob } from '../jobs/job-name.ts';
+import type { DetailText, JobDetailInput } from '../records.ts';
+import { Kept } from './kept.ts';
+
+/** Characters of all details together: some thousands of jobs. */
+const charsKeptMax = 8 * 2 ** 20;
+
+export class FinalDetails {
+  readonly #kept: Kept<string>;
+  /** Changes under way, and those that have ended: what was read beside one may be older than it. */
+  #changing = 0;
+  #changed = 0;
+
+  constructor(charsMax = charsKeptMax) {
+    this.#kept = new Kept({ sizeMax: charsMax, sizeOf: ({ length }) => length });
+  }
+
+  /** The detail that is kept, or what `ask` finds. Null where the tenant has no such job. */
+  read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Soon<string | null> {
+    const name = nameOf(input);
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
+    const changed = this.#changed;
+    return ask().then((detail) => {
+      if (detail === null) return null;
+      if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#kept.keep(name, detail.text);
+      return detail.text;
+    });
+  }
+
+  /** Has something changed that may be kept: nothing is, from before it begins until it has ended. */
+  async change<Answer>(make: () => Promise<Answer>): Promise<Answer> {
+    this.#changing += 1;
+    this.#kept.clear();
+    try {
+      return await make();
+    } finally {
+      this.#changing -= 1;
+      this.#changed += 1;
+    }
+  }
+}
+
+function nameOf({ key, signing }: JobDetailInput): string {
+  return `${signing} ${nameOfJob(key)}`;
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import type { ListInput, ListPage } from '../records.ts';
+import { KeptLists } from './kept-lists.ts';
+
+const pageOf = (items: string): ListPage => ({ items, next: null });
+const asked = (tenant: string, limit = 50): ListInput => ({
+  tenant,
+  limit,
+  before: null,
+  statuses: null,
+  language: null,
+});
+
+/** A list whose pages are numbered by how often the ledger was asked. */
+function countedLists(charsMax?: number) {
+  const lists = new KeptLists(charsMax);
+  let asks = 0;
+  const read = async (input: ListInput) => (await lists.read(input, async () => pageOf(`page ${++asks}`))).items;
+  return { lists, read };
+}
+
+describe('a page of a list', () => {
+  test('is kept while nothing of its tenant changes', async () => {
+    const { lists, read } = countedLists();
+    expect(await read(asked('acme'))).toBe('page 1');
+    await lists.change('other', async () => {});
+    expect(await read(asked('acme'))).toBe('page 1');
+  });
+
+  test.each(['acme', null])('is read again after a change of %s', async (tenant) => {
+    const { lists, read } = countedLists();
+    await read(asked('acme'));
+    await lists.change(tenant, async () => {});
+    expect(await read(asked('acme'))).toBe('page 2');
+  });
+
+  test('is read again after a change that failed', async () => {
+    const { lists, read } = countedLists();
+    await read(asked('acme'));
+    await expect(lists.change('acme', () => Promise.reject(new Error('full')))).rejects.toThrow('full');
+    expect(await read(asked('acme'))).toBe('page 2');
+    expect(await read(asked('acme'))).toBe('page 2');
+  });
+
+  test.each(['acme', null])('that is read while %s changes is not kept', async (tenant) => {
+    const { lists, read } = countedLists();
+    const change = Promise.withResolvers<void>();
+    const changed = lists.change(tenant, () => change.promise);
+    expect(await read(asked('acme'))).toBe('page 1');
+    expect(await read(asked('acme'))).toBe('page 2');
+    change.resolve();
+    await changed;
+    expect(await read(asked('acme'))).toBe('page 3');
+    expect(await read(asked('acme'))).toBe('page 3');
+  });
+
+  test.each(['acme', null])('that was asked for before a change of %s began is not kept', async (tenant) => {
+    const { lists, read } = countedLists();
+    const answer = Promise.withResolvers<ListPage>();
+    const older = lists.read(asked('acme'), () => answer.promise);
+    await lists.change(tenant, async () => {});
+    answer.resolve(pageOf('older'));
+    expect((await older).items).toBe('older');
+    expect(await read(asked('acme'))).toBe('page 1');
+  });
+
+  test('is told from every other page', async () => {
+    const { read } = countedLists();
+    const before = { created_at: '2026-01-01T00:00:00.000Z', job_id: 'job_1' };
+    const inputs: ListInput[] = [
+      asked('acme'),
+      asked('other'),
+      asked('acme', 51),
+      { ...asked('acme'), before },
+      { ...asked('acme'), before: { ...before, job_id: 'job_2' } },
+      { ...asked('acme'), statuses: ['queued'] },
+      { ...asked('acme'), statuses: ['queued', 'running'] },
+      { ...asked('acme'), language: 'python' },
+    ];
+    const pages: string[] = [];
+    for (const input of inputs) pages.push(await read(input));
+    expect(new Set(pages).size).toBe(inputs.length);
+  });
+
+  test('is forgotten where all pages together are longer than may be kept', async () => {
+    const { read } = countedLists(50);
+    for (let limit = 1; limit < 20; limit++) await read(asked('acme', limit));
+    expect(await read(asked('acme', 1))).not.toBe('page 1');
+  });
+});

@@ -1,0 +1,99 @@
+/**
+ * Pages of tenants' lists, as they were last read: whoever asks again for the same page while nothing of the tenant's has
+ * changed is answered without the ledger. Only for a ledger that no other process changes. Every change goes through
+ * `change`, which forgets the tenant's pages before it begins; what is read while one is under way is not kept.
+ */
+import type { Soon } from '../../ground/soon.ts';
+import type { ListInput, ListPage } from '../records.ts';
+
+/** Characters of all pages together. */
+const charsKeptMax = 4 * 2 ** 20;
+
+/** The pages of one tenant. */
+interface Shelf {
+  readonly pages: Map<string, ListPage>;
+  chars: number;
+}
+
+export class KeptLists {
+  readonly #charsMax: number;
+  #shelves = new Map<string, Shelf>();
+  #chars = 0;
+  /** How many changes are under way of each tenant, and of all of them at once. */
+  readonly #changing = new Map<string, number>();
+  #changingAll = 0;
+
+  constructor(charsMax = charsKeptMax) {
+    this.#charsMax = charsMax;
+  }
+
+  /** The page that is kept, or what `ask` finds. */
+  read(input: ListInput, ask: () => Promise<ListPage>): Soon<ListPage> {
+    const { tenant } = input;
+    if (this.#changingAll > 0 || this.#changing.has(tenant)) return ask();
+    const shelf = this.#shelfOf(tenant);
+    const name = nameOf(input);
+    const kept = shelf.pages.get(name);
+    if (kept !== undefined) return kept;
+    return ask().then((page) => {
+      this.#keep(tenant, shelf, { name, page });
+      return page;
+    });
+  }
+
+  /** Has something of a tenant's changed, or of any tenant's where `tenant` is null. */
+  async change<Answer>(tenant: string | null, make: () => Promise<Answer>): Promise<Answer> {
+    this.#begin(tenant);
+    try {
+      return await make();
+    } finally {
+      this.#end(tenant);
+    }
+  }
+
+  #begin(tenant: string | null): void {
+    if (tenant === null) {
+      this.#changingAll += 1;
+      this.#forgetAll();
+      return;
+    }
+    this.#changing.set(tenant, (this.#changing.get(tenant) ?? 0) + 1);
+    this.#chars -= this.#shelves.get(tenant)?.chars ?? 0;
+    this.#shelves.delete(tenant);
+  }
+
+  #end(tenant: string | null): void {
+    if (tenant === null) {
+      this.#changingAll -= 1;
+      return;
+    }
+    const left = (this.#changing.get(tenant) ?? 1) - 1;
+    if (left === 0) this.#changing.delete(tenant);
+    else this.#changing.set(tenant, left);
+  }
+
+  #shelfOf(tenant: string): Shelf {
+    const shelf = this.#shelves.get(tenant) ?? { pages: new Map<string, ListPage>(), chars: 0 };
+    this.#shelves.set(tenant, shelf);
+    return shelf;
+  }
+
+  /** A shelf that was given up since the page was asked for keeps nothing: the page may be older than the change. */
+  #keep(tenant: string, shelf: Shelf, { name, page }: { name: string; page: ListPage }): void {
+    const chars = name.length + page.items.length;
+    if (this.#shelves.get(tenant) !== shelf || shelf.pages.has(name) || chars > this.#charsMax) return;
+    shelf.pages.set(name, page);
+    shelf.chars += chars;
+    this.#chars += chars;
+    if (this.#chars > this.#charsMax) this.#forgetAll();
+  }
+
+  #forgetAll(): void {
+    this.#shelves = new Map();
+    this.#chars = 0;
+  }
+}
+
+function nameOf({ limit, before, statuses, language }: ListInput): string {
+  return `${limit} ${before === null ? '' : `${before.created_at} ${before.job_id}`} ${statuses?.join() ?? ''} ${language ?? ''}`;
+}

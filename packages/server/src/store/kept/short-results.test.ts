@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { at, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
+import { ShortResults, shortResult } from './short-results.ts';
+
+const ended = { job_id: 'job_1', status: 'succeeded', exit_code: 0, duration_ms: 1, truncated: false } as const;
+const key = (job_id: string) => ({ tenant: 'acme', job_id });
+
+test('a result is short up to 32 Ki characters of output, both streams together', () => {
+  const contents = (length: number) => [
+    { kind: 'stderr' as const, data: { text: 'e', partial: true } },
+    { kind: 'stdout' as const, data: { text: 'x'.repeat(length - 1), partial: true } },
+  ];
+  const longest = shortResult(ended, contents(32 * 1024));
+  expect(JSON.parse(String(longest))).toMatchObject({ ...ended, stderr: 'e', violations: [], artifacts: [] });
+  expect(shortResult(ended, contents(32 * 1024 + 1))).toBeNull();
+  // Each of these is six characters of JSON.
+  expect(shortResult(ended, [{ kind: 'stdout', data: { text: '\u0001'.repeat(32 * 1024) } }])).toBeNull();
+});
+
+test('as many results are kept as have room, and those that came first are forgotten first', () => {
+  const results = new ShortResults(10);
+  results.keep(key('1'), 'aaaa');
+  results.keep(key('2'), 'bbbb');
+  expect([results.get(key('1')), results.get(key('2'))]).toEqual(['aaaa', 'bbbb']);
+  results.keep(key('3'), 'ccc');
+  expect([results.get(key('1')), results.get(key('2')), results.get(key('3'))]).toEqual([null, 'bbbb', 'ccc']);
+  results.clear();
+  expect(results.get(key('3'))).toBeNull();
+});
+
+test('what was said of a removed job is forgotten', async () => {
+  await using ledger = await TestLedger.open();
+  const { store } = ledger;
+  const job = await runJob(store);
+  await store.finish(finishOf(job));
+  expect(store.shortResult(job)).toContain(job.job_id);
+  await store.deleteEnded({ before: at(99), limit: 9, unattested: 'removed' });
+  expect(store.shortResult(job)).toBeNull();
+});

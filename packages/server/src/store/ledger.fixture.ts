@@ -1,0 +1,195 @@
+/** For tests: a real ledger in a directory of its own, and inputs that differ only in what a test is about. */
+
+import { randomUUIDv7 } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sha256Hex } from '@svc/evidence';
+import type { EventBody, RequestedSpec } from '@svc/protocol';
+import { migrate } from './migrations/migrate.ts';
+import type {
+  AdmitInput,
+  AttestationInput,
+  ExecutionRecord,
+  FinishInput,
+  JobKey,
+  QueueChoice,
+  StartInput,
+} from './records.ts';
+import { type Connection, openForWriting } from './sqlite/connection.ts';
+import { SqliteStore } from './sqlite/sqlite-store.ts';
+import type { Threads } from './sqlite/threads/threads.ts';
+import type { Store } from './store.ts';
+import type { StoreError } from './store-error.ts';
+import { SAME_THREAD } from './threads.fixture.ts';
+
+/** A moment of the tests, in milliseconds after their common start. */
+export function at(milliseconds: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + milliseconds).toISOString();
+}
+
+/** A ledger that can be closed and opened again; disposing closes it and removes its directory. */
+export class TestLedger implements AsyncDisposable {
+  readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
+  /** What the ledger reported beside its answers. */
+  readonly troubles: StoreError[] = [];
+  readonly #threads: Threads;
+  #store: Store | null = null;
+
+  /** On the thread of the test, unless threads are what it is about. */
+  constructor(threads: Threads = SAME_THREAD) {
+    this.#threads = threads;
+  }
+
+  static async open(threads?: Threads): Promise<TestLedger> {
+    const ledger = new TestLedger(threads);
+    await ledger.reopen();
+    return ledger;
+  }
+
+  get store(): Store {
+    if (this.#store === null) throw new Error('the test closed its ledger');
+    return this.#store;
+  }
+
+  get path(): string {
+    return join(this.directory, 'svc.db');
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.[Symbol.asyncDispose]();
+    this.#store = null;
+  }
+
+  async reopen(): Promise<Store> {
+    await this.close();
+    const onTrouble = (trouble: StoreError) => this.troubles.push(trouble);
+    this.#store = await SqliteStore.open({ path: this.path, check: 'off', onTrouble, threads: this.#threads });
+    return this.#store;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** A ledger in memory and on this thread, for what does not depend on files or threads. */
+export async function memoryLedger(): Promise<Connection> {
+  const connection = openForWriting(':memory:');
+  await migrate(connection.ledger);
+  return connection;
+}
+
+export const SPEC: RequestedSpec = {
+  language: 'python',
+  code: 'print("hé")',
+  stdin: null,
+  files: [],
+  args: [],
+  env: {},
+  outputs: [],
+  runtime: null,
+  requirements: { minimum_isolation: 'none' },
+  limits: { wall_seconds: 10, cpu_seconds: 5, mem_mb: 256, max_pids: 64, max_file_mb: 16 },
+};
+
+export const EXECUTION: ExecutionRecord = {
+  bootstrap_ready: true,
+  backend: 'namespace',
+  runtime_identity: { name: 'crun', version: '1.8.1', platform: null },
+  runtime_pack: null,
+  isolation_class: 'linux-shared-kernel',
+  private_rootfs: true,
+  dedicated_bootstrap: true,
+  seccomp: 'filter',
+  no_new_privileges: true,
+  capabilities: '0',
+  network_allowed: false,
+  networking: 'disabled',
+  effective_limits: { wall_seconds: 10, cpu_seconds: 5, mem_mb: 256, max_pids: 64, max_file_mb: 16 },
+  limit_enforcement: { wall_seconds: true, cpu_seconds: true, mem_mb: true, max_pids: true, max_file_mb: true },
+  host_posture_sha256: null,
+};
+
+export function newKey(tenant = 'acme'): JobKey {
+  return { tenant, job_id: `job_${randomUUIDv7()}` };
+}
+
+/** What a dispatcher asks for that bounds no tenant. */
+export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>): QueueChoice {
+  return { held: new Map(), slots: 10_000, tenantSlots: 10_000, ...asked };
+}
+
+export function admission(changes: Partial<AdmitInput> = {}): AdmitInput {
+  return {
+    ...newKey(),
+    created_at: at(0),
+    requested_spec: SPEC,
+    idempotency: null,
+    queueMax: 1_000_000,
+    tenantQueueMax: 1_000_000,
+    ...changes,
+  };
+}
+
+export function startOf(key: JobKey, changes: Partial<StartInput> = {}): StartInput {
+  return { tenant: key.tenant, job_id: key.job_id, started_at: at(10), execution: EXECUTION, ...changes };
+}
+
+export function finishOf(key: JobKey, changes: Partial<FinishInput> = {}): FinishInput {
+  return {
+    tenant: key.tenant,
+    job_id: key.job_id,
+    status: 'succeeded',
+    terminal_reason: 'exited',
+    exit_code: 0,
+    signal: null,
+    finished_at: at(30),
+    duration_ms: 20,
+    events: [],
+    artifacts: [],
+    execution: EXECUTION,
+    usage: { wall_ms: 20, cpu_ms: 12, memory_peak_bytes: 9_000_000 },
+    output: null,
+    recovery: false,
+    ...changes,
+  };
+}
+
+/** What could be an attestation of a receipt, as far as the ledger looks. */
+export function attestationOf(key: JobKey, receipt_sha256: string): AttestationInput {
+  const result_artifact = new TextEncoder().encode(`{"job_id":"${key.job_id}"}`);
+  const envelope = crypto.getRandomValues(new Uint8Array(300));
+  return {
+    ...key,
+    key_id: `sha256:${'a'.repeat(64)}`,
+    receipt_sha256,
+    result_sha256: sha256Hex(result_artifact),
+    result_size_bytes: result_artifact.length,
+    envelope_sha256: sha256Hex(envelope),
+    envelope_size_bytes: envelope.length,
+    created_at: at(50),
+    result_artifact,
+    envelope,
+  };
+}
+
+export function stdout(text: string, milliseconds = 20): EventBody {
+  return { kind: 'stdout', timestamp: at(milliseconds), data: { text } };
+}
+
+/** Stores a queued job and answers its key. */
+export async function admitJob(store: Store, changes: Partial<AdmitInput> = {}): Promise<JobKey> {
+  const input = admission(changes);
+  const result = await store.admit(input);
+  if (result.kind !== 'created') throw new Error(`the job was not accepted: ${result.kind}`);
+  return { tenant: input.tenant, job_id: input.job_id };
+}
+
+/** Stores a running job and answers its key. */
+export async function runJob(store: Store, changes: Partial<AdmitInput> = {}): Promise<JobKey> {
+  const key = await admitJob(store, changes);
+  await store.start(startOf(key));
+  return key;
+}

@@ -1,0 +1,55 @@
+/** How a job's columns become the words of the ledger's interface, for every function that reads jobs. */
+
+import type { JobSummary } from '../records.ts';
+import type { JobTable, LedgerDatabase } from '../schema.ts';
+
+/** What a job is without its large members. */
+export const SUMMARY_COLUMNS = [
+  'jobs.tenant',
+  'jobs.job_id',
+  'jobs.status',
+  'jobs.language',
+  'jobs.runtime',
+  'jobs.created_at',
+  'jobs.started_at',
+  'jobs.finished_at',
+  'jobs.duration_ms',
+  'jobs.exit_code',
+  'jobs.signal',
+  'jobs.terminal_reason',
+  'jobs.cancellation_requested',
+  'jobs.truncated',
+] as const;
+
+/** What a query of `summaries` yields: a summary whose booleans are still numbers. */
+export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head'> & {
+  readonly attestation_available: number;
+};
+
+/** Jobs without their large members, and whether each is attested. */
+export function summaries(db: LedgerDatabase) {
+  return db
+    .selectFrom('jobs')
+    .leftJoin('attestations', (join) =>
+      join.onRef('attestations.tenant', '=', 'jobs.tenant').onRef('attestations.job_id', '=', 'jobs.job_id'),
+    )
+    .select(SUMMARY_COLUMNS)
+    .select((expression) =>
+      expression
+        .case()
+        .when('attestations.job_id', 'is', null)
+        .then(expression.lit(0))
+        .else(expression.lit(1))
+        .end()
+        .as('attestation_available'),
+    );
+}
+
+export function summaryOf(columns: SummaryColumns): JobSummary {
+  return {
+    ...columns,
+    cancellation_requested: columns.cancellation_requested === 1,
+    truncated: columns.truncated === 1,
+    attestation_available: columns.attestation_available === 1,
+  };
+}

@@ -1,0 +1,69 @@
+/** The detail of a job is told from what is stored of it, and says nothing that is not. */
+import type { JobDetail } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import {
+  admission,
+  at,
+  attestationOf,
+  EXECUTION,
+  finishOf,
+  newKey,
+  runJob,
+  SPEC,
+  startOf,
+  TestLedger,
+} from '../ledger.fixture.ts';
+
+async function detailOf(ledger: TestLedger, key: ReturnType<typeof newKey>): Promise<JobDetail | null> {
+  const text = await ledger.store.jobDetail({ key, signing: 'on' });
+  return text === null ? null : (JSON.parse(text) as JobDetail);
+}
+
+test('a queued job claims nothing about its execution and has no receipt', { tags: ['Detail-2'] }, async () => {
+  await using ledger = await TestLedger.open();
+  const key = newKey();
+  await ledger.store.admit(admission(key));
+  const detail = await detailOf(ledger, key);
+  expect(detail).toMatchObject({ ...key, status: 'queued', cancellation_requested: false, requested_spec: SPEC });
+  expect(detail).toMatchObject({ effective_spec: null, backend: null, seccomp: null, limit_enforcement: null });
+  expect(detail).not.toHaveProperty('receipt');
+  expect(detail).not.toHaveProperty('receipt_sha256');
+});
+
+test('an ended job has what was observed, and its receipt to the byte as it was sealed', async () => {
+  await using ledger = await TestLedger.open();
+  const key = await runJob(ledger.store);
+  await ledger.store.finish(finishOf(key, { execution: EXECUTION }));
+  const row = await ledger.store.job(key);
+  const text = await ledger.store.jobDetail({ key, signing: 'on' });
+  expect(text).toContain(`"receipt":${row?.receipt_json},"receipt_sha256":"${row?.receipt_sha256}"`);
+  expect(await detailOf(ledger, key)).toMatchObject({
+    status: 'succeeded',
+    terminal_reason: 'exited',
+    started_at: at(10),
+    effective_spec: { isolation_class: EXECUTION.isolation_class, limits: EXECUTION.effective_limits },
+    limit_enforcement: EXECUTION.limit_enforcement,
+    receipt_sha256: row?.receipt_sha256,
+  });
+});
+
+test('what was attested is said to be so with signing off too', async () => {
+  await using ledger = await TestLedger.open();
+  const key = await runJob(ledger.store);
+  await ledger.store.finish(finishOf(key));
+  const { receipt_sha256 = '' } = (await detailOf(ledger, key)) ?? {};
+  await ledger.store.storeAttestation(attestationOf(key, receipt_sha256));
+  const { attestation } = (await detailOf(ledger, key)) ?? {};
+  expect(attestation).toMatchObject({ available: true, key_id: expect.stringMatching(/^sha256:/) as string });
+  const off = JSON.parse((await ledger.store.jobDetail({ key, signing: 'off' })) ?? '') as JobDetail;
+  expect(off.attestation).toEqual(attestation);
+});
+
+test('a foreign and an unknown job are the same null', async () => {
+  await using ledger = await TestLedger.open();
+  const key = newKey();
+  await ledger.store.admit(admission(key));
+  await ledger.store.start(startOf(key));
+  expect(await detailOf(ledger, { ...key, tenant: 'umbrella' })).toBeNull();
+  expect(await detailOf(ledger, newKey())).toBeNull();
+});

@@ -1,0 +1,124 @@
+/**
+ * A job as its owner sees it, as the text of the contract's JSON. It is put together here, where its parts are read: what
+ * is stored as JSON is told as it is stored, a receipt to the byte, and nothing is built only to be taken apart again.
+ * Everything about execution comes from what an executor recorded; where there is no such record it is null, never what
+ * the present configuration would make of it. Spec § Job detail, § Attestation member.
+ */
+import type { AttestationMember, JobDetail } from '@svc/protocol';
+import { isTerminal, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { prepared } from '../prepared.ts';
+import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import { SUMMARY_COLUMNS } from './job-columns.ts';
+
+const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('jobs')
+    .leftJoin('job_specs', (join) =>
+      join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
+    )
+    .leftJoin('job_executions', (join) =>
+      join.onRef('job_executions.tenant', '=', 'jobs.tenant').onRef('job_executions.job_id', '=', 'jobs.job_id'),
+    )
+    .leftJoin('receipts', (join) =>
+      join.onRef('receipts.tenant', '=', 'jobs.tenant').onRef('receipts.job_id', '=', 'jobs.job_id'),
+    )
+    .leftJoin('attestations', (join) =>
+      join.onRef('attestations.tenant', '=', 'jobs.tenant').onRef('attestations.job_id', '=', 'jobs.job_id'),
+    )
+    .select(SUMMARY_COLUMNS)
+    .select([
+      'job_specs.requested_spec',
+      'job_executions.execution',
+      'receipts.receipt_json',
+      'receipts.receipt_sha256',
+      'attestations.tenant as attested_tenant',
+      'attestations.key_id',
+      'attestations.receipt_sha256 as attested_receipt_sha256',
+      'attestations.result_sha256',
+      'attestations.result_size_bytes',
+      'attestations.envelope_sha256',
+      'attestations.envelope_size_bytes',
+    ])
+    .where('jobs.tenant', '=', tenant)
+    .where('jobs.job_id', '=', job_id),
+);
+
+type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>;
+
+/** See `Store.jobDetail`; null where the tenant has no such job. */
+export async function jobDetail(db: LedgerDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
+  const columns = await selectDetail.first(db, key);
+  if (columns === null) return null;
+  const { requested_spec, execution, receipt_json, receipt_sha256 } = columns;
+  const attestation = attestationMember(columns);
+  const members = [
+    membersOf(lifecycle(columns)),
+    `"requested_spec":${requested_spec ?? '{}'}`,
+    membersOf(executionMembers(execution === null ? null : (JSON.parse(execution) as ExecutionRecord))),
+    `"attestation":${JSON.stringify(attestation)}`,
+  ];
+  if (receipt_json !== null && receipt_sha256 !== null) {
+    members.push(`"receipt":${receipt_json}`, membersOf({ receipt_sha256 }));
+  }
+  const isFinal = isTerminal(columns.status) && (attestation.available || signing === 'off');
+  return { text: `{${members.join(',')}}`, isFinal };
+}
+
+/** The members of an object as JSON, without the braces. */
+function membersOf(object: Partial<JobDetail>): string {
+  return JSON.stringify(object).slice(1, -1);
+}
+
+function lifecycle(columns: DetailColumns) {
+  return {
+    job_id: columns.job_id,
+    tenant: columns.tenant,
+    status: columns.status,
+    language: columns.language,
+    runtime: columns.runtime,
+    created_at: columns.created_at,
+    started_at: columns.started_at,
+    finished_at: columns.finished_at,
+    duration_ms: columns.duration_ms,
+    exit_code: columns.exit_code,
+    signal: columns.signal,
+    terminal_reason: columns.terminal_reason,
+    cancellation_requested: columns.cancellation_requested === 1,
+  };
+}
+
+function executionMembers(execution: ExecutionRecord | null) {
+  return {
+    effective_spec:
+      execution === null ? null : { isolation_class: execution.isolation_class, limits: execution.effective_limits },
+    backend: execution?.backend ?? null,
+    bootstrap_ready: execution?.bootstrap_ready ?? null,
+    networking: execution?.networking ?? null,
+    network_allowed: execution?.network_allowed ?? null,
+    private_rootfs: execution?.private_rootfs ?? null,
+    dedicated_bootstrap: execution?.dedicated_bootstrap ?? null,
+    seccomp: execution?.seccomp ?? null,
+    limit_enforcement: execution?.limit_enforcement ?? null,
+  };
+}
+
+/** One that is of another tenant or receipt is not the job's, and is not spoken of. */
+function attestationMember(columns: DetailColumns): AttestationMember {
+  const { job_id, tenant, receipt_sha256 } = columns;
+  const isOfJob = columns.attested_tenant === tenant && columns.attested_receipt_sha256 === receipt_sha256;
+  const stored: { [Name in keyof AttestationRow]: DetailColumns[Name] } | null = isOfJob ? columns : null;
+  return {
+    available: stored !== null,
+    tenant: stored?.tenant ?? null,
+    key_id: stored?.key_id ?? null,
+    receipt_sha256: stored?.receipt_sha256 ?? null,
+    result_media_type: stored === null ? null : RESULT_MEDIA_TYPE,
+    result_sha256: stored?.result_sha256 ?? null,
+    result_size_bytes: stored?.result_size_bytes ?? null,
+    envelope_sha256: stored?.envelope_sha256 ?? null,
+    envelope_size_bytes: stored?.envelope_size_bytes ?? null,
+    envelope_url: stored === null ? null : `/v1/jobs/${job_id}/attestation`,
+    result_artifact_url: stored === null ? null : `/v1/jobs/${job_id}/result-artifact`,
+  };
+}

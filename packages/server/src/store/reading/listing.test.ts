@@ -1,0 +1,103 @@
+import type { JobListItem, Language, TerminalStatus } from '@svc/protocol';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { listed } from '../kept/listed.fixture.ts';
+import { admitJob, at, choice, finishOf, newKey, runJob, SPEC, TestLedger } from '../ledger.fixture.ts';
+import type { JobKey, ListInput, ListPlace } from '../records.ts';
+
+let ledger: TestLedger;
+const keys: JobKey[] = [];
+const LANGUAGES: Language[] = ['python', 'node', 'bash'];
+const STATUSES: TerminalStatus[] = ['succeeded', 'failed', 'cancelled'];
+
+beforeAll(async () => {
+  ledger = await TestLedger.open();
+  for (let number = 0; number < 36; number++) {
+    const key = newKey('acme');
+    keys.push(key);
+    const language = LANGUAGES[number % 3] ?? 'python';
+    await runJob(ledger.store, { ...key, requested_spec: { ...SPEC, language } });
+    const status = STATUSES[Math.floor(number / 3) % 4];
+    if (status !== undefined) await ledger.store.finish(finishOf(key, { status }));
+  }
+  await admitJob(ledger.store, { tenant: 'other' });
+});
+afterAll(() => ledger[Symbol.asyncDispose]());
+
+const list = (changes: Partial<ListInput> = {}) => listed(ledger.store, { tenant: 'acme', ...changes });
+
+const ids = (jobs: readonly { readonly job_id: string }[]) => jobs.map((job) => job.job_id);
+const newestFirst = () => ids(keys).sort().reverse();
+
+test('a tenant’s jobs are listed newest first, and nobody else’s', async () => {
+  expect(ids(await list())).toEqual(newestFirst());
+  expect(await list({ tenant: 'nobody' })).toEqual([]);
+});
+
+test('pages are bounded and follow the exclusive cursor to the end, also past jobs that came since', async () => {
+  const found: string[] = [];
+  let before: ListPlace | null = null;
+  for (;;) {
+    const page: readonly JobListItem[] = await list({ limit: 7, before, tenant: 'acme' });
+    if (page.length === 0) break;
+    expect(page.length).toBeLessThanOrEqual(7);
+    found.push(...ids(page));
+    before = page.at(-1) ?? null;
+    if (found.length === 7) keys.push(await admitJob(ledger.store));
+  }
+  expect(found).toEqual(newestFirst().slice(1));
+});
+
+test.each([
+  [['running'] as const, null],
+  [['failed'] as const, 'python' as const],
+  [['failed', 'cancelled'] as const, null],
+  [['succeeded', 'running'] as const, 'bash' as const],
+  [null, 'node' as const],
+  [['timed_out'] as const, null],
+  [['failed', 'failed'] as const, null],
+])('a page with statuses %j and language %j holds exactly the jobs that have them', async (statuses, language) => {
+  const wanted = (job: JobListItem) =>
+    (statuses === null || (statuses as readonly string[]).includes(job.status)) &&
+    (language === null || job.language === language);
+  const expected = (await list()).filter(wanted);
+  expect(await list({ statuses, language })).toEqual(expected);
+  const cursor = expected[2];
+  if (cursor === undefined) return;
+  expect(await list({ statuses, language, before: cursor, limit: 3 })).toEqual(expected.slice(3, 6));
+});
+
+test('an item is the summary of its job', async () => {
+  const page = await list({ statuses: ['failed'], limit: 3 });
+  expect(page).toHaveLength(3);
+  const summaries = page.map(({ job_id }) => ledger.store.jobSummary({ tenant: 'acme', job_id }));
+  expect(await Promise.all(summaries)).toEqual(page.map((item) => expect.objectContaining(item) as unknown));
+});
+
+test('the place of the last job is told where more follow, and nowhere else', async () => {
+  const page = { tenant: 'acme', before: null, statuses: null, language: null } as const;
+  const [first] = await list();
+  const { next } = await ledger.store.list({ ...page, limit: 1 });
+  expect(next).toEqual({ created_at: first?.created_at, job_id: first?.job_id });
+  expect((await ledger.store.list({ ...page, limit: keys.length })).next).toBeNull();
+  expect((await ledger.store.list({ ...page, limit: keys.length - 1 })).next).not.toBeNull();
+  expect(await ledger.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
+});
+
+test('the time a job was accepted decides before its id, whatever form the id has', async () => {
+  const tenant = 'older';
+  const jobs = [
+    { created_at: at(1), job_id: 'job_09' },
+    { created_at: at(3), job_id: 'job_03' },
+    { created_at: at(2), job_id: 'job_zz' },
+    { created_at: at(2), job_id: 'job_01' },
+  ];
+  for (const job of jobs) await admitJob(ledger.store, { tenant, ...job });
+  const expected = ['job_03', 'job_zz', 'job_01', 'job_09'];
+  for (const filter of [{}, { statuses: ['queued'] as const }, { language: 'python' as const }]) {
+    expect(ids(await list({ tenant, ...filter }))).toEqual(expected);
+    const second = { created_at: at(2), job_id: 'job_zz' };
+    expect(ids(await list({ tenant, ...filter, before: second }))).toEqual(expected.slice(2));
+  }
+  const { jobs: queued } = await ledger.store.queuedJobs(choice({ exclude: [], limit: 1000 }));
+  expect(ids(queued.filter((job) => job.tenant === tenant))).toEqual(expected.toReversed());
+});

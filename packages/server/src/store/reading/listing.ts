@@ -1,0 +1,103 @@
+/**
+ * Pages of a tenant's jobs, newest first: by the time they were accepted, and not by their ids alone, which older
+ * versions did not order. A page after a cursor is the same however many jobs came since. A filter is one index range for
+ * each status and language, merged here.
+ */
+import type { JobListItem, JobStatus, Language } from '@svc/protocol';
+import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
+import { jobSummary } from '../jobs/jobs.ts';
+import { prepared } from '../prepared.ts';
+import type { JobSummary, ListInput, ListPage, ListPlace } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import { summaries, summaryOf } from './job-columns.ts';
+
+/** Before the newest job: above every time and every identifier, which are ASCII. */
+const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };
+
+interface Range extends ListPlace {
+  readonly tenant: string;
+  readonly limit: number;
+}
+
+const newest = prepared((db, { tenant, created_at, job_id, limit }: Range) =>
+  summaries(db)
+    .where('jobs.tenant', '=', tenant)
+    .where((row) => row(row.refTuple('jobs.created_at', 'jobs.job_id'), '<', row.tuple(created_at, job_id)))
+    .orderBy('jobs.created_at', 'desc')
+    .orderBy('jobs.job_id', 'desc')
+    .limit(limit),
+);
+
+const newestPlaces = prepared(
+  (db, { tenant, created_at, job_id, limit, status, language }: Range & { status: JobStatus; language: Language }) =>
+    db
+      .selectFrom('jobs')
+      .select(['created_at', 'job_id'])
+      .where('tenant', '=', tenant)
+      .where('status', '=', status)
+      .where('language', '=', language)
+      .where((row) => row(row.refTuple('created_at', 'job_id'), '<', row.tuple(created_at, job_id)))
+      .orderBy('created_at', 'desc')
+      .orderBy('job_id', 'desc')
+      .limit(limit),
+);
+
+/** See `Store.list`. The page leaves as text: what is only handed on is not taken apart on its way. */
+export async function list(db: LedgerDatabase, input: ListInput): Promise<ListPage> {
+  const { limit } = input;
+  // One more than asked for tells whether there is a next page.
+  const jobs = await newestJobs(db, { ...input, limit: limit + 1 });
+  const page = jobs.slice(0, limit);
+  const last = page.at(-1);
+  const next = jobs.length > limit && last !== undefined ? { created_at: last.created_at, job_id: last.job_id } : null;
+  return { items: JSON.stringify(page.map(listItem)), next };
+}
+
+function listItem(job: JobSummary): JobListItem {
+  return {
+    job_id: job.job_id,
+    status: job.status,
+    language: job.language,
+    runtime: job.runtime,
+    created_at: job.created_at,
+    started_at: job.started_at,
+    finished_at: job.finished_at,
+    duration_ms: job.duration_ms,
+    exit_code: job.exit_code,
+    terminal_reason: job.terminal_reason,
+    truncated: job.truncated,
+    attestation_available: job.attestation_available,
+  };
+}
+
+async function newestJobs(db: LedgerDatabase, input: ListInput): Promise<readonly JobSummary[]> {
+  const { tenant, limit, statuses, language } = input;
+  const range: Range = { tenant, limit, ...(input.before ?? NEWEST) };
+  if (statuses === null && language === null) return (await newest.all(db, range)).map(summaryOf);
+  const page: JobSummary[] = [];
+  for (const { job_id } of await filteredPlaces(db, range, input)) {
+    const summary = await jobSummary(db, { tenant, job_id });
+    if (summary !== null) page.push(summary);
+  }
+  return page;
+}
+
+async function filteredPlaces(
+  db: LedgerDatabase,
+  range: Range,
+  { statuses, language }: ListInput,
+): Promise<ListPlace[]> {
+  const found: ListPlace[] = [];
+  for (const status of new Set(statuses ?? JOB_STATUSES)) {
+    for (const known of language === null ? LANGUAGES : [language]) {
+      found.push(...(await newestPlaces.all(db, { ...range, status, language: known })));
+    }
+  }
+  return found.sort(newestFirst).slice(0, range.limit);
+}
+
+function newestFirst(one: ListPlace, other: ListPlace): number {
+  const [later, earlier] =
+    one.created_at === other.created_at ? [one.job_id, other.job_id] : [one.created_at, other.created_at];
+  return later > earlier ? -1 : 1;
+}

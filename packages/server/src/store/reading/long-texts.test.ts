@@ -1,0 +1,152 @@
+/** Long texts in pieces are the texts that they are pieces of, to the byte, whatever comes after their extent was told. */
+import { foldOutput } from '@svc/evidence';
+import type { EventBody, JobEvent, OutputRecord } from '@svc/protocol';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { at, finishOf, newKey, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
+import type { JobKey, LongTextKind, TextExtent } from '../records.ts';
+
+let ledger: TestLedger;
+beforeAll(async () => {
+  ledger = await TestLedger.open();
+});
+afterAll(() => ledger[Symbol.asyncDispose]());
+
+/** Texts that JSON spells longer than they are, and one that is longer than a piece. */
+const RECORDS: readonly OutputRecord[] = [
+  { text: 'a "quoted" \\ line' },
+  { text: '' },
+  { text: '\u0000\u001b[31m\u2028 é 😀', partial: true },
+  ...Array.from({ length: 5500 }, (_, at) => ({ text: `${at} ${'é'.repeat(60)}` })),
+  { text: '"'.repeat(16_384), partial: true },
+];
+
+function output(kind: 'stdout' | 'stderr', records: readonly OutputRecord[]): EventBody[] {
+  return records.map((data) => ({ kind, timestamp: at(20), data }));
+}
+
+async function extentOf(key: JobKey, kind: LongTextKind, { after = 0, limit = 1_000_000 } = {}): Promise<TextExtent> {
+  const extent = await ledger.store.textExtent({ key, kind, after, limit });
+  if (extent === null) throw new Error('there is no such job');
+  return extent;
+}
+
+async function piecesOf(key: JobKey, kind: LongTextKind, { from, until }: TextExtent): Promise<string[]> {
+  const pieces: string[] = [];
+  for (let after = from; after < until; ) {
+    const piece = await ledger.store.textPiece({ key, kind, from, after, until });
+    if (piece === null) throw new Error('the text ended early');
+    pieces.push(Buffer.from(piece.content).toString());
+    after = piece.last;
+  }
+  return pieces;
+}
+
+describe('of a job with much output', () => {
+  let key: JobKey;
+  beforeAll(async () => {
+    key = await runJob(ledger.store);
+    const violation: EventBody = { kind: 'violation', timestamp: at(25), data: { type: 'memory', message: 'é' } };
+    await ledger.store.append(key, [...output('stdout', RECORDS), violation, violation, ...output('stderr', RECORDS)]);
+    await ledger.store.finish(finishOf(key));
+  });
+
+  test.each(['stdout', 'stderr'] as const)('%s is what the program wrote', async (kind) => {
+    const extent = await extentOf(key, kind);
+    const pieces = await piecesOf(key, kind, extent);
+    expect(extent.text).toBeNull();
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(Math.max(...pieces.map((piece) => piece.length))).toBeLessThan(256 * 1024);
+    expect(Buffer.byteLength(pieces.join(''))).toBe(extent.bytes);
+    expect(JSON.parse(`"${pieces.join('')}"`)).toBe(foldOutput(RECORDS));
+  });
+
+  test.each([
+    ['all of them', { after: 0, limit: 1_000_000 }],
+    ['those after a cursor', { after: 2000, limit: 1_000_000 }],
+    ['a page', { after: 3, limit: 1000 }],
+    ['a short page', { after: 3, limit: 2 }],
+    ['none', { after: 1_000_000, limit: 10 }],
+  ])('events are told as they are stored: %s', async (_which, page) => {
+    const extent = await extentOf(key, 'events', page);
+    const text = extent.text ?? (await piecesOf(key, 'events', extent)).join('');
+    const expected = await ledger.store.events(key, page);
+    expect(Buffer.byteLength(text)).toBe(extent.bytes);
+    expect(JSON.parse(`[${text}]`)).toEqual(expected?.events);
+    expect(extent.complete).toBe(expected?.complete);
+    expect(extent.until).toBe(expected?.events.at(-1)?.seq ?? page.after);
+  });
+
+  test('violations are short and told at once', async () => {
+    const { text } = await extentOf(key, 'violations');
+    expect(JSON.parse(`[${text}]`)).toEqual([
+      { type: 'memory', message: 'é' },
+      { type: 'memory', message: 'é' },
+    ]);
+  });
+
+  test('of another tenant there is nothing', async () => {
+    const foreign = { ...key, tenant: 'other' };
+    expect(await ledger.store.textExtent({ key: foreign, kind: 'events', after: 0, limit: 9 })).toBeNull();
+    expect(await ledger.store.textPiece({ key: foreign, kind: 'events', from: 0, after: 0, until: 9 })).toBeNull();
+    expect(await ledger.store.artifactRecords(foreign)).toEqual([]);
+    expect(await ledger.store.artifactPiece({ key: foreign, path: 'output/a', offset: 0, bytes: 9 })).toBeNull();
+  });
+});
+
+test('a text that is too long to be put together is read piece by piece', async () => {
+  const key = await runJob(ledger.store);
+  const records = Array.from({ length: 300 }, (_, at) => ({ text: `${at} ${'"'.repeat(16_000)}` }));
+  await ledger.store.append(key, [...output('stdout', records), ...output('stderr', [{ text: 'last' }])]);
+  await ledger.store.finish(finishOf(key));
+  const extent = await extentOf(key, 'stdout');
+  expect(extent.bytes).toBeGreaterThan(8 * 2 ** 20);
+  const text = (await piecesOf(key, 'stdout', extent)).join('');
+  expect(Buffer.byteLength(text)).toBe(extent.bytes);
+  expect(JSON.parse(`"${text}"`)).toBe(foldOutput(records));
+  const events = (await piecesOf(key, 'events', await extentOf(key, 'events'))).join('');
+  const expected = await ledger.store.events(key, { after: 0, limit: 1000 });
+  expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
+});
+
+test('what is added after the extent was told is no part of the text', async () => {
+  const key = await runJob(ledger.store);
+  await ledger.store.append(key, output('stdout', RECORDS));
+  const before = await extentOf(key, 'stdout');
+  await ledger.store.append(key, [stdout('later')]);
+  const text = (await piecesOf(key, 'stdout', before)).join('');
+  expect(Buffer.byteLength(text)).toBe(before.bytes);
+  expect(JSON.parse(`"${text}"`)).toBe(foldOutput(RECORDS));
+  expect((await extentOf(key, 'stdout')).bytes).toBe(before.bytes + 'later\\n'.length);
+});
+
+test('a text whose job was removed meanwhile has no further piece', async () => {
+  const key = await runJob(ledger.store);
+  await ledger.store.append(key, output('stdout', RECORDS));
+  await ledger.store.finish(finishOf(key));
+  const { from, until } = await extentOf(key, 'stdout');
+  while ((await ledger.store.job(key)) !== null) {
+    await ledger.store.deleteEnded({ before: at(1_000_000_000), limit: 1000, unattested: 'removed' });
+  }
+  expect(await ledger.store.textPiece({ key, kind: 'stdout', from, after: from, until })).toBeNull();
+});
+
+test('artifacts are told without their content, and their content in pieces', async () => {
+  const key = await runJob(ledger.store);
+  const content = Uint8Array.from({ length: 1000 }, (_, index) => index % 251);
+  const record = { path: 'output/a', size_bytes: content.length, sha256: 'a'.repeat(64) };
+  await ledger.store.finish(finishOf(key, { artifacts: [{ ...record, content }] }));
+  expect(await ledger.store.artifactRecords(key)).toEqual([record]);
+  const piece = (offset: number, bytes: number) => ledger.store.artifactPiece({ key, path: 'output/a', offset, bytes });
+  expect(await piece(0, 300)).toEqual(content.subarray(0, 300));
+  expect(await piece(900, 300)).toEqual(content.subarray(900));
+  expect(await ledger.store.artifactPiece({ key: newKey(), path: 'output/a', offset: 0, bytes: 1 })).toBeNull();
+});
+
+test('an event of any kind and data is told as the contract has it', async () => {
+  const key = await runJob(ledger.store);
+  const { text } = await extentOf(key, 'events');
+  const events = JSON.parse(`[${text}]`) as JobEvent[];
+  expect(events.map((event) => Object.keys(event))).toEqual(
+    events.map(() => ['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash']),
+  );
+});

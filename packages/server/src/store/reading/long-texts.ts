@@ -1,0 +1,226 @@
+/**
+ * The long texts of answers about a job, as JSON and in pieces, so that nobody has to hold one whole while a slow client
+ * takes it: a page of events, and what a program wrote. An extent says how long a text is and which events it is made of;
+ * those never change, so every piece is of the same text, however much later it is read.
+ */
+import { HASH_VERSION } from '@svc/evidence';
+import type { ArtifactRecord, OutputRecord } from '@svc/protocol';
+import { isTerminal } from '@svc/protocol/vocabulary';
+import { nameOfJob } from '../jobs/job-name.ts';
+import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
+import { prepared } from '../prepared.ts';
+import type {
+  ArtifactPieceInput,
+  JobKey,
+  LongTextKind,
+  TextExtent,
+  TextExtentInput,
+  TextPiece,
+  TextPieceInput,
+} from '../records.ts';
+import type { EventTable, LedgerDatabase } from '../schema.ts';
+import { pieceBytes, TextBuilder } from './text-builder.ts';
+
+/** A text that is longer is not put together whole: its pieces are read when they are asked for. */
+const wholeBytesMax = 8 * 2 ** 20;
+
+const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
+  db.selectFrom('jobs').select(['status', 'chain_seq']).where('tenant', '=', tenant).where('job_id', '=', job_id),
+);
+
+interface Range extends JobKey {
+  readonly after: number;
+  readonly until: number;
+}
+
+const selectEvents = prepared((db, { tenant, job_id, after, until }: Range) =>
+  db
+    .selectFrom('events')
+    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('seq', '>', after)
+    .where('seq', '<=', until)
+    .orderBy('seq'),
+);
+
+/** What a result is made of. */
+const selectContents = prepared((db, { tenant, job_id, after, until }: Range) =>
+  db
+    .selectFrom('events')
+    .select(['seq', 'kind', 'hash_version', 'data'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('seq', '>', after)
+    .where('seq', '<=', until)
+    .orderBy('seq'),
+);
+
+const selectArtifactRecords = prepared((db, { tenant, job_id }: JobKey) =>
+  db
+    .selectFrom('artifacts')
+    .select(['path', 'size_bytes', 'sha256'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .orderBy('position'),
+);
+
+const selectArtifactPiece = prepared(
+  (db, { tenant, job_id, path, offset, bytes }: JobKey & { path: string; offset: number; bytes: number }) =>
+    db
+      .selectFrom('artifacts')
+      .select((row) => row.fn<Uint8Array>('substr', ['content', row.val(offset), row.val(bytes)]).as('content'))
+      .where('tenant', '=', tenant)
+      .where('job_id', '=', job_id)
+      .where('path', '=', path),
+);
+
+type Content = Pick<EventTable, 'seq' | 'kind' | 'hash_version' | 'data'>;
+type Row = Content & Omit<EventTable, 'tenant'>;
+
+/** Texts that are made of what some events of a job hold, and of which events. */
+const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
+  stdout: 'stdout',
+  stderr: 'stderr',
+  violation: 'violations',
+};
+
+/** What an event adds to the text of its kind. */
+function contentText({ kind, hash_version, data }: Omit<Content, 'seq'>): string {
+  return kind === 'violation' ? data : escapedLine(data, hash_version);
+}
+
+/** An event as the contract has it. Its data is told as it is stored. */
+function eventText({ data, ...row }: Row): string {
+  const { job_id, seq, timestamp, kind, hash_version, prev_hash, event_hash } = row;
+  const before = JSON.stringify({ job_id, seq, timestamp, kind }).slice(0, -1);
+  return `${before},"data":${data},${JSON.stringify({ hash_version, prev_hash, event_hash }).slice(1)}`;
+}
+
+const LINE = '{"text":"';
+const PARTIAL = '{"partial":true,"text":"';
+
+/**
+ * The inside of a JSON string: a record's text, and a newline where it is not partial. The data of a hashed event is
+ * canonical, so that its text is spelled as it is needed here. RFC 8785 § 3.2.2.2.
+ */
+function escapedLine(data: string, hash_version: number): string {
+  if (hash_version === HASH_VERSION && data.startsWith(LINE)) return `${data.slice(LINE.length, -2)}\\n`;
+  if (hash_version === HASH_VERSION && data.startsWith(PARTIAL)) return data.slice(PARTIAL.length, -2);
+  const { text, partial } = JSON.parse(data) as OutputRecord;
+  return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
+}
+
+/** See `Store.textExtent`. */
+export async function textExtent(
+  db: LedgerDatabase,
+  { key, kind, after, limit }: TextExtentInput,
+): Promise<TextExtent | null> {
+  const job = await selectJob.first(db, key);
+  if (job === null) return null;
+  // A job's events are numbered without gaps.
+  const until = Math.max(after, Math.min(after + limit, job.chain_seq));
+  const text = wholeText(db, { ...key, kind, after, until });
+  const complete = isTerminal(job.status) && until >= job.chain_seq;
+  return { bytes: text.bytes, text: shortText(text), from: after, until, complete };
+}
+
+/** See `Store.textPiece`. */
+export async function textPiece(
+  db: LedgerDatabase,
+  { key, kind, from, after, until }: TextPieceInput,
+): Promise<TextPiece | null> {
+  if ((await selectJob.first(db, key)) === null) return null;
+  const kept = textsOf(db).get(nameOf({ ...key, kind, after: from, until }));
+  if (kept === undefined) return readPiece(db, { ...key, kind, from, after, until });
+  const piece = kept.pieces.find((candidate) => candidate.after === after);
+  // What is answered is given away.
+  return piece === undefined ? null : { content: piece.content.slice(), last: piece.last };
+}
+
+interface Asked extends Range {
+  readonly kind: LongTextKind;
+}
+
+const kept = new WeakMap<LedgerDatabase, KeptTexts>();
+
+function textsOf(db: LedgerDatabase): KeptTexts {
+  const texts = kept.get(db) ?? new KeptTexts();
+  kept.set(db, texts);
+  return texts;
+}
+
+function nameOf({ kind, after, until, ...key }: Asked): string {
+  return `${kind} ${nameOfJob(key)} ${after} ${until}`;
+}
+
+/** A text that is longer than may be put together whole has no pieces. */
+function wholeText(db: LedgerDatabase, asked: Asked): KeptText {
+  const texts = textsOf(db);
+  const known = texts.get(nameOf(asked));
+  if (known !== undefined) return known;
+  const made = asked.kind === 'events' ? { events: eventsText(db, asked) } : contentTexts(db, asked);
+  for (const [kind, text] of Object.entries(made) as [LongTextKind, KeptText][]) {
+    if (text.bytes <= wholeBytesMax) texts.keep(nameOf({ ...asked, kind }), text);
+  }
+  return made[asked.kind as keyof typeof made];
+}
+
+function eventsText(db: LedgerDatabase, range: Range): KeptText {
+  const builder = new TextBuilder({ isList: true, from: range.after, bytesMax: wholeBytesMax });
+  for (const row of selectEvents.each(db, range)) builder.add(eventText(row), row.seq);
+  return builder.end(range.until);
+}
+
+/** Whoever asks for one of them asks for all: they are read together. */
+function contentTexts(db: LedgerDatabase, range: Range): Record<Exclude<LongTextKind, 'events'>, KeptText> {
+  const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
+  const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
+  for (const row of selectContents.lists(db, range)) {
+    const [seq, name, hash_version, data] = row as readonly [number, string, number, string];
+    const kind = EVENT_KINDS[name];
+    if (kind !== undefined) builders[kind].add(contentText({ kind: name, hash_version, data }), seq);
+  }
+  const { stdout, stderr, violations } = builders;
+  return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };
+}
+
+/** The piece after an event, or null where nothing of its kind follows it. */
+function readPiece(db: LedgerDatabase, { kind, from, ...range }: Asked & { readonly from: number }): KeptPiece | null {
+  const { after, until } = range;
+  const builder = new TextBuilder({
+    isList: kind === 'events' || kind === 'violations',
+    from,
+    after,
+    bytesMax: Number.POSITIVE_INFINITY,
+  });
+  for (const row of kind === 'events' ? selectEvents.each(db, range) : selectContents.each(db, range)) {
+    if (kind !== 'events' && EVENT_KINDS[row.kind] !== kind) continue;
+    // The last piece is told to the end of the text, so that nobody asks for one more: hence one event is looked ahead.
+    const [piece] = builder.pieces;
+    if (piece !== undefined) return piece;
+    builder.add(kind === 'events' ? eventText(row as Row) : contentText(row), row.seq);
+  }
+  return builder.end(until).pieces[0] ?? null;
+}
+
+/** All of a text where it is short. */
+function shortText({ bytes, pieces }: KeptText): string | null {
+  if (bytes > pieceBytes) return null;
+  return pieces.map(({ content }) => Buffer.from(content).toString()).join('');
+}
+
+/** See `Store.artifactRecords`. */
+export function artifactRecords(db: LedgerDatabase, key: JobKey): Promise<readonly ArtifactRecord[]> {
+  return selectArtifactRecords.all(db, key);
+}
+
+/** See `Store.artifactPiece`. */
+export async function artifactPiece(
+  db: LedgerDatabase,
+  { key, path, offset, bytes }: ArtifactPieceInput,
+): Promise<Uint8Array | null> {
+  // SQLite counts from one.
+  const found = await selectArtifactPiece.first(db, { ...key, path, offset: offset + 1, bytes });
+  return found?.content ?? null;
+}

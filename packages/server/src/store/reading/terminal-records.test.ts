@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { append, events } from '../evidence/events.ts';
+import { finish } from '../evidence/outcomes.ts';
+import { admit } from '../jobs/admission.ts';
+import { job, start } from '../jobs/jobs.ts';
+import { admission, finishOf, memoryLedger, newKey, startOf, stdout } from '../ledger.fixture.ts';
+import type { JobKey } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import type { Connection } from '../sqlite/connection.ts';
+import { unpackHistory } from './packed-history.ts';
+import { terminalRecords } from './terminal-records.ts';
+
+let connection: Connection;
+let db: LedgerDatabase;
+beforeAll(async () => {
+  connection = await memoryLedger();
+  db = connection.ledger;
+});
+afterAll(() => connection[Symbol.dispose]());
+
+async function endedJob(lines: readonly string[] = []): Promise<JobKey> {
+  const key = newKey();
+  await admit(db, admission(key));
+  await start(db, startOf(key));
+  await append(db, { key, events: lines.map((line) => stdout(line)) });
+  await finish(db, finishOf(key));
+  return key;
+}
+
+test('a record is the row, the receipt and every event as they are stored', async () => {
+  const key = await endedJob(['hé', '']);
+  const [result] = await terminalRecords(db, { keys: [key], bytesMax: 1 });
+  if (result?.kind !== 'record') throw new Error(result?.kind);
+  const { history, ...record } = result.record;
+  const row = await job(db, key);
+  expect(row).toMatchObject(record);
+  const page = await events(db, { key, after: 0, limit: 100 });
+  const stored = unpackHistory(key.job_id, history).map((event) => ({
+    ...event,
+    data: JSON.parse(event.data),
+  }));
+  expect(stored).toEqual(page?.events);
+  expect(stored).toHaveLength(5);
+});
+
+test('as many records are answered as there is room for, the first in any case', async () => {
+  const keys = [await endedJob(['x'.repeat(1000)]), await endedJob(), await endedJob()];
+  expect(await terminalRecords(db, { keys, bytesMax: 1 })).toHaveLength(1);
+  const [first, second] = await terminalRecords(db, { keys, bytesMax: 1_000_000 });
+  if (first?.kind !== 'record' || second?.kind !== 'record') throw new Error('two records were expected');
+  const bytesOfFirst = first.record.receipt_json.length + first.record.history.length;
+  expect(await terminalRecords(db, { keys, bytesMax: bytesOfFirst })).toHaveLength(1);
+  expect(await terminalRecords(db, { keys, bytesMax: bytesOfFirst + 1 })).toHaveLength(2);
+});
+
+test('a job that is unknown, foreign or without a receipt has no record, and does not hide the next one', async () => {
+  const [key, bare] = [await endedJob(), await endedJob()];
+  connection.database.prepare('delete from receipts where job_id = ?').run(bare.job_id);
+  const keys = [newKey(), { ...key, tenant: 'other' }, bare, key];
+  const results = await terminalRecords(db, { keys, bytesMax: 1_000_000 });
+  expect(results.map(({ kind }) => kind)).toEqual(['absent', 'absent', 'absent', 'record']);
+});

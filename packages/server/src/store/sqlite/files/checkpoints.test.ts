@@ -1,0 +1,92 @@
+import { statSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { TestLedger } from '../../ledger.fixture.ts';
+import { openForReading, openForWriting, prepareFile } from '../connection.ts';
+import { Checkpoints } from './checkpoints.ts';
+
+const MIB = 1024 * 1024;
+
+/** Writes 120 MiB in transactions of 4 MiB, and answers the largest and the last size of the log. */
+async function writeMuch(
+  path: string,
+  beforeEach: () => void,
+  beforeMoving: () => void,
+): Promise<{ largest: number; last: number }> {
+  using writer = openForWriting(path);
+  writer.database.exec('create table if not exists blobs (number integer primary key, content blob) strict');
+  const checkpoints = new Checkpoints(writer.database);
+  const insert = writer.database.prepare('insert or replace into blobs values (?, ?)');
+  const sizes: number[] = [];
+  for (let number = 0; number < 30; number++) {
+    beforeEach();
+    insert.run(number % 4, new Uint8Array(4 * MIB));
+    beforeMoving();
+    checkpoints.moveIfLong();
+    sizes.push(statSync(`${path}-wal`).size);
+  }
+  return { largest: Math.max(...sizes), last: sizes.at(-1) ?? 0 };
+}
+
+test('the log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
+  await using ledger = new TestLedger();
+  prepareFile(ledger.path);
+  const { largest } = await writeMuch(
+    ledger.path,
+    () => {},
+    () => {},
+  );
+  expect(largest).toBeLessThan(64 * MIB);
+});
+
+test('the log stays bounded while every write is made beside a reader', async () => {
+  await using ledger = new TestLedger();
+  prepareFile(ledger.path);
+  openForWriting(ledger.path)[Symbol.dispose]();
+  using reader = openForReading(ledger.path);
+  const { largest } = await writeMuch(
+    ledger.path,
+    () => reader.database.exec('begin; select count(*) from sqlite_master'),
+    () => reader.database.exec('commit'),
+  );
+  expect(largest).toBeLessThan(64 * MIB);
+});
+
+test('a reader that stays holds up no writer for long, and the log starts again when it is gone', async () => {
+  await using ledger = new TestLedger();
+  prepareFile(ledger.path);
+  openForWriting(ledger.path)[Symbol.dispose]();
+  using reader = openForReading(ledger.path);
+  reader.database.exec('begin; select count(*) from sqlite_master');
+  let writes = 0;
+  const leave = () => {
+    if (++writes === 20) reader.database.exec('commit');
+  };
+  const { largest, last } = await writeMuch(ledger.path, () => {}, leave);
+  expect(largest).toBeGreaterThan(64 * MIB);
+  expect(last).toBeLessThan(64 * MIB);
+});
+
+test('moving everything empties the log', async () => {
+  await using ledger = new TestLedger();
+  prepareFile(ledger.path);
+  using writer = openForWriting(ledger.path);
+  writer.database.exec('create table notes (note text)');
+  new Checkpoints(writer.database).moveAll();
+  expect(statSync(`${ledger.path}-wal`).size).toBe(0);
+});
+
+test('nothing is moved where the disk may have no room for it, and everything once it has', async () => {
+  await using ledger = new TestLedger();
+  prepareFile(ledger.path);
+  using writer = openForWriting(ledger.path);
+  writer.database.exec('create table blobs (content blob) strict');
+  let free = 0;
+  const checkpoints = new Checkpoints(writer.database, () => free);
+  writer.database.prepare('insert into blobs values (?)').run(new Uint8Array(12 * MIB));
+  expect(checkpoints.moveIfLong()).toBe(false);
+  expect(checkpoints.length().moved).toBe(0);
+  free = 16 * MIB;
+  expect(checkpoints.moveIfLong()).toBe(true);
+  const { log, moved } = checkpoints.length();
+  expect(moved).toBe(log);
+});

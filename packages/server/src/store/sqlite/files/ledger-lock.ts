@@ -1,0 +1,57 @@
+/**
+ * Holds a ledger for one service. The lock is the kernel's, on a small database beside the ledger: it ends with the
+ * process however the process ends, and nothing of it can be left over. That database also remembers how far the ledger
+ * had come, so that a log that was removed, or an older copy put in the ledger's place, does not pass for it.
+ */
+import { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../../store-error.ts';
+import { storeErrorOf } from '../sqlite-error.ts';
+import { ownFile } from './own-file.ts';
+
+/** A held lock; disposing lets go of it. */
+export class LedgerLock implements Disposable {
+  /** Whether nothing was remembered: the ledger is new, or its owner removed the lock to accept it as it is. */
+  readonly isNew: boolean;
+  readonly #database: DatabaseSync;
+
+  /** @throws StoreError `locked` where another service, or this one a second time, holds the ledger at `path`. */
+  constructor(path: string) {
+    ownFile(`${path}-lock`);
+    this.#database = new DatabaseSync(`${path}-lock`, { timeout: 0 });
+    try {
+      this.#database.exec('pragma locking_mode = exclusive; pragma synchronous = full; begin exclusive');
+      this.#database.exec('create table if not exists ledger (progress integer not null) strict');
+      const remember = this.#database.prepare('insert into ledger select 0 where not exists (select * from ledger)');
+      this.isNew = Number(remember.run().changes) > 0;
+      this.#database.exec('commit');
+    } catch (thrown) {
+      this.#database.close();
+      const error = storeErrorOf(thrown);
+      throw error.code === 'busy' ? new StoreError('locked', 'another service holds this ledger') : error;
+    }
+  }
+
+  /** @throws StoreError `corrupt` where the ledger has not come as far as it is remembered to have. */
+  expect(progress: number): void {
+    const row = this.#database.prepare('select progress from ledger').get();
+    if (progress >= Number(row?.['progress'])) return;
+    throw lacksLastWrites();
+  }
+
+  /** Remembers how far the ledger has come. Only after that is on disk. */
+  remember(progress: number): void {
+    this.#database.prepare('update ledger set progress = ?').run(progress);
+  }
+
+  [Symbol.dispose](): void {
+    this.#database.close();
+  }
+}
+
+/** What was acknowledged is not there any more: nobody but the owner may decide to go on without it. */
+export function lacksLastWrites(): StoreError {
+  return new StoreError(
+    'corrupt',
+    'it lacks what was last written to it: its -wal file is gone or damaged, or it is an older copy; restore it, or remove the -lock file to accept it as it is',
+  );
+}

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import type { LedgerDatabase } from '../../schema.ts';
+import type { StoreError } from '../../store-error.ts';
+import { Channel } from './channel.ts';
+import { startThread } from './threads.ts';
+
+/** A thread that opens, then does to each group of calls what `onCalls` says. */
+function threadThat(onCalls: string): string {
+  const source = `
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ kind, calls }) => {
+      if (kind === 'open') parentPort.postMessage({ kind: 'open' });
+      if (kind === 'close') parentPort.close();
+      if (kind === 'calls') { ${onCalls} }
+    });`;
+  return encodeURIComponent(source);
+}
+
+type Echo = { readonly echo: (db: LedgerDatabase, input: unknown) => Promise<unknown> };
+
+/** A thread that runs this module. */
+function threadOf(source: string) {
+  return startThread(new URL(`data:text/javascript,${source}`), { path: 'unused', check: 'off' });
+}
+
+async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; troubles: StoreError[] }> {
+  const troubles: StoreError[] = [];
+  const channel = new Channel<Echo>({
+    thread: threadOf(threadThat(onCalls)),
+    onTrouble: (trouble) => troubles.push(trouble),
+  });
+  await channel.open();
+  return { channel, troubles };
+}
+
+const ECHO = `parentPort.postMessage({ kind: 'answers', answers: calls.map(({ id, input }) => ({ id, value: input })) });`;
+
+test('calls of one turn travel together and each gets its own answer', async () => {
+  const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
+  await using _ = channel;
+  expect(await Promise.all([channel.call('echo', 'a'), channel.call('echo', 'b')])).toEqual([
+    ['a', 2],
+    ['b', 2],
+  ]);
+});
+
+test('when the thread exits, calls that wait and later ones are refused as unavailable, and the owner is told', async () => {
+  const { channel, troubles } = await openChannel('process.exit(3);');
+  const waiting = [channel.call('echo', 1), channel.call('echo', 2)];
+  for (const call of waiting) await expect(call).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' });
+  await expect(channel.call('echo', 3)).rejects.toMatchObject({ code: 'unavailable' });
+  await channel.ended;
+  expect(troubles).toMatchObject([{ code: 'unavailable' }]);
+});
+
+test('when the thread throws, the first reason is told', async () => {
+  const { channel, troubles } = await openChannel(`throw new Error('broken thread');`);
+  const refusal = await channel.call('echo', 1).catch((error: unknown) => error);
+  expect(refusal).toMatchObject({ code: 'unavailable', cause: { message: 'broken thread' } });
+  await channel[Symbol.asyncDispose]();
+  expect(troubles).toEqual([refusal]);
+});
+
+test('a thread that dies before it opened is told to whoever opens', async () => {
+  const channel = new Channel({
+    thread: threadOf(`throw new Error('cannot load')`),
+    onTrouble: () => {},
+  });
+  await expect(channel.open()).rejects.toMatchObject({ code: 'unavailable' });
+  await channel[Symbol.asyncDispose]();
+});
+
+test('what cannot be sent is refused, and the channel goes on', async () => {
+  const { channel } = await openChannel(ECHO);
+  await using _ = channel;
+  await expect(channel.call('echo', () => {})).rejects.toMatchObject({ code: 'internal' });
+  expect(await channel.call('echo', 'next')).toBe('next');
+});
+
+test('disposing lets calls that wait finish, refuses later ones, and can be repeated', async () => {
+  const { channel, troubles } = await openChannel(ECHO);
+  const last = channel.call('echo', 'last');
+  const closed = channel[Symbol.asyncDispose]();
+  await expect(channel.call('echo', 'late')).rejects.toMatchObject({ code: 'unavailable' });
+  expect(await last).toBe('last');
+  await closed;
+  await channel[Symbol.asyncDispose]();
+  expect(troubles).toEqual([]);
+});

@@ -1,0 +1,147 @@
+/**
+ * The service's end of a thread of the ledger. Calls made in one turn of the event loop travel together: what arrived on
+ * many connections at once is asked in one message. When the thread ends, for whatever reason, every call that waits and
+ * every later one is refused: none hangs.
+ */
+import type { AnswerOf, Commands, InputOf } from '../../commands.ts';
+import { StoreError } from '../../store-error.ts';
+import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
+import type { Thread } from './threads.ts';
+
+/** More calls than this never wait: the floors above bound what is in flight far below it. */
+const callsWaitingMax = 20_000;
+
+interface WaitingCall {
+  resolve(value: unknown): void;
+  reject(error: StoreError): void;
+}
+
+export interface ChannelOptions {
+  /** Just started; the channel ends it. */
+  readonly thread: Thread;
+  /** Told of what went wrong without failing a call. */
+  readonly onTrouble: (error: StoreError) => void;
+}
+
+/** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
+export class Channel<Known extends Commands> implements AsyncDisposable {
+  readonly #thread: Thread;
+  readonly #onTrouble: (error: StoreError) => void;
+  readonly #waiting = new Map<number, WaitingCall>();
+  readonly #opened = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<void>();
+  #unsent: Call[] = [];
+  #moved: ArrayBuffer[] = [];
+  #lastId = 0;
+  /** Why no more calls are taken; null while they are. */
+  #refusal: StoreError | null = null;
+
+  /** The thread loads and waits to be told to open the ledger. */
+  constructor({ thread, onTrouble }: ChannelOptions) {
+    this.#onTrouble = onTrouble;
+    this.#thread = thread;
+    this.#thread.on('message', (report) => this.#receive(report));
+    this.#thread.on('error', (cause) => this.#lose('a thread of the ledger died', { cause }));
+    this.#thread.on('exit', () => {
+      this.#lose('a thread of the ledger ended');
+      this.#ended.resolve();
+    });
+    this.#opened.promise.catch(() => {}); // Told to whoever opens; alone it would end the process.
+  }
+
+  /** Resolves when the thread is gone. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** @throws StoreError saying why the thread could not open the ledger; it is gone then. */
+  async open(): Promise<void> {
+    this.#thread.postMessage({ kind: 'open' } satisfies Request);
+    await this.#opened.promise;
+  }
+
+  /** Buffers in `moved` are those of bytes in the input that the caller gives away. */
+  call<Name extends string & keyof Known>(
+    name: Name,
+    input: InputOf<Known[Name]>,
+    moved: readonly ArrayBuffer[] = [],
+  ): Promise<AnswerOf<Known[Name]>> {
+    if (this.#refusal !== null) return Promise.reject(this.#refusal);
+    if (this.#waiting.size >= callsWaitingMax) {
+      return Promise.reject(new StoreError('busy', 'more calls wait for the ledger than it takes'));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const id = ++this.#lastId;
+    this.#waiting.set(id, { resolve, reject });
+    this.#moved.push(...moved);
+    if (this.#unsent.push({ id, name, input }) === 1) setImmediate(() => this.#send());
+    return promise as Promise<AnswerOf<Known[Name]>>;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#refusal === null) {
+      this.#refusal = new StoreError('unavailable', 'the ledger is closed');
+      this.#send();
+      this.#thread.postMessage({ kind: 'close' } satisfies Request);
+    }
+    await this.ended;
+  }
+
+  #send(): void {
+    const [calls, moved] = [this.#unsent, this.#moved];
+    if (calls.length === 0) return;
+    this.#unsent = [];
+    this.#moved = [];
+    try {
+      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request, moved);
+    } catch (cause) {
+      const error = new StoreError('internal', 'a call of the ledger cannot be sent', { cause });
+      for (const { id } of calls) this.#take(id)?.reject(error);
+    }
+  }
+
+  #receive(report: Report): void {
+    switch (report.kind) {
+      case 'open':
+        this.#opened.resolve();
+        break;
+      case 'failed':
+        this.#refuse(revived(report.error));
+        break;
+      case 'answers':
+        for (const answer of report.answers) this.#settle(answer);
+        break;
+      case 'trouble':
+        this.#onTrouble(revived(report.error));
+        break;
+      default:
+        report satisfies never;
+    }
+  }
+
+  #settle(answer: Answer): void {
+    const call = this.#take(answer.id);
+    if ('error' in answer) call?.reject(revived(answer.error));
+    else call?.resolve(answer.value);
+  }
+
+  #take(id: number): WaitingCall | undefined {
+    const call = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    return call;
+  }
+
+  /** The thread is gone without having been asked to go, unless a refusal stands already. */
+  #lose(message: string, options?: ErrorOptions): void {
+    const error = new StoreError('unavailable', message, options);
+    if (this.#refusal === null) this.#onTrouble(error);
+    this.#refuse(error);
+  }
+
+  /** Refuses every call that waits and every later one. The first reason is the one that is told. */
+  #refuse(error: StoreError): void {
+    this.#refusal ??= error;
+    this.#opened.reject(this.#refusal);
+    for (const id of [...this.#waiting.keys()]) this.#take(id)?.reject(this.#refusal);
+  }
+}

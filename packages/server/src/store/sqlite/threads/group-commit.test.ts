@@ -1,0 +1,101 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { TestLedger } from '../../ledger.fixture.ts';
+import { type Connection, openForReading, openForWriting, prepareFile } from '../connection.ts';
+import { GroupCommit, groupCommandsMax } from './group-commit.ts';
+import type { Answer, Call } from './messages.ts';
+
+let ledger: TestLedger;
+let connection: Connection;
+let database: DatabaseSync;
+beforeEach(() => {
+  // A group also closes when it took its time, which a busy machine would make it take.
+  vi.spyOn(performance, 'now').mockReturnValue(0);
+  ledger = new TestLedger();
+  prepareFile(ledger.path);
+  connection = openForWriting(ledger.path);
+  database = connection.database;
+  database.exec('create table notes (note text primary key) strict');
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  connection[Symbol.dispose]();
+  await ledger[Symbol.asyncDispose]();
+});
+
+/** Stores the input as a note, then fails where the note says so. */
+async function note({ input }: Call): Promise<unknown> {
+  database.prepare('insert into notes values (?)').run(String(input));
+  if (String(input).startsWith('fails')) throw new Error(`no: ${String(input)}`);
+  return `stored ${String(input).slice(0, 20)}`;
+}
+
+const callsOf = (inputs: readonly string[]): Call[] => inputs.map((input, id) => ({ id, name: 'note', input }));
+const codeOf = (answer: Answer) => ('error' in answer ? answer.error.code : 'stored');
+
+function notes(): string[] {
+  using reader = openForReading(ledger.path);
+  return reader.database
+    .prepare('select note from notes order by note')
+    .all()
+    .map((row) => String(row['note']).slice(0, 20));
+}
+
+test('commands that wait together share a transaction, and each gets its own answer', async () => {
+  const waiting = callsOf(['a', 'b', 'c']);
+  let open = 0;
+  const commit = new GroupCommit(database, async (call) => {
+    open += notes().length;
+    return note(call);
+  });
+  expect(await commit.take(waiting)).toEqual([
+    { id: 0, value: 'stored a' },
+    { id: 1, value: 'stored b' },
+    { id: 2, value: 'stored c' },
+  ]);
+  expect(waiting).toEqual([]);
+  expect(open).toBe(0);
+  expect(notes()).toEqual(['a', 'b', 'c']);
+});
+
+test('a command that fails leaves no trace of itself and all of its neighbours', async () => {
+  const commit = new GroupCommit(database, note);
+  const answers = await commit.take(callsOf(['a', 'fails late', 'a', 'b']));
+  expect(answers.map(codeOf)).toEqual(['stored', 'internal', 'internal', 'stored']);
+  expect(answers[1]).toMatchObject({ error: { message: expect.stringContaining('no: fails late') as string } });
+  expect(notes()).toEqual(['a', 'b']);
+});
+
+test('a group is bounded, and what is left waits for the next', async () => {
+  const inputs = Array.from({ length: groupCommandsMax + 1 }, (_, number) => `note ${number}`);
+  const waiting = callsOf(inputs);
+  const commit = new GroupCommit(database, note);
+  let answered = 0;
+  let groups = 0;
+  for (; waiting.length > 0; groups++) answered += (await commit.take(waiting)).length;
+  expect(groups).toBeGreaterThanOrEqual(2);
+  expect(answered).toBe(inputs.length);
+});
+
+test('a command too large for the space left is refused as full, and its neighbours are stored', async () => {
+  const { page_count: pages } = database.prepare('pragma page_count').get() ?? {};
+  database.exec(`pragma max_page_count = ${Number(pages) + 8}`);
+  const commit = new GroupCommit(database, note);
+  const waiting = callsOf(['a', 'x'.repeat(1_000_000), 'b']);
+  const answers = [...(await commit.take(waiting)), ...(await commit.take(waiting))];
+  expect(answers.map((answer) => answer.id)).toEqual([0, 1, 2]);
+  expect(answers.map(codeOf)).toEqual(['stored', 'full', 'stored']);
+  expect(notes()).toEqual(['a', 'b']);
+});
+
+test('when the transaction cannot begin, everyone who waits is told so and nothing hangs', async () => {
+  database.exec('pragma busy_timeout = 0');
+  using other = openForWriting(ledger.path);
+  other.database.exec('begin immediate');
+  const commit = new GroupCommit(database, note);
+  const waiting = callsOf(['a', 'b']);
+  expect((await commit.take(waiting)).map(codeOf)).toEqual(['busy', 'busy']);
+  expect(waiting).toEqual([]);
+  other.database.exec('rollback');
+  expect((await commit.take(callsOf(['a']))).map(codeOf)).toEqual(['stored']);
+});

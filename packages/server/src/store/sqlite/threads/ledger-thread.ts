@@ -1,0 +1,114 @@
+/**
+ * What the writer's and the reader's thread have in common: they report that they are open, or why not, take calls as
+ * they arrive, and answer them in groups.
+ */
+import { setImmediate } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
+import { IdleMemory } from '../../../ground/idle-memory.ts';
+import { type Call, portable, type Report, type Request } from './messages.ts';
+
+/** How long calls that nobody waits for wait for one that somebody does. */
+const patienceMilliseconds = 25;
+
+/** An open thread of the ledger. Disposing closes its connection. */
+export interface LedgerThread extends AsyncDisposable {
+  /** Takes one or more calls from the front of `waiting` and reports their answers. */
+  work(waiting: Call[]): Promise<void>;
+  /** Whether nobody waits for the answer to this call; left out, somebody does for every one. */
+  isPatient?(call: Call): boolean;
+}
+
+/** `moved` are buffers of bytes in the report that the thread gives away. */
+export type SendReport = (report: Report, moved?: readonly ArrayBuffer[]) => void;
+
+/** Opens the connection of a thread, which then reports through `report`. */
+export type OpenThread = (report: SendReport) => Promise<LedgerThread>;
+
+/**
+ * Serves the calls that arrive on `port` until it is asked to close; everything that waits then is answered first. The
+ * ledger is opened when the service asks, so that both threads can load while only one of them may touch the file.
+ */
+export function serveLedger(port: MessagePort, open: OpenThread): void {
+  const service = new CallService(port, open);
+  port.on('message', (request: Request) => service.receive(request));
+}
+
+/** What it throws is a bug: it ends the thread, and everyone who waits is told. */
+class CallService {
+  readonly #port: MessagePort;
+  readonly #open: OpenThread;
+  readonly #waiting: Call[] = [];
+  /** Null before the ledger is open. */
+  #thread: LedgerThread | null = null;
+  #running = false;
+  #closing = false;
+  /** Ends a pause for calls that have time. */
+  #wake: () => void = () => {};
+  readonly #memory = new IdleMemory();
+
+  constructor(port: MessagePort, open: OpenThread) {
+    this.#port = port;
+    this.#open = open;
+  }
+
+  receive(request: Request): void {
+    if (request.kind === 'open') void this.#openThread();
+    if (request.kind === 'calls') for (const call of request.calls) this.#waiting.push(call);
+    if (request.kind === 'close') this.#closing = true;
+    if (!this.#hasTime()) this.#wake();
+    void this.#run();
+  }
+
+  async #openThread(): Promise<void> {
+    try {
+      this.#thread = await this.#open((report, moved) => this.#report(report, moved));
+    } catch (thrown) {
+      this.#report({ kind: 'failed', error: portable(thrown) });
+      this.#port.close();
+      return;
+    }
+    this.#report({ kind: 'open' });
+    await this.#run();
+  }
+
+  /** Lets arriving messages in before each group, so that what came together is committed together. */
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    await setImmediate();
+    while (this.#thread !== null && this.#waiting.length > 0) {
+      if (this.#hasTime()) await this.#pause();
+      await this.#thread.work(this.#waiting);
+      await setImmediate();
+    }
+    this.#running = false;
+    if (this.#closing) await this.#close();
+  }
+
+  /** Whether nobody waits for any of the calls. */
+  #hasTime(): boolean {
+    const thread = this.#thread;
+    return !this.#closing && this.#waiting.every((call) => thread?.isPatient?.(call) === true);
+  }
+
+  /** Until a call comes that somebody waits for, or the thread is to close, or the time is over. */
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, patienceMilliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #close(): Promise<void> {
+    this.#memory[Symbol.dispose]();
+    await this.#thread?.[Symbol.asyncDispose]();
+    this.#port.close();
+  }
+
+  #report(report: Report, moved: readonly ArrayBuffer[] = []): void {
+    this.#port.postMessage(report, [...moved]);
+  }
+}

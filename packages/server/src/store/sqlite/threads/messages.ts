@@ -1,0 +1,57 @@
+/** What passes between the service's thread and the ledger's threads, and how an error survives the passage. */
+import { StoreError, type StoreErrorCode } from '../../store-error.ts';
+import type { LedgerCheck } from '../check-file.ts';
+import { storeErrorOf } from '../sqlite-error.ts';
+
+/** What a thread of the ledger is started with. */
+export interface ThreadData {
+  /** Absolute path of the database. */
+  readonly path: string;
+  /** What is looked through before the ledger is used. */
+  readonly check: LedgerCheck;
+}
+
+/** One command and its place among the calls of this channel. */
+export interface Call {
+  readonly id: number;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** To a thread: first that it open the ledger, then calls in their order, last that it end when all are answered. */
+export type Request =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'calls'; readonly calls: readonly Call[] }
+  | { readonly kind: 'close' };
+
+export type Answer =
+  | { readonly id: number; readonly value: unknown }
+  | { readonly id: number; readonly error: PortableError };
+
+/** From a thread. `open` or `failed` comes first; when the thread is gone its port closes. */
+export type Report =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'failed'; readonly error: PortableError }
+  | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly kind: 'trouble'; readonly error: PortableError };
+
+/** An error as plain data: cloning an `Error` would lose its code. */
+export interface PortableError {
+  readonly code: StoreErrorCode;
+  readonly message: string;
+  /** Of what was thrown first, for the log. */
+  readonly stack: string;
+}
+
+export function portable(thrown: unknown): PortableError {
+  const { code, message, cause, stack } = storeErrorOf(thrown);
+  const origin = cause instanceof Error ? cause.stack : stack;
+  return { code, message, stack: origin ?? message };
+}
+
+/** The error as it is thrown on the service's thread; its cause tells where in the ledger's thread it came from. */
+export function revived({ code, message, stack }: PortableError): StoreError {
+  const cause = new Error(message);
+  cause.stack = stack;
+  return new StoreError(code, message, { cause });
+}

@@ -1,0 +1,10 @@
+/** What the thread that reads the ledger runs. It exports nothing: it serves the port that it was started with. */
+import assert from 'node:assert';
+import { parentPort, workerData } from 'node:worker_threads';
+import '../near-imports.ts';
+import { serveLedger } from './ledger-thread.ts';
+import type { ThreadData } from './messages.ts';
+
+assert(parentPort !== null, 'the reader runs as a thread');
+const { openReader } = await import('./reader.ts');
+serveLedger(parentPort, (report) => openReader(workerData as ThreadData, report));

@@ -1,0 +1,28 @@
+/**
+ * For tests: both sides of a ledger on the thread of the test, which talk through the same messages as its threads do. A
+ * ledger so opens without loading everything twice more. What is about threads takes real ones.
+ */
+import { MessageChannel } from 'node:worker_threads';
+import { type OpenThread, serveLedger } from './sqlite/threads/ledger-thread.ts';
+import type { Report } from './sqlite/threads/messages.ts';
+import { openReader } from './sqlite/threads/reader.ts';
+import type { Thread, Threads } from './sqlite/threads/threads.ts';
+import { openWriter } from './sqlite/threads/writer.ts';
+
+export const SAME_THREAD: Threads = {
+  writer: (data) => served((report) => openWriter(data, report)),
+  reader: (data) => served((report) => openReader(data, report)),
+};
+
+/** What it throws beside its answers is an unhandled rejection, which fails the run. */
+function served(open: OpenThread): Thread {
+  const { port1, port2 } = new MessageChannel();
+  serveLedger(port2, open);
+  return {
+    postMessage: (request) => port1.postMessage(request),
+    on(event: 'message' | 'error' | 'exit', listener: (report: Report) => void) {
+      if (event === 'message') port1.on('message', listener);
+      if (event === 'exit') port1.on('close', listener);
+    },
+  };
+}
