@@ -17,17 +17,27 @@ function packageFloor(name, below) {
   };
 }
 
-/** A folder of the server may import only these others, and what stands beside all folders: the caller, the two kinds of error, what may be known already, and what is handed over to threads. */
+/** A folder of the server may import only these others, and `ground/`, which every floor stands on. */
 function serverFloor(name, below) {
-  const allowed = [name, ...below].map((folder) => `${folder}/`).join('|');
+  const allowed = [name, 'ground', ...below].join('|');
   return {
     name: `floor-of-server-${name}`,
     comment: `server/${name} stands on ${below.length > 0 ? below.join(', ') : 'no other folder'}`,
     severity: 'error',
     from: { path: `^packages/server/src/${name}/`, pathNot: tests },
-    to: {
-      path: `^packages/server/src/(?!${allowed}|(caller|idle-memory|movable|service-error|soon|start-error|strict-json|within)\\.ts$)`,
-    },
+    to: { path: `^packages/server/src/(?!(${allowed})/)` },
+  };
+}
+
+/** A stage of a job may import only these others, and what lies in `job/` for all of them, but for what puts them together. */
+function stageFloor(name, below) {
+  const allowed = [name, ...below].join('|');
+  return {
+    name: `floor-of-stage-${name}`,
+    comment: `job/${name} stands on ${below.length > 0 ? below.join(', ') : 'no other stage'}; stages meet in the store`,
+    severity: 'error',
+    from: { path: `^packages/server/src/job/${name}/`, pathNot: tests },
+    to: { path: `^packages/server/src/job/((?!(${allowed})/)[^/]+/|create-jobs\\.ts$)` },
   };
 }
 
@@ -84,14 +94,25 @@ module.exports = {
       from: { path: '^packages/(protocol|evidence|client)/src/', pathNot: [tests, '-native\\.ts$'] },
       to: { dependencyTypes: ['core'] },
     },
+    serverFloor('facts', ['access', 'capacity', 'http', 'job', 'sandbox', 'settings', 'start', 'store', 'telemetry']),
+    serverFloor('start', ['access', 'capacity', 'http', 'job', 'operator', 'sandbox', 'settings', 'store', 'telemetry']),
     serverFloor('http', ['job', 'access', 'capacity', 'telemetry']),
     serverFloor('job', ['capacity', 'sandbox', 'store', 'telemetry']),
-    serverFloor('operator', ['access', 'store', 'telemetry']),
+    serverFloor('operator', ['access', 'job', 'sandbox', 'settings', 'store', 'telemetry']),
     serverFloor('access', ['store']),
     serverFloor('capacity', []),
     serverFloor('sandbox', []),
     serverFloor('store', []),
     serverFloor('telemetry', []),
+    serverFloor('settings', ['access']),
+    serverFloor('ground', []),
+    stageFloor('admit', ['dispatch', 'execute']),
+    stageFloor('dispatch', ['execute', 'finish']),
+    stageFloor('execute', ['finish']),
+    stageFloor('finish', []),
+    stageFloor('sign', []),
+    stageFloor('view', ['sign']),
+    stageFloor('remove', []),
     onlyKnownBy('http', 'http', '^(node:)?(http|https|http2)$|node_modules/(fastify|@fastify/|ws/)'),
     onlyKnownBy('store', 'sql', '^(node:)?sqlite$|node_modules/(kysely|pg)/'),
     onlyKnownBy('sandbox', 'processes', '^(node:)?child_process$'),

@@ -1,10 +1,12 @@
 /** The documents that repeat what the code says, held to it. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SETTINGS } from '@svc/server';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-const operating = readFileSync(join(import.meta.dirname, '../../docs/OPERATING.md'), 'utf8');
+const root = join(import.meta.dirname, '../..');
+const operating = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8');
+const architecture = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
 
 test('docs/OPERATING.md lists every setting with its flag, its default and what it takes, and no other', () => {
   const rows = SETTINGS.map(({ name, flag, defaultText, description, allowed }) => {
@@ -12,4 +14,38 @@ test('docs/OPERATING.md lists every setting with its flag, its default and what 
     return `| \`${name}\` | \`--${flag}\` | ${fallback} | ${description} Takes ${allowed}. |`;
   });
   expect(operating.split('\n').filter((line) => line.startsWith('| `SERVICE_'))).toEqual(rows);
+});
+
+describe('the code map of docs/ARCHITECTURE.md', () => {
+  const codeMap = architecture.slice(architecture.indexOf('## Code map'), architecture.indexOf('## Invariants'));
+  const [, ofPackages = '', ofServer = ''] = codeMap.split(/^\|[- |]+\|$/m);
+  const named = (rows: string) => [...rows.matchAll(/^\| `([^`]+?)\/?` \|/gm)].map(([, name]) => name);
+  const foldersOf = (path: string) =>
+    readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? entry.name : []));
+
+  test('names every package, and no other', () => {
+    expect(named(ofPackages).toSorted()).toEqual(
+      foldersOf('packages')
+        .map((name) => `packages/${name}`)
+        .toSorted(),
+    );
+  });
+
+  test('names every folder of the server beside service.ts, and no other', () => {
+    expect(named(ofServer).toSorted()).toEqual([...foldersOf('packages/server/src'), 'service.ts'].toSorted());
+  });
+
+  test('names every folder in sandbox/, http/ and store/, and job/ has the stages of the table above', () => {
+    const rowOf = (folder: string) => ofServer.split('\n').find((row) => row.startsWith(`| \`${folder}/\``)) ?? '';
+    for (const folder of ['sandbox', 'http', 'store']) {
+      const unnamed = foldersOf(`packages/server/src/${folder}`).filter(
+        (name) => !rowOf(folder).includes(`\`${name}/\``),
+      );
+      expect(unnamed).toEqual([]);
+    }
+    const stages = [...architecture.matchAll(/^\| (admit|dispatch|execute|finish|sign|view) \|/gm)].map(
+      ([, name]) => name,
+    );
+    expect([...stages, 'remove'].toSorted()).toEqual(foldersOf('packages/server/src/job').toSorted());
+  });
 });

@@ -58,6 +58,17 @@ describe('a rule that is broken on purpose is noticed', () => {
     ['floor-of-server-sandbox', 'server/src/sandbox/a.ts', "import '../store/inner.ts';"],
     ['floor-of-server-store', 'server/src/store/a.ts', "import '../job/inner.ts';"],
     ['floor-of-server-telemetry', 'server/src/telemetry/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-facts', 'server/src/facts/a.ts', "import '../operator/inner.ts';"],
+    ['floor-of-server-start', 'server/src/start/a.ts', "import '../facts/inner.ts';"],
+    ['floor-of-server-settings', 'server/src/settings/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-ground', 'server/src/ground/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-stage-admit', 'server/src/job/admit/a.ts', "import '../finish/inner.ts';"],
+    ['floor-of-stage-dispatch', 'server/src/job/dispatch/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-execute', 'server/src/job/execute/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-finish', 'server/src/job/finish/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-sign', 'server/src/job/sign/a.ts', "import '../finish/inner.ts';"],
+    ['floor-of-stage-view', 'server/src/job/view/a.ts', "import '../create-jobs.ts';"],
+    ['floor-of-stage-remove', 'server/src/job/remove/a.ts', "import '../finish/inner.ts';"],
     ['only-http-knows-http', 'server/src/job/b.ts', "import 'node:http';"],
     ['only-store-knows-sql', 'server/src/job/c.ts', "import 'node:sqlite';"],
     ['only-sandbox-knows-processes', 'server/src/job/d.ts', "import 'node:child_process';"],
@@ -82,7 +93,10 @@ describe('a rule that is broken on purpose is noticed', () => {
       write(`packages/${name}/src/index.ts`, 'export {};');
       symlinkSync(join(base, 'packages', name), join(base, 'node_modules/@svc', name));
     }
-    for (const folder of ['http', 'job', 'store']) write(`packages/server/src/${folder}/inner.ts`, 'export {};');
+    for (const folder of ['http', 'job', 'store', 'operator', 'facts', 'job/finish', 'job/sign']) {
+      write(`packages/server/src/${folder}/inner.ts`, 'export {};');
+    }
+    write('packages/server/src/job/create-jobs.ts', 'export {};');
     write('packages/protocol/src/inner.ts', 'export {};');
     write('packages/protocol/src/inner.test.ts', 'export {};');
     write('packages/protocol/src/d.ts', "import './c.ts';");
