@@ -19,7 +19,7 @@ use strict;
 use warnings;
 use Config ();
 my ($here) = __FILE__ =~ m{^(.*)/}s;
-require "$here/../pipes.pl";
+require "$here/../output/pipes.pl";
 
 my ($cell, $rootfs, $root_flags, $uid, $size, $inodes, $pipe_bytes, $attributes, $how, $loopback, $hide, @rest) = @ARGV;
 my @procs = take_words();

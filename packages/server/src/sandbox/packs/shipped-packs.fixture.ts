@@ -12,11 +12,11 @@ import { verifyPack } from './verify-pack.ts';
 
 const RECIPES = join(import.meta.dirname, '../../../../../packs');
 const MADE_BY = [
-  'apt-sources.ts',
+  'build/apt-sources.ts',
   'manifest.ts',
-  'mmdebstrap.ts',
-  'seal-pack.ts',
-  'trim-tree.ts',
+  'build/mmdebstrap.ts',
+  'build/seal-pack.ts',
+  'build/trim-tree.ts',
   '../language-runs.ts',
   '../oci/rootfs.ts',
 ];

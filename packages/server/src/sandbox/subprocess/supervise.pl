@@ -4,7 +4,7 @@
 use strict;
 use warnings;
 my ($here) = __FILE__ =~ m{^(.*)/}s;
-require "$here/pipes.pl";
+require "$here/../output/pipes.pl";
 
 my $REPORT = 5;
 my $STOPPED = 0x7f;

@@ -33,7 +33,7 @@ test('a whole ledger passes every check', async () => {
 
 test('an upgraded ledger passes, with events of v0.1 that prove nothing', async () => {
   await using ledger = new TestLedger();
-  copyFileSync(join(import.meta.dirname, 'migrations/fixtures/v0.3.db'), ledger.path);
+  copyFileSync(join(import.meta.dirname, '../migrations/fixtures/v0.3.db'), ledger.path);
   await using store = await opened(ledger, 'full');
   expect(await store.schemaVersion()).toBe(4);
 });
