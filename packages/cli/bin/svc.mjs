@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Runs svc on the Node that runs this. `svc`, beside this file, finds the pinned one. Plain JavaScript, so that any Node
-// from 18 on can read it, and say that it is too old.
+// Runs svc on the Node that runs this file. `svc`, beside it, finds the pinned Node. Plain JavaScript, so that any Node
+// from 18 on can read it and say that it is too old.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
@@ -24,8 +24,8 @@ function packageDirectory() {
 }
 
 /**
- * Keeps compiled sources beside the packages that they come from, for this process and its threads: who can write there
- * can change the sources as well. Where this user cannot, nothing is kept.
+ * Keeps compiled sources beside the packages that they come from, for this process and its threads: whoever can write
+ * there can change the sources as well. If this user cannot write there, nothing is kept.
  */
 function keepCompiled() {
   const directory = packageDirectory();

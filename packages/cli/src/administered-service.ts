@@ -1,6 +1,6 @@
 /**
- * The service whose data a command administers. Nobody has to know where a service keeps it that runs on this host: it is
- * found by itself. The command says which directory it used where it was not told, and makes none.
+ * Finds the service whose data a command administers. Nobody needs to know where a running service keeps its data: the
+ * command finds it. It prints the directory it used unless an option named it, and never makes a directory.
  */
 import { realpathSync } from 'node:fs';
 import {
@@ -13,7 +13,7 @@ import {
 } from '@svc/server/administration';
 import { serverEnvironment } from './environment.ts';
 
-/** The settings that say where a service keeps what, by their flags. */
+/** The settings that name the places of a service's data, by their flags. */
 export interface DataOptions {
   readonly dataDir?: string;
   readonly databaseUrl?: string;
@@ -21,10 +21,10 @@ export interface DataOptions {
 }
 
 /**
- * The settings of the service that the options or the environment name, of the one that runs on this host, or of the one
- * whose data is in the default place. Says on stderr which it is, unless an option said so.
+ * The settings of the service that the options or the environment name, of the one that runs on this host, or of the
+ * one whose data is in the default place. Prints on stderr which one, unless an option named it.
  *
- * @throws OperatorError where none is named and there is none or more than one.
+ * @throws OperatorError if none is named, and none or more than one is found
  */
 export async function administeredService(options: DataOptions): Promise<Config> {
   const config = await locate(options);
@@ -32,7 +32,7 @@ export async function administeredService(options: DataOptions): Promise<Config>
   return config;
 }
 
-/** The same where nothing is wrong with there being none: the settings are then those that are given. */
+/** The same, but without an error if no service is found: the settings are then the given ones. */
 export async function administeredServiceIfAny(options: DataOptions): Promise<Config> {
   const given = givenSettings(options);
   if (isNamed(options)) return given;
@@ -48,7 +48,7 @@ async function locate(options: DataOptions): Promise<Config> {
   const found = candidates(given, running);
   const [only] = found;
   if (only === undefined) {
-    throw new OperatorError(`no service runs here, and there is no data of one in ${given.dataDir}`, {
+    throw new OperatorError(`no service runs here, and ${given.dataDir} has no data of one`, {
       hint: 'give --data-dir or SERVICE_DATA_DIR',
     });
   }
@@ -60,7 +60,7 @@ async function locate(options: DataOptions): Promise<Config> {
   return settingsOf(options, only);
 }
 
-/** Those that run, and the one whose data is in the default place. */
+/** The services that run, and the one whose data is in the default place. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
     const served = running.filter(({ databaseUrl }) => databaseUrl === given.databaseUrl);
@@ -82,7 +82,7 @@ function givenSettings(options: DataOptions, found: DataOptions = {}): Config {
   });
 }
 
-/** What is given wins over what the service said of itself. */
+/** Options win over what the service said about itself. */
 function settingsOf(options: DataOptions, found: FoundService): Config {
   const { SERVICE_DATABASE_URL, SERVICE_RUNTIME_PACKS_DIR } = serverEnvironment();
   const databaseUrl = SERVICE_DATABASE_URL || found.databaseUrl;

@@ -1,6 +1,6 @@
 /**
- * `svc attestation-keys`: the keys that results are signed with, for whoever operates the service on its own host. They
- * are files of the data directory; a service that runs notices a change with its next signature.
+ * `svc attestation-keys`: manages the keys that sign results, on the service's own host. They are files in the data
+ * directory. A running service uses a new key from its next signature on.
  */
 import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@svc/server/administration';
@@ -9,13 +9,13 @@ import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options of the `svc attestation-keys` commands; none of them has all. */
+/** Options of the `svc attestation-keys` commands; no command has all of them. */
 export interface AttestationKeysOptions extends DataOptions {
   readonly json?: true;
   readonly output?: string;
 }
 
-/** Makes a new key, prints its identifier, and says on stderr what became of the old one. */
+/** Makes a new key, prints its identifier, and reports on stderr what happened to the old one. */
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
   if (retired !== null) {
@@ -26,7 +26,7 @@ export async function rotateAttestationKey(options: AttestationKeysOptions): Pro
   return EXIT.ok;
 }
 
-/** Prints every key that ever was, oldest first. */
+/** Prints every key, oldest first. */
 export async function listAttestationKeys(options: AttestationKeysOptions): Promise<number> {
   const keys = knownKeys(await dataDirOf(options));
   const rows = keys.map((key) => [key.key_id, stateOf(key), key.since]);
@@ -42,7 +42,7 @@ export async function listAttestationKeys(options: AttestationKeysOptions): Prom
   return EXIT.ok;
 }
 
-/** Prints the public key that an auditor pins, or writes it to a file that is not there yet. */
+/** Prints the public key that an auditor pins, or writes it to a new file. */
 export async function exportAttestationKey(
   key_id: string | undefined,
   options: AttestationKeysOptions,

@@ -1,4 +1,4 @@
-/** `svc backup`: puts a copy of the ledger aside, whether a service runs or not. */
+/** `svc backup`: copies the store, whether a service runs or not. */
 import { resolve } from 'node:path';
 import { backUp, StartError, StoreError } from '@svc/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
@@ -6,7 +6,7 @@ import { EXIT } from './exit-code.ts';
 
 export type BackupOptions = DataOptions;
 
-/** Copies the ledger to a file that must not exist yet, and says so on stderr. */
+/** Copies the store to a new file, and says so on stderr. */
 export async function backupTo(file: string, options: BackupOptions): Promise<number> {
   const { dataDir, databaseUrl } = await administeredService(options);
   const target = resolve(file);

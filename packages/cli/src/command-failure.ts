@@ -1,4 +1,4 @@
-/** What was asked of the command line could not be done, for a reason that one line says. */
+/** The command could not be carried out; the message says why in one line. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }

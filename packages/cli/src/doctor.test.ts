@@ -11,7 +11,7 @@ function doctor(env: Record<string, string>, ...args: string[]) {
   return spawnSync(SVC, ['doctor', ...args], options);
 }
 
-test('where nothing can be isolated, as for a user that is not root, the doctor ends with 1 and says what to do', () => {
+test('where nothing can be isolated, as for a user who is not root, the doctor exits with 1 and says what to do', () => {
   const { status, stdout, stderr } = doctor({});
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toMatch(/^fail {2}this process is root: user 65534\n {6}→ run as root/);
@@ -26,7 +26,7 @@ test('the doctor’s JSON is one document with every finding', () => {
   expect(report.checks.find(({ id }) => id === 'namespace.cells')).toMatchObject({ result: 'not_tried' });
 });
 
-test('a setting that is wrong is told in one line, before anything is tried', () => {
+test('a wrong setting is reported in one line, before anything is tried', () => {
   const { status, stdout, stderr } = doctor({ SERVICE_PORT: 'eighty' });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
   expect(stderr).toMatch(/^svc: SERVICE_PORT does not take "eighty".*\n$/);

@@ -1,4 +1,4 @@
-/** `svc doctor`: tries every control of this host and says what passed, what did not, and what exactly to do about it. */
+/** `svc doctor`: tries every control of this host and says what passed, what did not, and what to do about it. */
 import { styleText } from 'node:util';
 import { printable } from '@svc/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@svc/server';
@@ -11,7 +11,7 @@ export interface DoctorCommandOptions {
   readonly runtimePacksDir?: string;
 }
 
-/** Ends well where programs can be isolated on this host, whatever else could be better. */
+/** Exits with 0 if programs can be isolated on this host, whatever else could be better. */
 export async function doctorCommand({ json, ...options }: DoctorCommandOptions): Promise<number> {
   const config = await administeredServiceIfAny(options);
   const report = await doctor(config, json ? () => {} : (check) => process.stdout.write(textOf(check)));

@@ -1,6 +1,7 @@
 /**
- * A service of this command's own: on a free port of this host, with its own key, on a store in a temporary directory
- * that goes with it. It isolates exactly as one that is served, and takes the same settings from the environment.
+ * A service that this command starts for itself: on a free port of this host, with its own key and a store in a
+ * temporary directory that is removed at the end. It isolates programs as a served one does, and reads the same
+ * settings from the environment.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -18,7 +19,7 @@ export interface EmbeddedService extends ServiceAccess {
 }
 
 export interface EmbeddedServiceOptions {
-  /** Whether results are signed. The signing key goes with the store: somebody must keep its public half. */
+  /** Whether results are signed. The signing key is removed with the store, so somebody must keep its public half. */
   readonly signing: 'on' | 'off';
 }
 
@@ -37,7 +38,7 @@ export async function openEmbeddedService(
   return { client, url: service.url, key, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** A database or a port that a served service uses is not this one's. */
+/** A store or a port that the environment sets belongs to a served service, not to this one. */
 function environmentFor(): Record<string, string | undefined> {
   return { ...serverEnvironment(), SERVICE_DATABASE_URL: undefined, SERVICE_LEGACY_KEYS: undefined };
 }
@@ -51,7 +52,7 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     'rate-per-second': '1000',
     'rate-burst': '1000',
     'tenant-queue-max': '256',
-    // Its key is gone with it: unless somebody asked for it, nobody could tell what it vouched for.
+    // Its key is removed with it. So it signs only if asked to: otherwise nobody could check the signatures.
     'attestation-mode': signing,
     'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
   };

@@ -1,9 +1,9 @@
 /**
- * What the command line takes from the environment. Where a service is and with which key it is called are the
- * client's own variables; all other `SERVICE_*` names are settings of a service that is started here.
+ * What the command line reads from the environment. A service's address and key are variables for clients. All other
+ * `SERVICE_*` names are settings of a service that is started here.
  */
 
-/** The service that `svc run` and `svc jobs` talk to, where the environment names one. */
+/** The service that `svc run` and `svc jobs` call, if the environment names one. */
 export interface ClientEnvironment {
   readonly url: string | null;
   readonly key: string | null;
@@ -25,12 +25,12 @@ export function proxyEnvironment(environment: NodeJS.ProcessEnv = process.env): 
   );
 }
 
-/** The environment as a service started here should see it: without what is meant for its clients. */
+/** The environment for a service that is started here: without the variables for clients. */
 export function serverEnvironment(environment: NodeJS.ProcessEnv = process.env): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !CLIENT_NAMES.has(name)));
 }
 
-/** The value of one variable of this process; undefined where it is not set. */
+/** The value of one variable of this process; undefined if it is not set. */
 export function ownVariable(name: string, environment: NodeJS.ProcessEnv = process.env): string | undefined {
   return environment[name];
 }

@@ -1,35 +1,35 @@
 /**
- * The exit codes of `svc`. `svc run` ends with the program's own code; what is not the program's own ending has the code
- * that shells, `timeout` and container tools use for it. A program may exit with any of these itself: the line on
- * stderr, and the job's status, tell them apart.
+ * The exit codes of `svc`. `svc run` exits with the program's own code. An ending that is not the program's own has the
+ * code that shells, `timeout` and container tools use for it. A program may exit with any of these itself: the line on
+ * stderr and the job's status tell them apart.
  */
 import { constants } from 'node:os';
 import type { JobStatus } from '@svc/protocol';
 
 export const EXIT = {
   ok: 0,
-  /** What was asked of the command line could not be done. */
+  /** The command could not be carried out. */
   failed: 1,
   /** The command line itself is wrong. */
   usage: 2,
-  /** A wall or CPU limit ended the program; as `timeout` says it. */
+  /** A wall or CPU limit ended the program; the code of `timeout`. */
   timedOut: 124,
-  /** The program did not run to an end of its own: the service refused it, failed, or could not be reached. */
+  /** The program did not end by itself: the service refused it, failed, or could not be reached. */
   notRun: 125,
-  /** The job was cancelled; as a shell says it of SIGINT. */
+  /** The job was cancelled; the shell's code for SIGINT. */
   cancelled: 130,
-  /** The memory limit ended the program; as a shell says it of SIGKILL. */
+  /** The memory limit ended the program; the shell's code for SIGKILL. */
   outOfMemory: 137,
 } as const;
 
-/** How a job ended, as its detail says. */
+/** How a job ended, from its detail. */
 export interface Ended {
   readonly status: JobStatus;
   readonly exit_code: number | null;
   readonly signal: string | null;
 }
 
-/** The exit code for a job that ended, or would have. */
+/** The exit code for a job that ended. */
 export function exitCodeOf({ status, exit_code, signal }: Ended): number {
   switch (status) {
     case 'succeeded':
@@ -51,7 +51,7 @@ export function exitCodeOf({ status, exit_code, signal }: Ended): number {
   }
 }
 
-/** 128 and the signal's number, as shells have it. */
+/** 128 and the signal's number, as in shells. */
 function signalCode(signal: string | null): number {
   const number = Object.entries(constants.signals).find(([name]) => name === signal)?.[1];
   return number === undefined ? EXIT.failed : 128 + number;

@@ -14,7 +14,7 @@ import type { JobEvent, Receipt, StoredSpec } from '@svc/protocol';
 import { pathProblem } from '@svc/protocol/vocabulary';
 import { CommandFailure } from './command-failure.ts';
 
-/** What an export is made of, wherever it was read. */
+/** What an export is made of, whether it was read from a service or from its data. */
 export interface ExportSource {
   readonly tenant: string;
   readonly job_id: string;
@@ -29,15 +29,15 @@ export interface ExportSource {
 }
 
 export interface ExportChoice {
-  /** Whether the program itself, its input and its output files are left out, as where they are secret. */
+  /** Whether to leave out the program, its input and its output files, because they are secret. */
   readonly program: 'kept' | 'left_out';
 }
 
 /**
- * Every file of the export by its path, the manifest first.
+ * Every file of the export by its path, the manifest first. What came from a service is not trusted. Input must be
+ * below `input/` and output below `output/`, so that no file replaces another.
  *
- * @throws CommandFailure where the job has no receipt, or a file has a path that no job's file can have: what came from a
- *   service is not believed. Input is below `input/` and output below `output/`, so that no file takes another's place.
+ * @throws CommandFailure if the job has no receipt, or a file has a path that no job's file can have
  */
 export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>([
@@ -51,7 +51,7 @@ export function exportFiles(source: ExportSource, { program }: ExportChoice): Ma
   return new Map([[EXPORT_MANIFEST, exportManifest(source, files)], ...files]);
 }
 
-/** What the receipt vouches for, as far as it is known here. A recovery receipt vouches for nothing of it. */
+/** The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none. */
 function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource): [string, Uint8Array][] {
   const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
   if (receipt === null) throw new CommandFailure('the job has no receipt');

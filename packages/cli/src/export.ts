@@ -1,6 +1,6 @@
 /**
- * `svc export`: everything an auditor needs of one job, in one directory that needs no service any more. It is read from
- * a service with a key, or from the data directory of one that does not run.
+ * `svc export`: writes everything an auditor needs of one job into one directory that can be checked without the
+ * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
 
 import { readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { UsageError } from './usage-error.ts';
 
 export interface ExportOptions extends AccessOptions {
   readonly output?: string;
-  /** PEM of the key that signed, where the service has another one by now. */
+  /** PEM of the key that signed, if the service has replaced it since. */
   readonly publicKey?: string;
   readonly evidenceOnly?: true;
   readonly dataDir?: string;
@@ -26,7 +26,7 @@ export interface ExportOptions extends AccessOptions {
   readonly tenant?: string;
 }
 
-/** How long the signature of a job that just ended is waited for. */
+/** How long to wait for the signature of a job that just ended. */
 const signatureTries = 30;
 
 /** Writes the directory, whole or not at all, and prints its path. */
@@ -96,7 +96,7 @@ async function signedEnvelope(job_id: string, client: ServiceClient): Promise<Ui
   }
 }
 
-/** A service tells its present key alone: an older one has to be given. */
+/** A service returns only its current key; an older one must be given. */
 async function signerOf(key_id: string | null, client: ServiceClient, options: ExportOptions): Promise<string> {
   const given = options.publicKey === undefined ? null : readFileSync(options.publicKey, 'utf8');
   const pem = given ?? (await client.publicKey()).public_key_pem;
@@ -109,7 +109,7 @@ async function signerOf(key_id: string | null, client: ServiceClient, options: E
   );
 }
 
-/** Under a name of its own until it is whole. Nothing is removed that was not made here. */
+/** It has a temporary name until it is whole. Only what was made here is removed. */
 async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   await makeNew(target);
   const partial = await mkdtemp(`${target}.partial-`);
@@ -122,13 +122,13 @@ async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Ar
     await rename(partial, target);
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    // Empty, unless somebody else has put something into it since.
+    // It is empty, unless somebody has written into it since.
     await rmdir(target).catch(() => {});
     throw new CommandFailure(`${target} could not be written: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** An empty directory can be replaced by a rename; what somebody has there already cannot. */
+/** A rename can replace an empty directory, but no other. */
 async function makeNew(target: string): Promise<void> {
   try {
     await mkdir(target);

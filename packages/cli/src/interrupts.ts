@@ -1,6 +1,6 @@
 /**
- * What an interrupt means to a command that must clean up after itself: the first asks it to end in order, whatever it
- * is about; the second ends it at once.
+ * What an interrupt means to a command that must clean up: the first asks it to end in order, the second ends it at
+ * once.
  */
 import { EXIT } from './exit-code.ts';
 
@@ -9,10 +9,10 @@ export interface Interrupts extends Disposable {
   readonly asked: AbortSignal;
 }
 
-/** A terminal that goes away interrupts too. */
+/** A terminal that is closed interrupts too. */
 const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Takes the interrupts of this process over until it is disposed. */
+/** Takes over the interrupts of this process until it is disposed. */
 export function takeInterrupts(): Interrupts {
   const controller = new AbortController();
   const onInterrupt = () => {

@@ -1,4 +1,4 @@
-/** `svc jobs`: what is in a service, for a person at a terminal or for another program. */
+/** `svc jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@svc/protocol';
 import { JOB_STATUSES, LANGUAGES, printable, printableJson } from '@svc/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
@@ -32,7 +32,7 @@ export async function showJob(job_id: string, options: AccessOptions): Promise<n
   return EXIT.ok;
 }
 
-/** Asks for a job's cancellation and says what became of it. */
+/** Asks for a job's cancellation and prints the outcome. */
 export async function cancelJob(job_id: string, options: AccessOptions): Promise<number> {
   await using service = requireService(options);
   const { status, already_terminal } = await service.client.cancel(job_id);
@@ -56,7 +56,7 @@ function languageOf(text: string): Language {
 
 const COLUMNS = ['job_id', 'status', 'language', 'created_at', 'duration_ms', 'exit_code'] as const;
 
-/** A dash where nothing is known. */
+/** A dash for an unknown value. */
 function rowOf(item: JobListItem): string[] {
   return COLUMNS.map((column) => String(item[column] ?? '-'));
 }

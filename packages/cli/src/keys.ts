@@ -1,6 +1,6 @@
 /**
- * `svc keys`: the credentials of a service, for whoever operates it on its own host. A service that runs is asked and
- * heeds every change at once; where none runs the ledger itself is opened.
+ * `svc keys`: manages the credentials of a service, on the service's own host. A running service is asked, and applies
+ * every change at once. If none runs, the store itself is opened.
  */
 
 import { printableJson } from '@svc/protocol/vocabulary';
@@ -15,7 +15,7 @@ import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options of the `svc keys` commands; none of them has all. */
+/** Options of the `svc keys` commands; no command has all of them. */
 export interface KeysOptions extends DataOptions {
   readonly tenant?: string;
   readonly principal?: string;
@@ -26,7 +26,7 @@ export interface KeysOptions extends DataOptions {
   readonly json?: true;
 }
 
-/** Prints a new key alone on stdout, and on stderr what it is. */
+/** Prints a new key alone on stdout, and its description on stderr. */
 export async function createKey(options: KeysOptions): Promise<number> {
   const { tenant = '', principal = null, scopes } = options;
   const expires_at = expiryOf(options);
@@ -36,7 +36,7 @@ export async function createKey(options: KeysOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Prints every key without its secret, which nobody has. */
+/** Prints every key without its secret, which is not stored. */
 export async function listKeys(options: KeysOptions): Promise<number> {
   await using credentials = await openKeys(options);
   const items = await credentials.list({ tenant: options.tenant ?? null });
@@ -46,7 +46,7 @@ export async function listKeys(options: KeysOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Prints the key that takes the place of another. */
+/** Prints the key that replaces another. */
 export async function rotateKey(credential_id: string, options: KeysOptions): Promise<number> {
   const expires_at = expiryOf(options);
   const overlap_seconds = options.overlap === undefined ? 0 : secondsOf('--overlap', options.overlap);

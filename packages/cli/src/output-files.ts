@@ -1,11 +1,11 @@
-/** Writes the files that a job gave back to where the person asked for them, and nothing else anywhere. */
+/** Writes the files that a job gave back to the requested places, and nothing else. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Artifact } from '@svc/protocol';
 import { directoryOfPattern, pathProblem } from '@svc/protocol/vocabulary';
 import type { WantedOutput } from './submission-options.ts';
 
-/** Writes each wanted output that came back; returns those that did not. What nobody asked for is written nowhere. */
+/** Writes each requested output that came back, and returns the missing ones. Nothing else is written. */
 export async function writeOutputs(
   wanted: readonly WantedOutput[],
   artifacts: readonly Artifact[],
@@ -39,7 +39,10 @@ interface Below {
   readonly wanted: readonly WantedOutput[];
 }
 
-/** All below a directory, but what was asked for by its own name. A path that could lead elsewhere is not written. */
+/**
+ * All files below a directory, except those that were requested by name. A path that could lead elsewhere is not
+ * written.
+ */
 function below({ directory, output, artifacts, wanted }: Below): File[] {
   return artifacts
     .filter(({ path }) => path.startsWith(`${directory}/`) && pathProblem(path, 'output') === null)

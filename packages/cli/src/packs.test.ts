@@ -16,23 +16,20 @@ function svcPacks(args: readonly string[], as: { uid?: number } = {}) {
   return { status, stdout, stderr };
 }
 
-test('where no pack is built, the list is empty', () => {
+test('the list is empty if no pack is built', () => {
   expect(svcPacks(['list', '--json'])).toEqual({ status: 0, stdout: '[]\n', stderr: '' });
 });
 
-test.each(['verify', 'remove'])(
-  '%s says that there is no such pack, and which command shows those there are',
-  (command) => {
-    const stderr = `svc: there is no runtime pack nothing in ${packs}; \`svc packs list\` shows those there are\n`;
-    expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
-  },
-);
+test.each(['verify', 'remove'])('%s says that there is no such pack, and which command lists the packs', (command) => {
+  const stderr = `svc: there is no runtime pack nothing in ${packs}; \`svc packs list\` shows those there are\n`;
+  expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
+});
 
-test('a recipe that does not come with svc is wrong usage, and those that do are named', () => {
+test('an unknown recipe is wrong usage, and the message names the known ones', () => {
   expect(svcPacks(['build', 'nothing'])).toMatchObject({ status: 2, stderr: expect.stringContaining('python-data') });
 });
 
-test('a recipe of the operator’s own is read from its path, and what is wrong with it is told', () => {
+test('a recipe of the operator’s own is read from its path, and its error is reported', () => {
   const file = join(packs, '.recipe.json');
   writeFileSync(file, '{"name":"x"}');
   expect(svcPacks(['build', file])).toMatchObject({ status: 1, stderr: expect.stringContaining(`svc: ${file}: `) });
@@ -46,7 +43,7 @@ test('only root can build a pack', () => {
   });
 });
 
-test('a build that is killed takes everything that it started with it, and no pack is there', async () => {
+test('a killed build ends everything that it started, and leaves no pack', async () => {
   const words = ['packs', 'build', 'python-data', '--runtime-packs-dir', packs];
   const build = spawn(SVC, words, { stdio: ['ignore', 'ignore', 'pipe'], env: {} });
   await once(build.stderr, 'data');

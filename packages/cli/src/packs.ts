@@ -26,7 +26,7 @@ const RECIPES = fileURLToPath(new URL('../../../packs/', import.meta.url));
 export type PacksOptions = DataOptions;
 
 /**
- * Builds a pack, saying how it goes on stderr.
+ * Builds a pack and reports progress on stderr.
  * @param recipe the name of a recipe that comes with the service, or the path of another
  */
 export async function buildPackOf(recipe: string, options: PacksOptions): Promise<number> {
@@ -42,14 +42,14 @@ export async function buildPackOf(recipe: string, options: PacksOptions): Promis
   return EXIT.ok;
 }
 
-/** Prints every pack, the unusable ones too. */
+/** Prints every pack, including unusable ones. */
 export async function listPacksOf(options: PacksOptions & { readonly json?: true }): Promise<number> {
   const packs = listPacks(await packsIn(options));
   process.stdout.write(options.json ? `${JSON.stringify(packs, null, 2)}\n` : tableOf([COLUMNS, ...packs.map(rowOf)]));
   return EXIT.ok;
 }
 
-/** Reads every file of a pack and compares it with the manifest. Without a version it is the newest. */
+/** Reads every file of a pack and compares it with the manifest. The default is the newest version. */
 export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
   const { facts, entries } = verifyPack(requirePack(await packsIn(options), name, version ?? null), 'every');
   process.stdout.write(
@@ -58,13 +58,13 @@ export async function verifyPackOf(name: string, version: string | undefined, op
   return EXIT.ok;
 }
 
-/** Removes one version of a pack: without a version the newest. */
+/** Removes one version of a pack. The default is the newest version. */
 export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
   process.stdout.write(`removed ${removePack(await packsIn(options), name, version ?? null).directory}\n`);
   return EXIT.ok;
 }
 
-/** Where packs are is said by itself, or follows from whose they are. */
+/** The directory of packs has a setting of its own; otherwise it is in the data directory. */
 async function packsIn(options: PacksOptions): Promise<string> {
   const named = options.runtimePacksDir ?? serverEnvironment()['SERVICE_RUNTIME_PACKS_DIR'];
   return named ? resolve(named) : packsDirectoryOf(await administeredService(options));

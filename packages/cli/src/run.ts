@@ -1,4 +1,7 @@
-/** `svc run`: one program through a service, its output passed on as it comes, its exit code as this command's own. */
+/**
+ * `svc run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
+ * code.
+ */
 import type { ServiceClient } from '@svc/client';
 import type { EventData, JobEvent } from '@svc/protocol';
 import { printable } from '@svc/protocol/vocabulary';
@@ -10,12 +13,12 @@ import { type OutputForm, showOutput } from './show-output.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
 
 export interface RunOptions extends SubmissionOptions, AccessOptions {
-  /** Shows a terminal what the program wrote as it is. */
+  /** Passes the program's output to a terminal unescaped. */
   readonly raw?: true;
 }
 
 /**
- * Runs a program and gives the exit code of the command.
+ * Runs a program and returns the exit code of the command.
  * @param file the program, `-` for stdin
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
@@ -35,13 +38,13 @@ export async function run(file: string, options: RunOptions): Promise<number> {
   return exitCodeOf(finished);
 }
 
-/** Loaded only where no service is named: whoever calls one starts without the server. */
+/** Loaded only if no service is named: a call to a named one needs no server code. */
 async function ownService(): Promise<ServiceAccess> {
   const { openEmbeddedService } = await import('./embedded-service.ts');
   return openEmbeddedService();
 }
 
-/** Shows everything that happens until the job ends, and how it ended where that was not by itself. */
+/** Shows the job's output until it ends, and then how it ended, unless it ended by itself. */
 async function follow(client: ServiceClient, job_id: string, form: OutputForm): Promise<EventData<'finished'>> {
   for await (const event of client.follow(job_id)) {
     await showOutput(event, process, form);
@@ -49,10 +52,10 @@ async function follow(client: ServiceClient, job_id: string, form: OutputForm): 
     if (line !== null) note(line);
     if (event.kind === 'finished') return event.data as EventData<'finished'>;
   }
-  throw new Error('the history ended without an end of the job');
+  throw new Error('the history ended before the job did');
 }
 
-/** What a person should be told beside the program's own output; null where there is nothing to say. */
+/** What a person should know beside the program's own output; null if there is nothing. */
 function remarkOn({ kind, data }: JobEvent): string | null {
   switch (kind) {
     case 'violation': {
@@ -72,7 +75,7 @@ function remarkOn({ kind, data }: JobEvent): string | null {
   }
 }
 
-/** Says which of the two caps was reached: who wrote many short lines looks for lines, and not for bytes. */
+/** Names the cap that was reached: whoever wrote many short lines looks for lines, not for bytes. */
 function truncationRemark({ stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>): string {
   const kept = records_stored >= limit_records ? `${limit_records} lines` : `${bytes_stored} bytes`;
   return `${stream} is truncated: only its first ${kept} are recorded`;

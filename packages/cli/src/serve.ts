@@ -14,7 +14,7 @@ const STDIN = 0;
 export async function serve(flags: Readonly<Record<string, string | undefined>>): Promise<number> {
   const config = loadConfig(serverEnvironment(), flags);
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
-  // Not loaded before the settings are known to be right: a wrong one is told at once.
+  // Loaded after the settings were checked: a wrong setting is reported at once.
   const { startService } = await import('@svc/server/service');
   await using service = await startService(config);
   using _announced = announceService(config);

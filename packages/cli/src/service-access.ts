@@ -1,4 +1,4 @@
-/** The service that a command works with: the one it is pointed to, or one of its own that lives as long as the command. */
+/** The service that a command uses: the one it is pointed to, or its own, which lives as long as the command. */
 import { createServiceClient, type ServiceClient } from '@svc/client';
 import { clientEnvironment } from './environment.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,7 +13,7 @@ export interface ServiceAccess extends AsyncDisposable {
   readonly client: ServiceClient;
 }
 
-/** A client of the service that the options or the environment name; null where they name none. */
+/** A client of the service that the options or the environment name; null if they name none. */
 export function namedService(options: AccessOptions): ServiceAccess | null {
   const environment = clientEnvironment();
   const baseUrl = options.url ?? environment.url;

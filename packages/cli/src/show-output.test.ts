@@ -36,7 +36,7 @@ test('each stream is shown to the byte, and nothing but output is shown', async 
   expect(stderr.text()).toBe('warning\n');
 });
 
-test('what would act on a terminal is spelled out where a stream goes to one, and left as it is where it does not', async () => {
+test('control characters are escaped on a terminal and unchanged elsewhere', async () => {
   const text = 'a\tb\u001b]0;title\u0007\u009b2J\u202e';
   const write = async (form: 'safe' | 'raw') => {
     const [stdout, stderr] = [slowReader({ isTTY: true }), slowReader()];

@@ -1,25 +1,25 @@
 /**
- * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. Where one of them goes to a
- * terminal, what would act on the terminal is spelled out: the program is not trusted.
+ * Passes a job's recorded output on as it comes: stdout to stdout, stderr to stderr, to the byte. On a terminal,
+ * everything that would act on it is escaped: the program is not trusted.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { JobEvent, OutputRecord } from '@svc/protocol';
 import { printableText } from '@svc/protocol/vocabulary';
 
-/** Where a stream of a program goes. */
+/** The target of one of a program's streams. */
 export type OutputTarget = Writable & { readonly isTTY?: boolean };
 
-/** Where the two streams of a program go. */
+/** The targets of both streams of a program. */
 export interface OutputTargets {
   readonly stdout: OutputTarget;
   readonly stderr: OutputTarget;
 }
 
-/** `raw` passes output on to a terminal too as the program wrote it. */
+/** `raw` passes output on unescaped, also to a terminal. */
 export type OutputForm = 'safe' | 'raw';
 
-/** Writes one event's output, waiting where the reader is slow. Events of other kinds are passed over. */
+/** Writes one event's output, waiting for a slow reader. Events of other kinds are skipped. */
 export async function showOutput({ kind, data }: JobEvent, targets: OutputTargets, form: OutputForm): Promise<void> {
   if (kind !== 'stdout' && kind !== 'stderr') return;
   const { text, partial } = data as OutputRecord;

@@ -41,7 +41,7 @@ describe('a submission', () => {
     expect((await readSubmission(at(name), nothing)).language).toBe(language);
   });
 
-  test('takes the language it is given over the one of the name', async () => {
+  test('takes a given language over that of the name', async () => {
     expect((await readSubmission(at('main.py'), { ...nothing, language: 'bash' })).language).toBe('bash');
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });
@@ -79,7 +79,7 @@ describe('a submission', () => {
     });
   });
 
-  test('has arguments and variables, of which one without a value has the value that it has here', async () => {
+  test('has arguments and variables; a variable without a value takes the value of this process', async () => {
     process.env['SVC_TEST_VARIABLE'] = 'of this process';
     const given = { ...nothing, args: ['-v', ''], env: ['A=1=2', 'SVC_TEST_VARIABLE'] };
     const { args, env } = await readSubmission(at('main.py'), given);
@@ -88,13 +88,13 @@ describe('a submission', () => {
   });
 
   test.each<[string, string, Partial<SubmissionOptions>, string]>([
-    ['a program that is not there', 'gone.py', {}, 'gone.py cannot be read'],
+    ['a missing program', 'gone.py', {}, 'gone.py cannot be read'],
     ['a program that is not text', 'bytes.bin', { language: 'python' }, 'not UTF-8'],
-    ['an input that is not there', 'main.py', { file: ['input/x=gone'] }, 'gone cannot be read'],
-    ['a limit that there is not', 'main.py', { limit: ['disk=1'] }, 'the limits are wall_seconds'],
+    ['a missing input', 'main.py', { file: ['input/x=gone'] }, 'gone cannot be read'],
+    ['an unknown limit', 'main.py', { limit: ['disk=1'] }, 'the limits are wall_seconds'],
     ['a limit without a number', 'main.py', { limit: ['mem_mb'] }, 'give mem_mb=NUMBER'],
-    ['a limit that is no number', 'main.py', { limit: ['mem_mb=1e3'] }, 'give mem_mb=NUMBER'],
-    ['a class that there is not', 'main.py', { minimumIsolation: 'strong' }, 'the classes are none'],
+    ['a limit that is not a number', 'main.py', { limit: ['mem_mb=1e3'] }, 'give mem_mb=NUMBER'],
+    ['an unknown class', 'main.py', { minimumIsolation: 'strong' }, 'the classes are none'],
     ['an output without a name', 'main.py', { output: ['=x'] }, 'give output/NAME'],
   ])('with %s is a usage error', async (_name, file, options, message) => {
     const error = await readSubmission(at(file), { ...nothing, ...options }).catch((caught: unknown) => caught);

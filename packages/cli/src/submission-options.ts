@@ -1,4 +1,4 @@
-/** Turns the options of `svc run` into a submission. Wrong spelling fails here; what the values mean, the service judges. */
+/** Turns the options of `svc run` into a submission. Wrong spelling fails here; the service judges the values. */
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -17,11 +17,11 @@ import { UsageError } from './usage-error.ts';
 /** As commander collects them. */
 export interface SubmissionOptions {
   readonly language?: string;
-  /** The text itself, `@FILE`, or `-` for this process's own stdin. */
+  /** The text itself, `@FILE`, or `-` for the stdin of this process. */
   readonly stdin?: string;
   /** `input/NAME=PATH`, or `PATH` alone for `input/` and its last part. */
   readonly file: readonly string[];
-  /** Words for the program itself. */
+  /** Arguments for the program itself. */
   readonly args?: readonly string[];
   /** `NAME=VALUE`, or `NAME` alone for the value that this process has. */
   readonly env: readonly string[];
@@ -34,8 +34,8 @@ export interface SubmissionOptions {
 }
 
 /**
- * An output that was asked for, and the file of this host that it goes to. Where all below a directory was asked for, the
- * path ends with `/**` and the target is a directory.
+ * A requested output, and the file of this host that it goes to. For a pattern, the path ends with `/**` and the target
+ * is a directory.
  */
 export interface WantedOutput {
   readonly path: string;
@@ -85,7 +85,7 @@ export async function readSubmission(file: string, options: SubmissionOptions): 
   };
 }
 
-/** Where each output goes: to the file that was named, or to its own path under the working directory. */
+/** Where each output goes: to the named file, or to its own path under the working directory. */
 export function wantedOutputs(given: readonly string[]): readonly WantedOutput[] {
   return given.map((text) => {
     const [path, target] = halves(text);
@@ -100,7 +100,7 @@ function languageOf(file: string): Language {
   throw new UsageError(`${file}: its name does not say the language; give --language ${LANGUAGES.join('|')}`);
 }
 
-/** The halves of `left=right`; null for the right one where there is no `=`. */
+/** The halves of `left=right`; null for the right one if there is no `=`. */
 function halves(text: string): [left: string, right: string | null] {
   const at = text.indexOf('=');
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
@@ -135,7 +135,7 @@ function decode(bytes: Buffer, file: string): string {
   }
 }
 
-/** The value of a variable is this process's own where only its name is given: no secret need stand on a command line. */
+/** A variable given by name alone takes this process's value, so that no secret must be on a command line. */
 function variableOf(text: string): [string, string] {
   const [name, given] = halves(text);
   const value = given ?? ownVariable(name);

@@ -1,4 +1,4 @@
-/** The `svc` command: what can be asked of it, and how its failures are told. Each command's work is in its own file. */
+/** The `svc` command: its commands and options, and how failures are reported. Each command is in its own file. */
 import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@svc/client';
 import { printable, printableText } from '@svc/protocol/vocabulary';
@@ -26,7 +26,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A reader that has seen enough, as `head` has, is no failure. */
+/** A reader that stops reading, as `head` does, is no failure. */
 function quietOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.ok);
@@ -55,14 +55,14 @@ async function svcCommand(asked: string | undefined): Promise<Command> {
   return program;
 }
 
-/** A command's work gives its exit code. */
+/** A command returns its exit code. */
 function ending(work: Promise<number>): Promise<void> {
   return work.then((code) => {
     process.exitCode = code;
   });
 }
 
-/** The settings' table is loaded only for those who ask for it: other commands start without it. */
+/** The settings' table is loaded only for the commands that need it: the others start without it. */
 async function addServe(program: Command, asked: string | undefined): Promise<void> {
   const command = program.command('serve').description('start the service; every flag is also a SERVICE_* variable');
   if (asked === 'serve' || asked === 'help') {
@@ -75,7 +75,7 @@ async function addServe(program: Command, asked: string | undefined): Promise<vo
   command.action(async () => ending((await import('./serve.ts')).serve(flagsOf(command))));
 }
 
-/** commander turns `data-dir` into `dataDir`; the settings know themselves by their flags. */
+/** commander turns `data-dir` into `dataDir`; settings are named by their flags. */
 function flagsOf(command: Command): Record<string, string> {
   const given = command.opts<Record<string, string>>();
   return Object.fromEntries(
@@ -113,7 +113,7 @@ function addRun(program: Command): void {
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .option('--minimum-isolation <class>', 'refuse to run in anything weaker')
-    .option('--raw', 'show a terminal what the program wrote as it is, control characters too')
+    .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
     .addHelpText('after', RUN_HELP)
     .action(async (file: string, args: readonly string[], options: RunOptions) => {
       const { run } = await import('./run.ts');
@@ -135,12 +135,12 @@ function addJobs(program: Command): void {
     .description('the newest jobs first')
     .option('--limit <number>', 'how many, 1 to 200')
     .option('--status <statuses>', 'only these, separated by commas')
-    .option('--language <language>', 'only this one')
+    .option('--language <language>', 'only this language')
     .option('--json', 'as JSON')
     .action(async (options: ListOptions) => ending((await import('./jobs.ts')).listJobs(options)));
   const show = jobs
     .command('show')
-    .description('everything the service says of one job, as JSON')
+    .description('everything the service says about one job, as JSON')
     .argument('<job>')
     .action(async (job: string, options: AccessOptions) => ending((await import('./jobs.ts')).showJob(job, options)));
   const cancel = jobs
@@ -154,10 +154,10 @@ function addJobs(program: Command): void {
 function addDoctor(program: Command): void {
   program
     .command('doctor')
-    .description('try every control of this host and say what to do about those that do not hold')
+    .description('try every control of this host, and say how to mend those that do not hold')
     .option('--json', 'everything that was found, as JSON')
     .option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)')
-    .option('--data-dir <directory>', 'where the service keeps everything (or SERVICE_DATA_DIR)')
+    .option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)')
     .addHelpText('after', `\nExit codes: ${EXIT.ok} programs can be isolated here, ${EXIT.failed} they cannot.`)
     .action(async (options: DoctorCommandOptions) => ending((await import('./doctor.ts')).doctorCommand(options)));
 }
@@ -180,7 +180,7 @@ function addPacks(program: Command): void {
     .command('verify')
     .description('compare every file of a pack with its manifest')
     .argument('<name>')
-    .argument('[version]', 'the newest without')
+    .argument('[version]', 'the version (default: the newest)')
     .action(async (name: string, version: string | undefined, options: PacksOptions) =>
       ending((await import('./packs.ts')).verifyPackOf(name, version, options)),
     );
@@ -188,14 +188,14 @@ function addPacks(program: Command): void {
     .command('remove')
     .description('remove a pack; a service that offers it must be stopped first')
     .argument('<name>')
-    .argument('[version]', 'the newest without')
+    .argument('[version]', 'the version (default: the newest)')
     .action(async (name: string, version: string | undefined, options: PacksOptions) =>
       ending((await import('./packs.ts')).removePackOf(name, version, options)),
     );
   for (const command of [build, list, verify, remove]) {
     command
       .option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)')
-      .option('--data-dir <directory>', 'where the service keeps everything (or SERVICE_DATA_DIR)');
+      .option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)');
   }
 }
 
@@ -203,37 +203,37 @@ function addKeys(program: Command): void {
   const keys = program.command('keys').description('issue, list, rotate and revoke the keys that callers use');
   const create = keys
     .command('create')
-    .description('issue a key: it is printed once, and only its digest is kept')
-    .requiredOption('--tenant <tenant>', 'whose jobs the key is for')
+    .description('issue a key: it is printed once, and only its digest is stored')
+    .requiredOption('--tenant <tenant>', 'the tenant that the key belongs to')
     .option('--principal <name>', 'who uses the key, as the history of a job names them')
     .option('--scopes <scopes>', 'what the key may do, separated by commas; without it everything')
     .action(async (options: KeysOptions) => ending((await import('./keys.ts')).createKey(options)));
   const list = keys
     .command('list')
-    .description('every key, oldest first, and how it stands')
-    .option('--tenant <tenant>', 'only the keys of this one')
+    .description('every key and its state, oldest first')
+    .option('--tenant <tenant>', 'only the keys of this tenant')
     .action(async (options: KeysOptions) => ending((await import('./keys.ts')).listKeys(options)));
   const rotate = keys
     .command('rotate')
-    .description('issue a key in the place of another, which ends, and with it what it holds open')
-    .argument('<credential>', 'the identifier of the other, as the list shows it')
-    .option('--overlap <duration>', 'let the other count for so long yet, as in 30m, 12h or 7d')
+    .description('issue a key that replaces another, which ends, with everything that it holds open')
+    .argument('<credential>', 'the identifier of the old key, as the list shows it')
+    .option('--overlap <duration>', 'keep the old key valid for this long: 30m, 12h, 7d')
     .action(async (id: string, options: KeysOptions) => ending((await import('./keys.ts')).rotateKey(id, options)));
   const revoke = keys
     .command('revoke')
-    .description('end a key now, and with it what it holds open')
+    .description('end a key now, with everything that it holds open')
     .argument('<credential>', 'its identifier, as the list shows it')
     .action(async (id: string, options: KeysOptions) => ending((await import('./keys.ts')).revokeKey(id, options)));
   for (const command of [create, rotate]) {
     command
-      .option('--expires-in <duration>', 'how long the key counts, as in 12h or 90d')
-      .option('--expires-at <time>', 'until when the key counts, as in 2031-01-31T12:00:00Z');
+      .option('--expires-in <duration>', 'how long the key is valid: 12h, 90d')
+      .option('--expires-at <time>', 'until when the key is valid: 2031-01-31T12:00:00Z');
   }
   for (const command of [create, list, rotate, revoke]) {
     command
       .option('--json', 'as JSON')
-      .option('--data-dir <directory>', 'where the service keeps everything (or SERVICE_DATA_DIR)')
-      .option('--database-url <url>', 'the store, where it is not in the data directory (or SERVICE_DATABASE_URL)');
+      .option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)')
+      .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)');
   }
 }
 
@@ -243,11 +243,11 @@ function addExport(program: Command): void {
     .description('write everything an auditor needs of one job into a directory for service-verify')
     .argument('<job>')
     .option('--output <directory>', 'where; without it a directory named as the job')
-    .option('--public-key <file>', 'the key that signed, where the service has another one by now')
+    .option('--public-key <file>', 'the key that signed, if the service has replaced it since')
     .option('--evidence-only', 'leave out the program, its input and its output files')
-    .option('--data-dir <directory>', 'read the data of a service that does not run, instead of asking one that does')
-    .option('--database-url <url>', 'its store, where it is not in the data directory (or SERVICE_DATABASE_URL)')
-    .option('--tenant <tenant>', 'whose job it is, with --data-dir')
+    .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')
+    .option('--database-url <url>', 'its store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
+    .option('--tenant <tenant>', 'the tenant of the job, with --data-dir')
     .action(async (job: string, options: ExportOptions) =>
       ending((await import('./export.ts')).exportJob(job, options)),
     );
@@ -271,14 +271,14 @@ function addAttestationKeys(program: Command): void {
     );
   const exported = keys
     .command('export')
-    .description('the public key as PEM, to be pinned by those who check results')
+    .description('the public key as PEM, for those who check results to pin')
     .argument('[key]', 'its identifier, as the list shows it; the current one without')
-    .option('--output <file>', 'where to write it instead of printing it')
+    .option('--output <file>', 'write it to this file instead of printing it')
     .action(async (key: string | undefined, options: AttestationKeysOptions) =>
       ending((await import('./attestation-keys.ts')).exportAttestationKey(key, options)),
     );
   for (const command of [rotate, list, exported]) {
-    command.option('--data-dir <directory>', 'where the service keeps everything (or SERVICE_DATA_DIR)');
+    command.option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)');
   }
 }
 
@@ -287,17 +287,17 @@ function addBackup(program: Command): void {
     .command('backup')
     .description('copy the ledger to a file, also while the service runs; the signing keys are not in it')
     .argument('<file>', 'the file to make')
-    .option('--data-dir <directory>', 'where the service keeps everything (or SERVICE_DATA_DIR)')
-    .option('--database-url <url>', 'the store, where it is not in the data directory (or SERVICE_DATABASE_URL)')
+    .option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)')
+    .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .action(async (file: string, options: BackupOptions) =>
       ending((await import('./backup.ts')).backupTo(file, options)),
     );
 }
 
-/** Far above what any message of ours has. */
+/** Far above what any of our messages has. */
 const lineCharactersMax = 4096;
 
-/** Says on stderr what went wrong, in as few lines as it takes, and gives the exit code for it. */
+/** Reports a failure on stderr in as few lines as possible, and returns its exit code. */
 function tell(error: unknown, failed: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   process.stderr.write(`svc: ${lineOf(error)}\n`);
@@ -310,7 +310,7 @@ function lineOf(error: unknown): string {
   return printableText(error instanceof Error ? (error.stack ?? error.message) : String(error));
 }
 
-/** What a person can act on, which may have been said by a service that is not trusted; null for a bug. */
+/** A message that a person can act on, perhaps from an untrusted service; null for a bug. */
 function messageOf(error: unknown): string | null {
   if (error instanceof ServiceFailure)
     return `${error.message} (${error.code}, request ${error.requestId ?? 'unknown'})`;
@@ -327,7 +327,10 @@ function causeOf({ cause }: Error): string {
 
 const OPERATOR_ERRORS = new Set(['StartError', 'PackError', 'OperatorError', 'SigningKeyError']);
 
-/** What an operator can mend. Told by name: the classes come with the server, which most commands do without. */
+/**
+ * An error that an operator can mend. Recognised by name: the classes come with the server, which most commands do not
+ * load.
+ */
 function isOperatorError(error: unknown): error is Error & { readonly hint: string | null } {
   return error instanceof Error && OPERATOR_ERRORS.has(error.name) && 'hint' in error;
 }

@@ -1,7 +1,7 @@
 /** Rows of text for a person at a terminal. */
 import { printable } from '@svc/protocol/vocabulary';
 
-/** Columns as wide as their widest cell, two spaces apart, one row a line; the last column may be of any width. */
+/** Columns as wide as their widest cell, two spaces apart, one row a line. The last column may have any width. */
 export function tableOf(texts: readonly (readonly string[])[]): string {
   const rows = texts.map((row) => row.map((cell) => printable(cell)));
   const count = Math.max(...rows.map((row) => row.length));

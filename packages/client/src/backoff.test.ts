@@ -13,13 +13,13 @@ function failure(fields: Partial<ServiceFailure>): ServiceFailure {
   return new ServiceFailure('refused', { ...defaults, ...fields });
 }
 
-describe('the delay before a further try', () => {
+describe('the delay before another try', () => {
   test('doubles its upper bound with every failed try, up to the cap', { tags: ['Errors-26'] }, () => {
     const bounds = [1, 2, 3, 6, 7, 50].map((tries) => delayMilliseconds(DEFAULT_RETRY, tries, 1, null));
     expect(bounds).toEqual([200, 400, 800, 6400, 10_000, 10_000]);
   });
 
-  test('is anything between nothing and its bound, so that clients do not come in step', {
+  test('is random between zero and its bound, so that clients do not retry in step', {
     tags: ['Errors-26'],
   }, () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 3, 0, null)).toBe(0);
@@ -34,9 +34,9 @@ describe('the delay before a further try', () => {
 describe('a failure', () => {
   test.each([
     ['a retryable refusal', failure({}), true],
-    ['a refusal that repeating does not change', failure({ retryable: false, status: 400 }), false],
+    ['a refusal that stays the same', failure({ retryable: false, status: 400 }), false],
     ['a fact about the job', failure({ code: 'job_not_terminal', status: 409 }), false],
-    ['an attestation that is not there yet', failure({ code: 'attestation_unavailable', status: 404 }), false],
+    ['an attestation that is not ready', failure({ code: 'attestation_unavailable', status: 404 }), false],
     ['a Retry-After at the bound', failure({ retryAfterSeconds: 60 }), true],
     ['a Retry-After past the bound', failure({ retryAfterSeconds: 61 }), false],
     ['no answer', new TransportFailure('network', ''), true],
@@ -44,12 +44,12 @@ describe('a failure', () => {
     ['a truncated answer', new TransportFailure('truncated', ''), true],
     ['a gateway without its service', new TransportFailure('unstructured', '', { status: 502 }), true],
     [
-      'a gateway that asks for more patience than there is',
+      'a gateway that asks for a longer delay than is allowed',
       new TransportFailure('unstructured', '', { status: 503, retryAfterSeconds: 61 }),
       false,
     ],
-    ['a route that is not there', new TransportFailure('unstructured', '', { status: 404 }), false],
-    ['bytes of another digest', new TransportFailure('digest', ''), false],
+    ['a missing route', new TransportFailure('unstructured', '', { status: 404 }), false],
+    ['bytes with another digest', new TransportFailure('digest', ''), false],
     ['a bug', new TypeError('x is undefined'), false],
   ])('that is %s: worth another try is %s', (_name, error, worth) => {
     expect(isWorthRetrying(DEFAULT_RETRY, error)).toBe(worth);
@@ -72,14 +72,14 @@ describe('trying again', () => {
     return { outcome, tries, delays };
   };
 
-  test('ends with the first success', async () => {
+  test('stops at the first success', async () => {
     const { outcome, tries, delays } = await run(3);
     expect(outcome).toBe('done');
     expect(tries).toBe(4);
     expect(delays.map((delay) => Math.floor(delay / 1000))).toEqual([1, 2, 3]);
   });
 
-  test('succeeds on the last of its tries, and not after it', async () => {
+  test('succeeds on its last try, and never tries again after it', async () => {
     expect((await run(4)).outcome).toBe('done');
     const spent = await run(5);
     expect(spent.tries).toBe(5);

@@ -1,16 +1,16 @@
 /**
- * When to try again: bounded exponential backoff with full jitter, never sooner than the service asked for.
- * Spec § Errors 24, 26.
+ * When to try again: bounded exponential backoff with full jitter, never sooner than the service asks. Spec § Errors
+ * 24, 26.
  */
 import { ServiceFailure, TransportFailure } from './failure.ts';
 
 export interface RetryPolicy {
-  /** Tries in all, the first included. 1 never retries. */
+  /** All tries, including the first. 1 never retries. */
   readonly attemptsMax: number;
-  /** The first delay's upper bound; each further one doubles it. */
+  /** The upper bound of the first delay; each further one doubles it. */
   readonly baseMilliseconds: number;
   readonly capMilliseconds: number;
-  /** A `Retry-After` beyond this ends the tries: the caller is told instead of being held. */
+  /** A `Retry-After` beyond this ends the tries: the caller gets the refusal at once. */
   readonly retryAfterSecondsMax: number;
 }
 
@@ -21,7 +21,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
   retryAfterSecondsMax: 60,
 };
 
-/** Waits, ending early with the signal's reason when it aborts. */
+/** Waits. Ends early with the signal's reason when the signal aborts. */
 export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
@@ -34,15 +34,15 @@ export function delayMilliseconds(policy: RetryPolicy, tries: number, random: nu
   return askedSeconds(error) * 1000 + random * ceiling;
 }
 
-/** What `Retry-After` asked for, whoever sent it; 0 where nobody did. */
+/** The seconds of `Retry-After`, from the service or a proxy; 0 if there were none. */
 function askedSeconds(error: unknown): number {
   const isAnswered = error instanceof ServiceFailure || error instanceof TransportFailure;
   return isAnswered ? (error.retryAfterSeconds ?? 0) : 0;
 }
 
 /**
- * Whether trying the same operation again is both safe and sensible. `job_not_terminal` and `attestation_unavailable`
- * are facts about a job, not faults: waiting for them is the caller's own decision.
+ * Whether trying the same operation again is safe and useful. `job_not_terminal` and `attestation_unavailable` are
+ * facts about a job, not failures: whether to wait for them is the caller's decision.
  */
 export function isWorthRetrying(policy: RetryPolicy, error: unknown): boolean {
   if (askedSeconds(error) > policy.retryAfterSecondsMax) return false;
@@ -58,7 +58,7 @@ export interface Retrying {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Runs an operation that may be repeated, until it succeeds, its failure is final or the tries are spent. */
+/** Runs a repeatable operation until it succeeds, fails for good or has no tries left. */
 export async function retrying<T>(operation: () => Promise<T>, { policy, sleep, signal }: Retrying): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {

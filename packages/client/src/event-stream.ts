@@ -4,14 +4,14 @@ import { TransportFailure } from './failure.ts';
 
 export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Told once the connection is there. */
+  /** Called once the connection is open. */
   readonly onOpen?: () => void;
 }
 
-/** How a stream ended: with a close code, or without ever having begun, for a reason that platforms do not tell. */
+/** How a stream ended: with a close code, or without having opened, for a reason that platforms do not report. */
 export type StreamEnd = number | 'refused';
 
-/** Yields each frame's event as it comes; returns how it ended once it has. */
+/** Yields each frame's event as it comes, and returns how the stream ended. */
 export async function* openEventStream(
   url: string,
   { signal, onOpen }: StreamOptions,

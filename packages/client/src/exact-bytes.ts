@@ -1,13 +1,13 @@
 /**
- * Stored bytes as they were signed. They are checked against `X-Content-Sha256` and handed on as they came: decoding and
- * encoding JSON again would give other bytes under the same meaning. Spec § GET attestation and result-artifact.
+ * Stored bytes, as they were signed. They are compared with `X-Content-Sha256` and passed on unchanged: decoding and
+ * encoding JSON again would give other bytes with the same meaning. Spec § GET attestation and result-artifact.
  */
 import { TransportFailure } from './failure.ts';
 import type { Answer } from './transport.ts';
 
 export interface ExactBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Lower-case hex; the digest of exactly these bytes, checked. */
+  /** Lower-case hex: the checked digest of exactly these bytes. */
   readonly sha256: string;
   readonly mediaType: string;
 }
@@ -15,13 +15,13 @@ export interface ExactBytes {
 /** SHA-256 as lower-case hex. */
 export type Sha256 = (bytes: Uint8Array<ArrayBuffer>) => Promise<string> | string;
 
-/** The platform's SHA-256. Browsers offer it to pages served with TLS or from the local host only. */
+/** The platform's SHA-256. Browsers have it only for pages served with TLS or from the local host. */
 export async function platformSha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Checks an answer's digest header against its bytes; a missing, malformed or other digest is refused. */
+/** Compares an answer's digest header with its bytes. A missing, malformed or different digest is refused. */
 export async function checkExactBytes(answer: Answer, sha256: Sha256): Promise<ExactBytes> {
   const declared = answer.headers.get('x-content-sha256');
   if (declared === null) throw new TransportFailure('digest', 'X-Content-Sha256 is missing');

@@ -1,5 +1,5 @@
 /**
- * The two ways a call to the service can fail: the service answered with its error envelope, or no usable answer came.
+ * The two ways in which a call can fail: the service refused it with its error envelope, or no usable answer came.
  * Callers tell them apart by class and act on `code` and `reason`, never on message text.
  */
 import type { ErrorCode } from '@svc/protocol';
@@ -18,11 +18,11 @@ export class ServiceFailure extends Error {
   /** One of the contract's codes, or one that a newer service added. */
   readonly code: ErrorCode | (string & {});
   readonly status: number;
-  /** Whether the very same request may succeed later. */
+  /** Whether the same request may succeed later. */
   readonly retryable: boolean;
-  /** What an operator finds the request by. */
+  /** The id by which an operator finds the request. */
   readonly requestId: string | null;
-  /** Seconds of `Retry-After`, null where the service named none. */
+  /** Seconds of `Retry-After`; null if the service named none. */
   readonly retryAfterSeconds: number | null;
 
   constructor(message: string, fields: ServiceFailureFields) {
@@ -50,13 +50,13 @@ interface TransportFailureOptions extends ErrorOptions {
   readonly retryAfterSeconds?: number | null;
 }
 
-/** No usable answer came: whether the service acted on the request is unknown. */
+/** No usable answer came. Whether the service acted on the request is unknown. */
 export class TransportFailure extends Error {
   override readonly name = 'TransportFailure';
   readonly reason: TransportFailureReason;
-  /** The HTTP status where there was one. */
+  /** The HTTP status, if there was one. */
   readonly status: number | null;
-  /** Seconds of `Retry-After` where there was one: proxies send it too. */
+  /** Seconds of `Retry-After`, if there were any: proxies send it too. */
   readonly retryAfterSeconds: number | null;
 
   constructor(reason: TransportFailureReason, message: string, options: TransportFailureOptions = {}) {

@@ -45,7 +45,7 @@ describe('following by the stream', () => {
     expect(opened).toEqual(['/v1/jobs/job_1/stream?ticket=t&after=0']);
   });
 
-  test('goes on after the last event with a new ticket, and drops what it took already', {
+  test('resumes after the last event with a new ticket, and drops repeated events', {
     tags: ['Stream-4', 'Events-1'],
   }, async () => {
     await using service = await scriptedService([ticket]);
@@ -64,7 +64,7 @@ describe('following by the stream', () => {
     expect(service.seen).toHaveLength(2);
   });
 
-  test('reads what the stream left out from what is stored, and each event is still one', {
+  test('reads events that the stream left out from the stored ones, each once', {
     tags: ['Stream-5a'],
   }, async () => {
     const stored = json({ events: [event(2), event(3)], next_cursor: 3 });
@@ -81,13 +81,13 @@ describe('following by the stream', () => {
     ]);
   });
 
-  test('takes a history that is itself not whole as it is', async () => {
+  test('accepts a stored history that has gaps itself', async () => {
     await using service = await scriptedService([ticket, json({ events: [], next_cursor: 1 })]);
     streams(service, [sending(frame(1), frame(4, 'finished'))]);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 4]);
   });
 
-  test('hands on a kind and members that it does not know, hashes included, as they came', {
+  test('passes on unknown kinds and members unchanged, hashes included', {
     tags: ['Stream-5c', 'Events-2a'],
   }, async () => {
     const strange = { ...event(1, 'a-kind-of-tomorrow'), hash_version: 7, prev_hash: 'p', event_hash: 'h', more: [1] };
@@ -101,7 +101,7 @@ describe('following by the stream', () => {
     expect((await Array.fromAsync(client.events('job_1')))[0]).toEqual(strange);
   });
 
-  test('goes on however often its connection gets old', async () => {
+  test('reconnects after every connection that reached its lifetime', async () => {
     await using service = await scriptedService([ticket]);
     const old = (socket: WebSocket) => socket.close(1001);
     const opened = streams(service, [...Array<typeof old>(9).fill(old), (socket) => socket.send(frame(1, 'finished'))]);
@@ -109,7 +109,7 @@ describe('following by the stream', () => {
     expect(opened).toHaveLength(10);
   });
 
-  test('that is refused goes on with a new ticket, no sooner than the service says where it has no capacity', async () => {
+  test("retries a refused stream with a new ticket, after the service's Retry-After", async () => {
     let minted = 0;
     await using service = await scriptedService([
       (response, { method }) =>
@@ -133,7 +133,7 @@ describe('following by the stream', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  /** Refuses the first WebSocket, and any plain request of the stream as it is told; then sends the end. */
+  /** Refuses the first WebSocket, and a plain request for the stream in the given way; then sends the end. */
   async function refusingOnce(plain: ReturnType<typeof json>): Promise<ScriptedService> {
     const service = await scriptedService([
       (response, seen) => (seen.method === 'GET' ? plain(response) : ticket(response)),
@@ -148,7 +148,7 @@ describe('following by the stream', () => {
     return service;
   }
 
-  test('that is refused waits as long as the service asks for', { tags: ['Errors-24'] }, async () => {
+  test('waits after a refused stream as long as the service asks', { tags: ['Errors-24'] }, async () => {
     await using service = await refusingOnce(refusal(503, 'shutting_down', { 'retry-after': '5' }));
     const pauses: number[] = [];
     const sleep = async (milliseconds: number) => void pauses.push(milliseconds);
@@ -159,12 +159,12 @@ describe('following by the stream', () => {
     expect(pauses[0]).toBeLessThan(5200);
   });
 
-  test('that is refused for good ends with the refusal', async () => {
+  test('ends with a final refusal of the stream', async () => {
     await using service = await refusingOnce(refusal(404, 'job_not_found', {}, false));
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
   });
 
-  test('tells where it stands: connecting, live, reconnecting and closed', { tags: ['Stream-5b'] }, async () => {
+  test('reports its state: connecting, live, reconnecting and closed', { tags: ['Stream-5b'] }, async () => {
     await using service = await scriptedService([ticket]);
     streams(service, [
       (socket) => {
@@ -180,7 +180,7 @@ describe('following by the stream', () => {
     expect(told).toEqual(both);
   });
 
-  test('tells that it is closed where it fails, and where the caller stops reading', {
+  test('reports closed when it fails and when the caller stops reading', {
     tags: ['Stream-5b'],
   }, async () => {
     await using service = await scriptedService([refusal(401, 'unauthorized', {}, false)]);
@@ -196,7 +196,7 @@ describe('following by the stream', () => {
     expect(told).toEqual(['connecting', 'live', 'closed']);
   });
 
-  test('starts after the sequence number it is given', async () => {
+  test('starts after the given sequence number', async () => {
     await using service = await scriptedService([ticket]);
     streams(service, [
       (socket) => {
@@ -206,14 +206,14 @@ describe('following by the stream', () => {
     expect(await seqsOf(clientOf(service).follow('job_1', { after: 7 }))).toEqual([8, 9]);
   });
 
-  test('gives up where connection after connection brings nothing', async () => {
+  test('gives up after several connections without an event', async () => {
     await using service = await scriptedService([ticket]);
     const opened = streams(service, [(socket) => socket.close(4408)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ reason: 'network' });
     expect(opened).toHaveLength(3);
   });
 
-  test('ends with the refusal of the next ticket where the credential has ended', { tags: ['Stream-5c'] }, async () => {
+  test('ends with the refusal of the next ticket once the credential has ended', { tags: ['Stream-5c'] }, async () => {
     await using service = await scriptedService([ticket, refusal(401, 'unauthorized', {}, false)]);
     streams(service, [(socket) => socket.close(4401)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'unauthorized' });
@@ -254,14 +254,14 @@ describe('following by the stream', () => {
   });
 });
 
-describe('following where there is no stream', () => {
-  /** A service that has no ticket route and grows its history by one event a page. */
+describe('following without a stream', () => {
+  /** A service without a ticket route, whose history grows by one event a page. */
   const growing = (missing: Parameters<typeof scriptedService>[0][number]) => {
     let stored = 0;
     return scriptedService([
       (response, request: Seen) => {
         if (request.method === 'POST') return missing(response, request);
-        if (request.url.includes('/result')) return; // held, as a wait is
+        if (request.url.includes('/result')) return; // The request is held, as a wait is.
         const after = Number(new URLSearchParams(request.url.split('?')[1]).get('after'));
         stored = Math.min(4, stored + 1);
         const events = [event(1), event(2), event(3), event(4, 'finished')].slice(after, stored);
@@ -275,14 +275,14 @@ describe('following where there is no stream', () => {
     ['an older service', (response: Parameters<typeof noRoute>[0]) => noRoute(response)],
     ['a service that will have one', refusal(501, 'not_implemented', {}, false)],
     ['a service that names the missing route', refusal(404, 'route_not_found', {}, false)],
-    ['a service whose streams are all taken', refusal(503, 'capacity_exhausted')],
+    ['a service without a free stream', refusal(503, 'capacity_exhausted')],
   ])('pages through the stored events: %s', { tags: ['Versioning-5'] }, async (_name, missing) => {
     await using service = await growing(missing);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
   });
 
-  test('a foreign job is never taken for a missing route', { tags: ['Errors-28'] }, async () => {
+  test('never takes a foreign job for a missing route', { tags: ['Errors-28'] }, async () => {
     await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
     await expect(seqsOf(clientOf(service).follow('job_1'))).rejects.toMatchObject({ code: 'job_not_found' });
     expect(service.seen).toHaveLength(1);
@@ -290,7 +290,7 @@ describe('following where there is no stream', () => {
 });
 
 describe('the key in a stream address', () => {
-  test('is not used unless the caller asked for it: what is stored is paged instead', {
+  test('is not used unless the caller allows it: stored events are paged instead', {
     tags: ['Authentication-6a'],
   }, async () => {
     const end = json({ events: [event(1, 'finished')], next_cursor: null });
@@ -302,7 +302,7 @@ describe('the key in a stream address', () => {
     expect(service.seen.filter(({ url }) => url.includes('key-1'))).toEqual([]);
   });
 
-  test('is used only where the caller asked for it and the server has no ticket route', {
+  test('is used only if the caller allows it and the server has no ticket route', {
     tags: ['Authentication-6b'],
   }, async () => {
     await using service = await scriptedService([noRoute]);

@@ -1,8 +1,8 @@
 /**
- * Following a job: every event once, in sequence order, until `finished`. Events come by the WebSocket stream where the
- * service has one, and else by paging through stored events. A lost connection goes on after the last event that was
- * taken, so nothing is lost and nothing is repeated. Where the credential has ended, minting the next ticket says so.
- * Spec § WebSocket stream.
+ * Following a job: every event once, in sequence order, until `finished`. Events come by the WebSocket stream if the
+ * service has one, and otherwise by paging through stored events. After a lost connection it resumes after the last
+ * event it yielded, so nothing is lost or repeated. Once the credential has ended, the next ticket is refused, and
+ * following ends with that refusal. Spec § WebSocket stream.
  */
 import type { JobEvent } from '@svc/protocol';
 import { replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol/vocabulary';
@@ -15,18 +15,18 @@ import { streamAddress } from './stream-address.ts';
 import type { Endpoint } from './transport.ts';
 
 /**
- * Where following stands, for whoever shows it: `connecting` until the first connection is there, `live` while events come as
- * they are recorded, `reconnecting` from a lost connection to the next, and `closed` once, whatever ended it.
+ * The state of following, for display: `connecting` until the first connection is open, `live` while events come as
+ * they are recorded, `reconnecting` from a lost connection to the next, and `closed` once at the end.
  */
 export type FollowState = 'connecting' | 'live' | 'reconnecting' | 'closed';
 
 export interface FollowOptions {
-  /** The last sequence number already taken. Default 0: from the start. */
+  /** The last sequence number already seen. Default 0: from the start. */
   readonly after?: number;
   readonly signal?: AbortSignal | undefined;
-  /** `auto` streams where it can; `replay` only pages. Default `auto`. */
+  /** `auto` uses the stream where it can; `replay` only pages. Default `auto`. */
   readonly by?: 'auto' | 'replay';
-  /** Told of each change of the state, the first included. */
+  /** Called with each change of the state, including the first. */
   readonly onState?: (state: FollowState) => void;
 }
 
@@ -37,14 +37,14 @@ interface Following extends FollowOptions {
   readonly legacy: 'none' | 'key-in-stream-url';
   readonly policy: RetryPolicy;
   readonly sleep: Sleep;
-  /** Asks for the stream as any request would, and gives what the service refuses it with; null where it says nothing. */
+  /** Requests the stream without a WebSocket, and returns the service's refusal; null if there is none. */
   readonly whyRefused: () => Promise<unknown>;
 }
 
-/** Between two pages while nothing comes: from the first to the last, doubling. */
+/** The pause between two empty pages: from the first to the last value, doubling. */
 const idleMilliseconds = { first: 50, last: 1000 };
 
-/** A WebSocket that is refused hides why. Where the service does not say it otherwise, it is given a second. */
+/** A refused WebSocket hides the reason. If the service does not give one otherwise, the next try waits a second. */
 const refusedMilliseconds = 1000;
 
 /** Yields each event after `after` once, in order, and returns after `finished`. */
@@ -60,7 +60,7 @@ export async function* followJob(given: Following): AsyncGenerator<JobEvent, voi
   }
 }
 
-/** Calls back with a state that is another than the one before. */
+/** Calls back only when the state changes. */
 function stateTeller(onState: (state: FollowState) => void = () => {}): (state: FollowState) => void {
   let told: FollowState | null = null;
   return (state) => {
@@ -72,7 +72,7 @@ function stateTeller(onState: (state: FollowState) => void = () => {}): (state: 
 
 type Told = Following & Required<Pick<FollowOptions, 'onState'>>;
 
-/** Null once the job has finished; the last event taken where there is no stream to go on with. */
+/** Null once the job has finished; otherwise the last event yielded, when there is no stream to continue with. */
 async function* byStreaming(following: Told): AsyncGenerator<JobEvent, number | null> {
   const { policy, onState } = following;
   let last = following.after ?? 0;
@@ -86,7 +86,7 @@ async function* byStreaming(following: Told): AsyncGenerator<JobEvent, number | 
     });
     if (close === 'finished') return null;
     onState('reconnecting');
-    // A connection that got old is replaced however often: it did what it was to do.
+    // A connection that reached its lifetime did its work: it is replaced without counting as a failed try.
     failures = close === STREAM_CLOSE_CODES.lifetimeReached ? 0 : failures + 1;
     if (failures >= policy.attemptsMax) throw new TransportFailure('network', `the stream ended with ${close}`);
     const refusal = close === 'refused' ? await following.whyRefused() : null;
@@ -97,7 +97,7 @@ async function* byStreaming(following: Told): AsyncGenerator<JobEvent, number | 
   }
 }
 
-/** Drops what was taken already, and reads what was left out from what is stored: neither is an error. */
+/** Drops repeated events, and reads missing ones from the stored history. Neither is an error. */
 async function* passOn(
   source: AsyncGenerator<JobEvent, StreamEnd>,
   following: Following,
@@ -122,7 +122,7 @@ async function* passOn(
   }
 }
 
-/** The stored events between the last that was taken and the next that came, and then that one. */
+/** The stored events between the last one yielded and the next, and then the next. */
 async function* withLeftOut(
   next: JobEvent,
   { client, job_id, signal }: Following,
@@ -138,7 +138,7 @@ async function* withLeftOut(
   yield next;
 }
 
-/** A connection to the stream, or null where this service or this platform has none. */
+/** A connection to the stream, or null if this service or this platform has none. */
 async function chooseSource(following: Told, after: number): Promise<AsyncGenerator<JobEvent, StreamEnd> | null> {
   const { by = 'auto', client, endpoint, job_id, signal, onState } = following;
   if (by === 'replay' || typeof WebSocket === 'undefined') return null;
@@ -159,7 +159,7 @@ function isNotOffered(error: unknown): boolean {
   return error instanceof ServiceFailure && (error.status === 501 || error.code === 'route_not_found');
 }
 
-/** Pages through what is stored, and asks again while the job goes on; its end is waited for in the service. */
+/** Pages through the stored events until the job ends. Between empty pages the service holds a wait for the end. */
 async function* byPaging(
   { client, job_id, signal, sleep, onState }: Told,
   after: number,
@@ -191,7 +191,7 @@ async function* byPaging(
   }
 }
 
-/** Resolves when the job is terminal; never rejects, since it only spares the last pause. */
+/** Resolves when the job is terminal. Never rejects: it only shortens the last pause. */
 async function endOf(client: ServiceClient, job_id: string, signal: AbortSignal): Promise<void> {
   try {
     await client.waitForResult(job_id, { signal });

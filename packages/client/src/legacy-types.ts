@@ -1,7 +1,7 @@
-/** The shapes of older servers where they differ from those of the contract. Spec § Versioning 5. */
+/** The bodies of older servers that differ from those of the contract. Spec § Versioning 5. */
 import type { JobDetail, Receipt } from '@svc/protocol';
 
-/** A receipt of v0.3, which may not say whose job it was. */
+/** A receipt of v0.3, which may not state its tenant. */
 export type LegacyReceipt = Omit<Receipt, 'tenant'> & Partial<Pick<Receipt, 'tenant'>>;
 
 /** The detail of a job whose receipt a server of v0.3 sealed. */

@@ -1,4 +1,4 @@
-/** Spec § Versioning 5: what the client makes of a server from before v0.4, which has no route that came with it. */
+/** Spec § Versioning 5: what the client does with a server older than v0.4, which lacks the routes of v0.4. */
 import { describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { json, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
@@ -14,7 +14,7 @@ const HISTORY = [
   event(6, 'finished', { status: 'failed' }),
 ];
 
-/** Knows the detail of one job, which ends after it was asked for so often, and its stream by the key in the address. */
+/** Has one job, which ends after its detail was requested this often, and its stream with the key in the address. */
 async function olderServer({ endsAfter = 1 } = {}): Promise<ScriptedService & { readonly opened: string[] }> {
   let asked = 0;
   const service = await scriptedService([
@@ -43,7 +43,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 describe('with the key allowed in the address of a stream', () => {
   const legacy = 'key-in-stream-url';
 
-  test('a result is made from the detail and the events, and waited for by asking again', {
+  test('makes a result from the detail and the events, and waits for it by asking again', {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer({ endsAfter: 3 });
@@ -60,13 +60,13 @@ describe('with the key allowed in the address of a stream', () => {
     });
   });
 
-  test('a result without a wait is what there is', async () => {
+  test('returns a result without a wait as it is', async () => {
     await using service = await olderServer({ endsAfter: 9 });
     const { status, stdout } = await clientOf(service, { legacy }).result('job_1');
     expect([status, stdout, service.opened]).toEqual(['running', '', []]);
   });
 
-  test('stored events are read page by page from the stream of a job that has ended', {
+  test('reads stored events page by page from the stream of a job that ended', {
     tags: ['Versioning-5'],
   }, async () => {
     await using service = await olderServer();
@@ -75,7 +75,7 @@ describe('with the key allowed in the address of a stream', () => {
     expect(service.opened.map((url) => url.replace(/.*after=/, ''))).toEqual(['0', '4']);
   });
 
-  test('a job is followed to its end', { tags: ['Versioning-5'] }, async () => {
+  test('follows a job to its end', { tags: ['Versioning-5'] }, async () => {
     await using service = await olderServer();
     const seqs = await Array.fromAsync(clientOf(service, { legacy }).follow('job_1', { after: 4 }), ({ seq }) => seq);
     expect(seqs).toEqual([5, 6]);
@@ -88,7 +88,7 @@ describe('without the key in an address', () => {
     ['replay', (client) => client.replay('job_1')],
     ['follow', (client) => Array.fromAsync(client.follow('job_1'))],
   ] satisfies [string, (client: ReturnType<typeof clientOf>) => Promise<unknown>][])(
-    '%s says what would stand in for it, and puts the key nowhere',
+    '%s names the option that would help, and sends the key nowhere',
     async (_name, ask) => {
       await using service = await olderServer();
       await expect(ask(clientOf(service))).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe('without the key in an address', () => {
     },
   );
 
-  test('what is signed says that nothing is', { tags: ['Versioning-5'] }, async () => {
+  test('signed documents fail with the reason: nothing is signed', { tags: ['Versioning-5'] }, async () => {
     await using service = await olderServer();
     const client = clientOf(service);
     const says = { reason: 'unstructured', message: expect.stringContaining('nothing is signed') as string };
@@ -110,7 +110,7 @@ describe('without the key in an address', () => {
   });
 });
 
-test('a structured refusal leads to nothing that stands in', async () => {
+test('a structured refusal never leads to a fallback', async () => {
   await using service = await scriptedService([refusal(404, 'job_not_found', {}, false)]);
   const client = clientOf(service, { legacy: 'key-in-stream-url' });
   for (const asked of [client.result('job_1'), client.replay('job_1'), client.attestation('job_1')]) {

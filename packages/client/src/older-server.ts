@@ -1,7 +1,7 @@
 /**
- * What stands in for the routes that a server from before v0.4 does not have: it knows submission, list, detail,
- * cancellation and the stream with the key in its address, and answers anything else that there is no such route. Only an
- * answer without the error envelope shows that: a structured refusal never leads here. Spec § Versioning 5, § Errors.
+ * Fallbacks for the routes that a server older than v0.4 lacks. Such a server has submission, list, detail,
+ * cancellation and the stream with the key in its address, and answers other paths with 404. Only an answer without the
+ * error envelope shows that: a structured refusal never leads here. Spec § Versioning 5, § Errors.
  */
 import type { EventData, FoldedResult, JobDetail, JobEvent, ReplayPage } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
@@ -13,7 +13,7 @@ import type { Endpoint } from './transport.ts';
 
 export interface OlderServerOptions {
   readonly endpoint: Endpoint;
-  /** Whether the caller lets the key stand in the address of a stream. Without it an older server tells no events. */
+  /** Whether the caller allows the key in the address of a stream. Without it an older server gives no events. */
   readonly legacy: 'none' | 'key-in-stream-url';
   readonly policy: RetryPolicy;
   readonly sleep: Sleep;
@@ -22,24 +22,27 @@ export interface OlderServerOptions {
 
 interface Asked {
   readonly signal?: AbortSignal | undefined;
-  /** Why the route is taken for missing; what is thrown where nothing stands in for it. */
+  /** Why the route is taken for missing. It is thrown if there is no fallback. */
   readonly missing: unknown;
 }
 
 export interface OlderServer {
-  /** The events after a number, of a job that has ended: the stream of one that runs does not say where it stands. */
+  /**
+   * The events after a number, of a job that has ended: the stream of a running one does not say which events are
+   * stored.
+   */
   replay(job_id: string, asked: Asked & { readonly after: number; readonly limit: number }): Promise<ReplayPage>;
-  /** The result, made from the detail and the events. An older server hands out no output files. */
+  /** The result, made from the detail and the events. An older server gives no output files. */
   result(job_id: string, asked: Asked & { readonly waitSeconds: number }): Promise<FoldedResult>;
 }
 
-/** Whether a server answered, without our envelope, that it has no such route. */
+/** Whether a server answered, without the error envelope, that it has no such route. */
 export function isRouteMissing(error: unknown): error is TransportFailure {
   const isUnstructured = error instanceof TransportFailure && error.reason === 'unstructured';
   return isUnstructured && [404, 405, 501].includes(error.status ?? 0);
 }
 
-/** Says plainly what cannot be had of an older server. */
+/** Says which part an older server cannot give. */
 export function tooOld(what: string, cause: unknown): TransportFailure {
   const status = cause instanceof TransportFailure && cause.status !== null ? { status: cause.status } : {};
   return new TransportFailure('unstructured', `this server is older than v0.4: ${what}`, { ...status, cause });
@@ -49,7 +52,7 @@ export function createOlderServer({ endpoint, legacy, policy, sleep, detail }: O
   async function* events(job_id: string, after: number, { signal, missing }: Asked): AsyncGenerator<JobEvent, void> {
     if (legacy === 'none') {
       throw tooOld(
-        "its events are told by the stream alone, and only with the option legacy: 'key-in-stream-url'",
+        "its events come by the stream alone, and only with the option legacy: 'key-in-stream-url'",
         missing,
       );
     }
@@ -67,8 +70,7 @@ export function createOlderServer({ endpoint, legacy, policy, sleep, detail }: O
   return {
     async replay(job_id, { after, limit, ...asked }) {
       const { status } = await detail(job_id, asked);
-      if (!isTerminal(status))
-        throw tooOld('what a running job has written so far is not stored for reading', asked.missing);
+      if (!isTerminal(status)) throw tooOld('the output of a running job cannot be read', asked.missing);
       const page: JobEvent[] = [];
       for await (const event of events(job_id, after, asked)) {
         page.push(event);
@@ -93,7 +95,7 @@ export function createOlderServer({ endpoint, legacy, policy, sleep, detail }: O
   };
 }
 
-/** The address from before stream tickets. Only for a caller who let the key stand in it. Spec § Authentication 6. */
+/** The address from before stream tickets, only for a caller who allowed the key in it. Spec § Authentication 6. */
 export function legacyStreamPath({ apiKey }: Endpoint, job_id: string): string {
   return `/v1/jobs/${encodeURIComponent(job_id)}/stream?api_key=${encodeURIComponent(apiKey ?? '')}`;
 }

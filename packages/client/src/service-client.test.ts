@@ -15,21 +15,21 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 }
 
 describe('a request', () => {
-  test('carries the bearer credential, and its query spelled as the contract spells it', async () => {
+  test('carries the bearer credential, and spells its query as the contract does', async () => {
     await using service = await scriptedService([json({ items: [], next_cursor: null })]);
     await clientOf(service).list({ limit: 3, status: ['failed', 'error'], language: 'node', cursor: 'a+b' });
     expect(service.seen[0]?.headers.authorization).toBe('Bearer key-1');
     expect(service.seen[0]?.url).toBe('/v1/jobs?limit=3&cursor=a%2Bb&status=failed%2Cerror&language=node');
   });
 
-  test('keeps a path prefix of the service, and a job id that is no path stays one segment', async () => {
+  test('keeps a path prefix of the service, and escapes a job id to one segment', async () => {
     await using service = await scriptedService([json(detail)]);
     await createServiceClient({ baseUrl: `${service.baseUrl}/prefix/`, apiKey: null }).detail('../whoami');
     expect(service.seen[0]?.url).toBe('/prefix/v1/jobs/..%2Fwhoami');
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('is not sent on to another address: the key stays with its service', async () => {
+  test('follows no redirect: the key stays with its service', async () => {
     await using other = await scriptedService([json(detail)]);
     await using service = await scriptedService([
       (response) => response.writeHead(307, { location: other.baseUrl }).end(),
@@ -45,7 +45,7 @@ describe('a request', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test('that gets no answer within its deadline fails as a timeout', async () => {
+  test('without an answer within its deadline fails as a timeout', async () => {
     await using service = await scriptedService([() => {}]);
     const client = clientOf(service, { timeoutMilliseconds: 50, retry: { attemptsMax: 1 } });
     await expect(client.detail('job_1')).rejects.toMatchObject({ name: 'TransportFailure', reason: 'timeout' });
@@ -73,7 +73,7 @@ describe('a refusal', () => {
     await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 404 });
   });
 
-  test('whose Retry-After is a date counts from now, and never below nothing', async () => {
+  test('with a date in Retry-After counts from now, and never below zero', async () => {
     await using service = await scriptedService([
       refusal(400, 'invalid_request', { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, false),
     ]);
@@ -82,7 +82,7 @@ describe('a refusal', () => {
 });
 
 describe('a read', () => {
-  test('is tried again after capacity refusals and lost connections, and pauses as long as Retry-After says', {
+  test('is tried again after capacity refusals and lost connections, after the pause of Retry-After', {
     tags: ['Transfer-6', 'Errors-27'],
   }, async () => {
     const pauses: number[] = [];
@@ -98,7 +98,7 @@ describe('a read', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(2000);
   });
 
-  test('that was cut short is never parsed, though what came is valid JSON', {
+  test('that was cut short is never parsed, even if what came is valid JSON', {
     tags: ['Transfer-5', 'E-18'],
   }, async () => {
     await using service = await scriptedService([cutShort(JSON.stringify(detail)), json(detail)]);
@@ -128,7 +128,7 @@ describe('a read', () => {
     await expect(client.submit(submission)).rejects.toMatchObject({ name: 'TransportFailure', reason: 'network' });
   });
 
-  test('is tried again after a proxy without its service, no sooner than Retry-After says', async () => {
+  test("is tried again after a proxy's error, no sooner than Retry-After says", async () => {
     const pauses: number[] = [];
     await using service = await scriptedService([
       (response) => response.writeHead(503, { 'retry-after': '3' }).end('<h1>soon</h1>'),
@@ -152,7 +152,7 @@ describe('a read', () => {
 describe('a submission', () => {
   const answer = { job_id: 'job_1', status: 'queued' };
 
-  test('whose answer is lost is repeated with the very same key and body', { tags: ['Submit-7'] }, async () => {
+  test('is repeated with the same key and body if its answer is lost', { tags: ['Submit-7'] }, async () => {
     await using service = await scriptedService([noAnswer, json(answer, 201, { 'idempotency-replayed': 'true' })]);
     const submitted = await clientOf(service).submit(submission);
     expect(submitted).toMatchObject({ job_id: 'job_1', replayed: true });
@@ -163,7 +163,7 @@ describe('a submission', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('without a key is made once: whether a lost answer stands for a job cannot be known', {
+  test('without a key is made once: a lost answer may or may not stand for a job', {
     tags: ['Submit-7'],
   }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
@@ -177,7 +177,7 @@ describe('a submission', () => {
     });
   });
 
-  test('takes a key of the caller, and makes another for every submission without one', async () => {
+  test("takes the caller's key, and otherwise makes a new one for every submission", async () => {
     await using service = await scriptedService([json(answer, 201, { 'idempotency-replayed': 'false' })]);
     const client = clientOf(service);
     await client.submit(submission, { idempotencyKey: 'mine' });
@@ -188,7 +188,7 @@ describe('a submission', () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  test('that is refused for what it is, is not repeated', { tags: ['Errors-27'] }, async () => {
+  test('is not repeated after a final refusal', { tags: ['Errors-27'] }, async () => {
     await using service = await scriptedService([refusal(422, 'idempotency_key_reused', {}, false)]);
     await expect(clientOf(service).submit(submission)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
     expect(service.seen).toHaveLength(1);
@@ -196,7 +196,7 @@ describe('a submission', () => {
 });
 
 describe('waiting for a result', () => {
-  test('asks the result route again until the job is terminal', { tags: ['GetResult-8'] }, async () => {
+  test('requests the result again until the job is terminal', { tags: ['GetResult-8'] }, async () => {
     await using service = await scriptedService([
       json(folded('queued')),
       json(folded('running')),
@@ -208,13 +208,13 @@ describe('waiting for a result', () => {
     expect(service.seen.map(({ url }) => url)).toEqual(Array(3).fill('/v1/jobs/job_1/result?wait_seconds=0.5'));
   });
 
-  test('asks for at most the 300 seconds that the service allows', async () => {
+  test('requests at most the 300 seconds that the service allows', async () => {
     await using service = await scriptedService([json(folded('succeeded'))]);
     await clientOf(service).waitForResult('job_1', { waitSeconds: 900 });
     expect(service.seen[0]?.url).toContain('wait_seconds=300');
   });
 
-  test('ends as a timeout where the job does not', async () => {
+  test('ends as a timeout if the job does not end', async () => {
     await using service = await scriptedService([json(folded('running'))]);
     const waiting = clientOf(service).waitForResult('job_1', { timeoutSeconds: 0.05 });
     await expect(waiting).rejects.toMatchObject({ reason: 'timeout' });
@@ -224,7 +224,7 @@ describe('waiting for a result', () => {
 describe('paging', () => {
   const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
 
-  test('goes on from next_cursor, and never from a page that was cut short', { tags: ['Replay-6'] }, async () => {
+  test('continues from next_cursor, and never from a page that was cut short', { tags: ['Replay-6'] }, async () => {
     const second = { events: [event(3, 'finished')], next_cursor: null };
     await using service = await scriptedService([
       json({ events: [event(1), event(2)], next_cursor: 2 }),
@@ -253,13 +253,13 @@ describe('paging', () => {
 describe('readiness', () => {
   const checks = { store: true, provider: true, free_space: true, accepting: false };
 
-  test('is an answer also where the service is not ready', async () => {
+  test('is an answer also from a service that is not ready', async () => {
     await using service = await scriptedService([json({ status: 'unready', checks }, 503)]);
     expect(await clientOf(service).readiness()).toEqual({ status: 'unready', checks });
     expect(service.seen).toHaveLength(1);
   });
 
-  test('that the door refuses to tell is a refusal, and asked for again', async () => {
+  test('is a refusal if the service refuses to tell, and is asked for again', async () => {
     const ready = json({ status: 'ready', checks: { ...checks, accepting: true } });
     await using service = await scriptedService([refusal(503, 'capacity_exhausted'), ready]);
     expect((await clientOf(service).readiness()).status).toBe('ready');
@@ -270,7 +270,7 @@ describe('metrics', () => {
   const text = (response: ServerResponse) =>
     response.writeHead(200, { 'content-type': OPENMETRICS_MEDIA_TYPE }).end('svc_jobs 1\n# EOF\n');
 
-  test('of the tenant are asked for with the credential, in the format that was asked for', async () => {
+  test('of the tenant are requested with the credential, in the chosen format', async () => {
     await using service = await scriptedService([text]);
     expect(await clientOf(service).metrics()).toEqual({
       mediaType: OPENMETRICS_MEDIA_TYPE,
@@ -283,7 +283,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('of the service are asked for with the metrics token alone', async () => {
+  test('of the service are requested with the metrics token alone', async () => {
     await using service = await scriptedService([text]);
     await clientOf(service).serviceMetrics('token-of-the-operator');
     expect(service.seen[0]).toMatchObject({
@@ -301,7 +301,7 @@ describe('exact bytes', () => {
       (response) => response.writeHead(200, digest === undefined ? {} : { 'x-content-sha256': digest }).end(bytes),
     ]);
 
-  test('are handed on as they came, with their checked digest', { tags: ['Evidence-6'] }, async () => {
+  test('are passed on unchanged, with their checked digest', { tags: ['Evidence-6'] }, async () => {
     await using service = await serve(sha256);
     const exact = await clientOf(service).resultArtifact('job_1');
     expect(new TextDecoder().decode(exact.bytes)).toBe(bytes);

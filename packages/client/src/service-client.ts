@@ -1,6 +1,6 @@
 /**
- * The reference client: one typed method for each operation of the contract. Reads, and submissions with their key, are
- * tried again with backoff; nothing is tried again that the service might do twice. Spec § Endpoints.
+ * The reference client: one typed method for each operation of the contract. Reads, and submissions with a key, are
+ * retried with backoff. Nothing is retried that the service might do twice. Spec § Endpoints.
  */
 import type {
   CancellationAnswer,
@@ -33,16 +33,16 @@ import { type WaitOptions, waitForTerminal } from './wait.ts';
 
 export interface ClientOptions extends Endpoint {
   readonly retry?: Partial<RetryPolicy>;
-  /** Milliseconds for one exchange, beside the wait it asks the service for. Default 30,000. */
+  /** Milliseconds for one exchange, in addition to the wait that the service was asked for. Default 30,000. */
   readonly timeoutMilliseconds?: number;
-  /** Checks exact bytes where the platform has no SHA-256: in pages served without TLS. */
+  /** The digest for exact bytes on platforms without SHA-256: pages served without TLS. */
   readonly sha256?: Sha256;
   /** Replaces the clock between tries. */
   readonly sleep?: Sleep;
   /**
-   * `key-in-stream-url` lets a stream be opened with the key in its address, where a trusted server from before stream
-   * tickets answers that it has no such route; events and results of such a server are told in no other way. Off by default:
-   * addresses end up in logs. Spec § Authentication 6.
+   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets
+   * that answers that it has no ticket route. Events and results of such a server cannot be had in another way. Off by
+   * default: addresses end up in logs. Spec § Authentication 6.
    */
   readonly legacy?: 'none' | 'key-in-stream-url';
 }
@@ -53,16 +53,16 @@ export interface CallOptions {
 
 export interface SubmitOptions extends CallOptions {
   /**
-   * 1–128 visible ASCII bytes. Made at random where it is left out, so that every submission can be repeated. Null sends
-   * none: the submission is then made once, and whether a lost answer stands for a job is not known.
+   * 1–128 visible ASCII bytes. Random if left out, so that every submission can be repeated. Null sends none: the
+   * submission is then made once, and after a lost answer it is unknown whether a job exists.
    */
   readonly idempotencyKey?: string | null;
 }
 
 export interface Submitted extends SubmissionAnswer {
-  /** Whether the key stood for this job already. */
+  /** Whether the key already belonged to this job. */
   readonly replayed: boolean;
-  /** What was sent; null where none was. */
+  /** The key that was sent; null if none was. */
   readonly idempotencyKey: string | null;
 }
 
@@ -71,7 +71,7 @@ export interface MetricsOptions extends CallOptions {
   readonly format?: 'openmetrics' | 'prometheus';
 }
 
-/** A text of metrics, in the format that was asked for. */
+/** Metrics as text, in the requested format. */
 export interface MetricsText {
   readonly mediaType: string;
   readonly text: string;
@@ -85,13 +85,13 @@ export interface ListOptions extends CallOptions {
 }
 
 export interface ReplayOptions extends CallOptions {
-  /** The last sequence number already taken; the page starts after it. */
+  /** The last sequence number already seen; the page starts after it. */
   readonly after?: number;
   readonly limit?: number;
 }
 
 export interface ServiceClient {
-  /** Stores a job. Safe to lose the answer of: the same key and body give the same job. */
+  /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
   submit(submission: JobSubmission, options?: SubmitOptions): Promise<Submitted>;
   /** One page of the tenant's jobs, newest first. */
   list(options?: ListOptions): Promise<JobList>;
@@ -99,32 +99,34 @@ export interface ServiceClient {
   listAll(options?: Omit<ListOptions, 'cursor'>): AsyncGenerator<JobListItem, void>;
   detail(job_id: string, options?: CallOptions): Promise<JobDetail>;
   cancel(job_id: string, options?: CallOptions): Promise<CancellationAnswer>;
-  /** What is there after at most `waitSeconds` (0–300): terminal or not. */
+  /** The result as it is after at most `waitSeconds` (0–300): terminal or not. */
   result(job_id: string, options?: CallOptions & { readonly waitSeconds?: number }): Promise<FoldedResult>;
-  /** The result once the job is terminal. Waits in the service, never by asking for detail again and again. */
+  /** The result once the job is terminal. The service holds the wait; the detail is not polled. */
   waitForResult(job_id: string, options?: WaitOptions): Promise<FoldedResult>;
   replay(job_id: string, options?: ReplayOptions): Promise<ReplayPage>;
-  /** The events stored so far, page by page; ends where they end, without waiting for more. */
+  /** The events stored so far, page by page. Ends after the last stored one. */
   events(job_id: string, options?: ReplayOptions): AsyncGenerator<JobEvent, void>;
-  /** Every event after `after`, each once and in order, as it is recorded; ends after `finished`. */
+  /** Every event after `after`, each once and in order, as it is recorded. Ends after `finished`. */
   follow(job_id: string, options?: FollowOptions): AsyncGenerator<JobEvent, void>;
   /** A one-use ticket for the job's stream. Each try mints another. */
   streamTicket(job_id: string, options?: CallOptions): Promise<StreamTicket>;
-  /** The DSSE envelope, checked against its digest header. */
+  /** The DSSE envelope, compared with its digest header. */
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
-  /** The canonical result artifact, checked against its digest header. */
+  /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
-  /** The signer's present key. No trust anchor: pin a key that came another way. Spec § Authentication 10. */
+  /** The signer's current key. No trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;
   capabilities(options?: CallOptions): Promise<Capabilities>;
   whoami(options?: CallOptions): Promise<Whoami>;
   status(options?: CallOptions): Promise<ServiceStatus>;
   health(options?: CallOptions): Promise<Health>;
-  /** How ready the service is: also where it is not, which is an answer and no failure. */
+  /** Whether the service is ready. A service that is not ready answers too; that is no failure. */
   readiness(options?: CallOptions): Promise<Readiness>;
   /** Gauges over the tenant's current jobs. Not a billing ledger. */
   metrics(options?: MetricsOptions): Promise<MetricsText>;
-  /** Metrics of the whole service, for the metrics token that the operator set; the client's credential is not sent. */
+  /**
+   * Metrics of the whole service, with the metrics token that the operator set. The client's credential is not sent.
+   */
   serviceMetrics(metricsToken: string, options?: MetricsOptions): Promise<MetricsText>;
   /** The service's own OpenAPI document. */
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
@@ -167,7 +169,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     sleep,
     detail: (job_id, read) => client.detail(job_id, read),
   });
-  /** Asks a route that came with v0.4, and what stands in for it where the server is older. */
+  /** Requests a route of v0.4, or uses the fallback if the server is older. */
   const orOlder = async <T>(asked: Promise<T>, standIn: (missing: unknown) => Promise<T>): Promise<T> => {
     try {
       return await asked;
@@ -278,8 +280,8 @@ function randomKey(): string {
 }
 
 /**
- * What a WebSocket is refused with, no platform tells. A plain request of the stream is refused with the same where there is
- * a refusal, and as no WebSocket where there is none.
+ * Platforms hide why a WebSocket was refused. A plain request for the stream gets the same refusal, and if there is
+ * none it is refused for not being a WebSocket.
  */
 function isStreamRefusal(error: unknown): error is ServiceFailure {
   if (!(error instanceof ServiceFailure)) return false;

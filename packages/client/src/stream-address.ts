@@ -1,4 +1,4 @@
-/** The address of a stream, from where the service is and what it said of its stream. */
+/** The address of a stream, made from the service's address and the stream URL it gave. */
 import type { Endpoint } from './transport.ts';
 
 /** A `ws:` or `wss:` address that starts after a sequence number. `path` begins with a slash and may have a query. */

@@ -1,14 +1,14 @@
 /**
- * One HTTP exchange with the service: the request with its credential, the whole answer or a failure. It never retries,
- * never follows a redirect (that would hand the key to another host) and never passes on part of a body.
+ * One HTTP exchange with the service: the request with its credential, then the whole answer or a failure. It never
+ * retries, never follows a redirect (which would give the key to another host) and never returns part of a body.
  */
 import type { ErrorEnvelope } from '@svc/protocol';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 
 export interface Endpoint {
-  /** Where the service is, such as `http://127.0.0.1:8080`; a path prefix is kept. */
+  /** The service's address, such as `http://127.0.0.1:8080`; a path prefix is kept. */
   readonly baseUrl: string;
-  /** The bearer credential; null for the public routes alone. */
+  /** The bearer credential; null if only public routes are used. */
   readonly apiKey: string | null;
 }
 
@@ -19,7 +19,7 @@ export interface Exchange {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** A status beside the successful ones whose body is an answer, unless it is the error envelope. */
+  /** An unsuccessful status whose body is an answer, unless it is the error envelope. */
   readonly answerStatus?: number;
   /** Milliseconds from sending to the last byte of the answer. */
   readonly timeoutMilliseconds: number;
@@ -33,7 +33,7 @@ export interface Answer {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** Exchanges a request for its whole answer, or throws `ServiceFailure` or `TransportFailure`. */
+/** Sends a request and returns its whole answer, or throws `ServiceFailure` or `TransportFailure`. */
 export async function exchange(endpoint: Endpoint, request: Exchange): Promise<Answer> {
   const deadline = AbortSignal.timeout(Math.ceil(request.timeoutMilliseconds));
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
@@ -65,7 +65,7 @@ async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSi
   return { status: response.status, headers: response.headers, bytes };
 }
 
-/** A body that is not as long as declared is incomplete and must not be parsed. Spec § Response transfer rules. */
+/** A body whose length is not the declared one is incomplete and must not be parsed. Spec § Response transfer rules. */
 function refuseTruncated(response: Response, bytes: Uint8Array): void {
   const declared = response.headers.get('content-length');
   if (declared === null || response.headers.has('content-encoding')) return;
@@ -116,7 +116,7 @@ function isEnvelope(value: unknown): value is ErrorEnvelope {
   return 'code' in error && typeof error.code === 'string' && 'message' in error && typeof error.message === 'string';
 }
 
-/** The service sends whole seconds; a date, as a proxy may send, counts from now. RFC 9110 § 10.2.3. */
+/** The service sends whole seconds. A date, as a proxy may send, counts from now. RFC 9110 § 10.2.3. */
 function secondsOf(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d+$/.test(header)) return Number(header);

@@ -1,7 +1,4 @@
-/**
- * Waiting for a job's end through the result route, whose wait is held by the service.
- * Spec § GET /v1/jobs/{id}/result.
- */
+/** Waits for a job's end through the result route, whose wait the service holds. Spec § GET /v1/jobs/{id}/result. */
 import type { FoldedResult } from '@svc/protocol';
 import { isTerminal, waitSecondsMax } from '@svc/protocol/vocabulary';
 import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';
@@ -9,9 +6,9 @@ import { TransportFailure } from './failure.ts';
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Seconds to wait in all; without it the wait has no end of its own. */
+  /** Seconds to wait in all; endless without it. */
   readonly timeoutSeconds?: number;
-  /** Seconds to ask of the service at a time, at most 300. Default 50: many proxies cut an exchange at 60. */
+  /** Seconds to request of the service at a time, at most 300. Default 50: many proxies cut an exchange at 60. */
   readonly waitSeconds?: number;
 }
 
@@ -21,7 +18,7 @@ interface Waiting extends WaitOptions {
 }
 
 /**
- * Asks for the result, each time with a wait, until it is terminal.
+ * Requests the result, each time with a wait, until it is terminal.
  * @throws TransportFailure `timeout` once `timeoutSeconds` are over
  */
 export async function waitForTerminal(
@@ -36,7 +33,7 @@ export async function waitForTerminal(
     if (performance.now() >= end) {
       throw new TransportFailure('timeout', `${result.job_id} is still ${result.status} after ${timeoutSeconds} s`);
     }
-    // An expired wait is followed by a pause of random length, lest many clients ask in step.
+    // A random pause follows an expired wait, so that many clients do not ask in step.
     await sleep(delayMilliseconds(policy, expired, Math.random(), null), signal);
   }
 }

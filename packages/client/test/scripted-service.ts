@@ -1,4 +1,4 @@
-/** A real HTTP server that answers as a test says and remembers what it was asked. */
+/** A real HTTP server that gives scripted answers and remembers the requests. */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -16,7 +16,7 @@ export interface ScriptedService extends AsyncDisposable {
   readonly seen: readonly Seen[];
 }
 
-/** Answers the first request with the first answer, and so on; the last one answers all that follow. */
+/** The first answer is for the first request, and so on. The last one answers all further requests. */
 export async function scriptedService(
   answers: readonly ((response: ServerResponse, request: Seen) => void)[],
 ): Promise<ScriptedService> {
