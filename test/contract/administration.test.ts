@@ -60,7 +60,7 @@ describe('where there is no service and no data of one', () => {
       expect({ code, stdout, stderr }).toEqual({
         code: 1,
         stdout: '',
-        stderr: `svc: no service runs here, and there is no data of one in ${join(cwd, 'data')}; give --data-dir or SERVICE_DATA_DIR\n`,
+        stderr: `svc: no service runs here, and ${join(cwd, 'data')} has no data of one; give --data-dir or SERVICE_DATA_DIR\n`,
       });
       expect(readdirSync(cwd)).toEqual([]);
     },
