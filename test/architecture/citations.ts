@@ -1,51 +1,93 @@
-/** Where citations of the contract lead in docs/SPEC.md: `Spec § Events`, or `Spec § Events 7, § Limits 3–5`. */
-import { statementsOf } from '../../tools/statements.ts';
+/**
+ * What a text of the project cites, and what of that cannot be looked up: ids of statements and attacks, decision records,
+ * RFCs by their form, files of the project and headings in them. Sections of the contract are in `contract-citations.ts`.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { allStatements } from '../../tools/statements.ts';
 
-/** `3`, `7a`, `3–5`, `1, 2, 7`, `7 and 8`. */
-const NUMBERS = /^ \d+[a-z]?(?:(?:–|, | and )\d+[a-z]?)*(?![\w.]\w)/;
+const PATH =
+  /(?<![\w/.-])(?:packages|docs|test|tools|bench|packs|\.ci)\/(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|mjs|cjs|c|h|pl|py|md|json)\b/g;
+/** `packs/NAME.json` stands for any. */
+const PLACEHOLDER = /\/[A-Z]+\.json$/;
 
-/** Each heading of the contract, the longest first, with the numbers of the rules that stand under it. */
-export type Sections = readonly (readonly [heading: string, rules: ReadonlySet<string>])[];
-
-/** The citations in a text that lead nowhere, each with a few words of what follows it. */
-export function unresolvedCitations(text: string, sections: Sections): string[] {
-  return citationsIn(text)
-    .filter((cited) => !leadsSomewhere(cited, sections))
-    .map((cited) => cited.slice(0, 60));
+/** What can be cited. Paths are relative to the root of the project. */
+export interface Citable {
+  readonly ids: ReadonlySet<string>;
+  /** The numbers of the decision records: `0022`. */
+  readonly decisions: ReadonlySet<string>;
+  /** Whether there is such a file or folder. */
+  readonly exists: (path: string) => boolean;
+  /** The text of a document; null where there is none. */
+  readonly document: (path: string) => string | null;
 }
 
-/** What stands behind each § that belongs to the contract: one behind `Spec`, or behind such a one and a comma. */
-function citationsIn(text: string): string[] {
-  const [before = '', ...parts] = text.replace(/\s*\n\s*(?:\*|\/\/|#)? */g, ' ').split('§ ');
-  const cited: string[] = [];
-  let previous = before;
-  let isCited = false;
-  for (const part of parts) {
-    isCited = previous.endsWith('Spec ') || (isCited && /[,;] (?:and )?$/.test(previous));
-    if (isCited) cited.push(part);
-    previous = part;
-  }
-  return cited;
+/** The project in a directory. */
+export function citableIn(root: string): Citable {
+  const exists = (path: string) => existsSync(join(root, path));
+  return {
+    ids: new Set(allStatements(root).map(({ id }) => id)),
+    decisions: new Set(globSync('docs/decisions/*.md', { cwd: root }).map((path) => path.slice(15, 19))),
+    exists,
+    document: (path) => (exists(path) ? readFileSync(join(root, path), 'utf8') : null),
+  };
 }
 
-export function sectionsOf(contract: string): Sections {
-  const headings = [...contract.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
-  const sections = new Map(headings.map((heading) => [heading, new Set<string>()]));
-  for (const { id, section } of statementsOf(contract)) {
-    const rule = id.slice(id.lastIndexOf('-') + 1);
-    sections
-      .get(section)
-      ?.add(rule)
-      .add(rule.replace(/[a-z]$/, ''));
-  }
-  return [...sections].toSorted(([one], [other]) => other.length - one.length);
+/** The citations in a file that lead nowhere, as they stand in it. */
+export function deadCitations(file: string, text: string, citable: Citable): string[] {
+  return [
+    ...deadIds(text, citable.ids),
+    ...deadDecisions(text, citable.decisions),
+    ...formlessRfcs(text),
+    ...deadPaths(text, citable),
+    ...(file.endsWith('.md') ? deadLinks(file, text, citable) : []),
+  ];
 }
 
-function leadsSomewhere(cited: string, sections: Sections): boolean {
-  const [heading, rules] = sections.find(([name]) => cited.startsWith(name)) ?? [];
-  if (heading === undefined || rules === undefined) return false;
-  const rest = cited.slice(heading.length);
-  if (/^\w/.test(rest)) return false;
-  const numbers = NUMBERS.exec(rest)?.[0].match(/\d+[a-z]?/g) ?? [];
-  return numbers.every((number) => rules.has(number));
+/** `AUTH-16` or `Receipt-4`: whatever begins as some id does. */
+function deadIds(text: string, ids: ReadonlySet<string>): string[] {
+  const families = new Set([...ids].map((id) => id.slice(0, id.lastIndexOf('-'))));
+  const ending = /(?<![\w/.-])([A-Za-z]+)-\d+[a-z]?(?![\w-])/g;
+  return [...text.matchAll(ending)].flatMap(([id, family = '']) => (families.has(family) && !ids.has(id) ? [id] : []));
+}
+
+/** `decision 0022`, `docs/decisions/0022-namespace-cells-are-forked.md`. */
+function deadDecisions(text: string, decisions: ReadonlySet<string>): string[] {
+  const cited = /\bdecisions?(?: |\/)(\d{1,4})\b/gi;
+  return [...text.matchAll(cited)].flatMap(([citation, number = '']) => (decisions.has(number) ? [] : [citation]));
+}
+
+/** `RFC 9110`, `RFC 9110 § 7.2`, and in no other spelling. */
+function formlessRfcs(text: string): string[] {
+  const mentioned = /(?<![\w/.-])rfc[ -]?\d+(?:,? (?:section|sec\.|s|§)? ?[\d.]+)?/gi;
+  const form = /^RFC [1-9]\d{2,3}(?: § [1-9]\d*(?:\.\d+)*\.?)?$/;
+  return [...text.matchAll(mentioned)].flatMap(([mention]) =>
+    form.test(mention.replace(/[ .]+$/, '')) ? [] : [mention],
+  );
+}
+
+/** Paths from the root of the project that name a file, and pages named alone: `test/hostile/cases.ts`, `THREATS.md`. */
+function deadPaths(text: string, { exists }: Citable): string[] {
+  const paths = [...text.matchAll(PATH)].flatMap(([path]) => (exists(path) || PLACEHOLDER.test(path) ? [] : [path]));
+  const pages = [...text.matchAll(/(?<![\w/.-])[A-Z]{4,}\.md\b/g)].map(([page]) => page);
+  return [...paths, ...pages.filter((page) => !exists(page) && !exists(`docs/${page}`))];
+}
+
+/** Links of a document to files beside it, and to headings: `OPERATING.md#backups`. */
+function deadLinks(file: string, text: string, { exists, document }: Citable): string[] {
+  return [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].flatMap(([link, path = '', anchor]) => {
+    const target = path === '' ? file : normalize(join(dirname(file), path));
+    if (!exists(target)) return [link];
+    return anchor === undefined || headingsOf(document(target) ?? '').includes(anchor) ? [] : [link];
+  });
+}
+
+/** The headings of a document as links name them. */
+function headingsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );
 }

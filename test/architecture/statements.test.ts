@@ -1,13 +1,11 @@
 /** The statements of docs/SPEC.md and the rows of docs/ATTACKS.md: well formed, cited rightly, and missed where no test shows them. */
-import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allStatements, type MarkedTest, statementsOf, strayMarks, unshownStatements } from '../../tools/statements.ts';
-import { sectionsOf, unresolvedCitations } from './citations.ts';
+import { sectionsOf, unresolvedCitations } from './contract-citations.ts';
 
 const root = join(import.meta.dirname, '../..');
 const statements = allStatements(root);
-const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
 
 const EXAMPLE = `# A page
 
@@ -67,18 +65,6 @@ describe('a run of all tests', () => {
 });
 
 describe('a citation of the contract', () => {
-  const files = globSync(['{packages,test,tools,bench,packs}/**/*.{ts,mjs,py,pl}', 'docs/**/*.md', '*.{md,ts}'], {
-    cwd: root,
-  }).filter((file) => !file.includes('node_modules') && !file.endsWith('statements.test.ts'));
-
-  test('leads to a section of docs/SPEC.md, and to a statement where it has a number', () => {
-    const unresolved = files.flatMap((file) => {
-      const text = readFileSync(join(root, file), 'utf8');
-      return unresolvedCitations(text, contract).map((citation) => `${file}: ${citation}`);
-    });
-    expect(unresolved).toEqual([]);
-  });
-
   test.each([
     ['Spec § One thing.', []],
     ['Spec § One thing 1, § Another, with spaces 1: why', []],

@@ -1,0 +1,73 @@
+/** Whatever the code, the tests and the documents cite can be looked up in the tree. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Citable, citableIn, deadCitations } from './citations.ts';
+import { sectionsOf, unresolvedCitations } from './contract-citations.ts';
+
+const root = join(import.meta.dirname, '../..');
+const CITING = [
+  '{packages,test,tools,bench,packs}/**/*.{ts,mjs,cjs,c,h,py,pl,sh,md}',
+  'docs/**/*.md',
+  '*.{md,ts,cjs}',
+  '.ci/run',
+];
+/** Others wrote the vectors; these tests cite on purpose what there is not. */
+const LEFT_OUT = /node_modules|^test\/vectors\/|^test\/architecture\/(citations|statements|floors)\.test\.ts$/;
+
+const texts = globSync(CITING, { cwd: root })
+  .filter((file) => !LEFT_OUT.test(file))
+  .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+
+/** What is found in each text, with the name of its file. */
+function found(look: (file: string, text: string) => string[]): string[] {
+  return texts.flatMap(({ file, text }) => look(file, text).map((citation) => `${file}: ${citation}`));
+}
+
+describe('the texts of the project', () => {
+  test('were read', () => {
+    expect(texts.length).toBeGreaterThan(700);
+  });
+
+  test('cite sections of docs/SPEC.md that exist, and statements where there is a number', () => {
+    const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
+    expect(found((_file, text) => unresolvedCitations(text, contract))).toEqual([]);
+  });
+
+  test('cite ids, decision records, files and headings that exist, and RFCs in one form', () => {
+    const citable = citableIn(root);
+    expect(found((file, text) => deadCitations(file, text, citable))).toEqual([]);
+  });
+});
+
+describe('a citation', () => {
+  const documents: Readonly<Record<string, string>> = { 'docs/PAGE.md': '# A page\n\n## One thing, and `another`\n' };
+  const citable: Citable = {
+    ids: new Set(['AUTH-01', 'Receipt-4a']),
+    decisions: new Set(['0002']),
+    exists: (path) => path in documents,
+    document: (path) => documents[path] ?? null,
+  };
+
+  test.each([
+    ['AUTH-01 and Receipt-4a', []],
+    ['SHA-256 and UTF-8, which begin as no id does', []],
+    ['AUTH-02', ['AUTH-02']],
+    ['Receipt-4', ['Receipt-4']],
+    ['(decision 0002)', []],
+    ['Decision 0003', ['Decision 0003']],
+    ['RFC 9110, RFC 9110 § 7.2 and RFC 8785.', []],
+    ['RFC9110', ['RFC9110']],
+    ['RFC 9110 section 7', ['RFC 9110 section 7']],
+    ['docs/PAGE.md', []],
+    ['docs/NOWHERE.md', ['docs/NOWHERE.md']],
+    ['PAGE.md and README of it', []],
+    ['NOWHERE.md', ['NOWHERE.md']],
+    ['[it](PAGE.md#one-thing-and-another)', []],
+    ['[it](https://example.org/x#y)', []],
+    ['[it](PAGE.md#two)', ['](PAGE.md#two)']],
+    ['[it](nowhere.md)', ['](nowhere.md)']],
+  ])('%j is dead at %j', (text, dead) => {
+    expect(deadCitations('docs/THIS.md', text, citable)).toEqual(dead);
+  });
+});
