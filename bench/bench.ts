@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside its baseline in the same run, so that a figure means
- * something on a machine nobody knows. Without a name all of them run, one after the other. They are no tests: nothing fails
- * for being slow. `--json` writes a report, `--write` its tables into `docs/BENCHMARKS.md`; `--long` takes its time.
+ * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside
+ * its baseline in the same run, so that a figure means something on a machine nobody knows. Without a name all of them
+ * run, one after the other. They are no tests: nothing fails for being slow. `--json` writes a report, `--write` its
+ * tables into `docs/BENCHMARKS.md`; `--long` takes its time.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,7 @@
-/** What a run of the benches found, for machines as JSON and for readers as tables: on which machine, and beside which targets. */
+/**
+ * What a run of the benches found, for machines as JSON and for readers as tables: on which machine, and beside which
+ * targets.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
@@ -98,7 +101,8 @@ export function writeDocument(report: Report): void {
 function tablesOf({ measured_at, machine, benches }: Report): string {
   const { cores, memory_mb, kernel, processor, versions } = machine;
   const programs = Object.entries(versions).map(([name, version]) => `${name} ${version ?? 'not there'}`);
-  const head = `Measured on ${measured_at.slice(0, 10)} on ${cores} cores (${processor}) with ${memory_mb} MiB, Linux ${kernel}; ${programs.join(', ')}.`;
+  const host = `${cores} cores (${processor}) with ${memory_mb} MiB, Linux ${kernel}`;
+  const head = `Measured on ${measured_at.slice(0, 10)} on ${host}.\nPrograms: ${programs.join(', ')}.`;
   const tables = Object.values(benches).map((measurements) =>
     [...TABLE_HEAD, ...measurements.map(tableRow)].join('\n'),
   );

@@ -1,7 +1,7 @@
 /**
  * Builds what starts cells with the system's C compiler: the launcher of namespace cells (packages/server/src/sandbox/launcher),
- * a program and the same as a library for interpreters that are forked, and for gVisor cells their starter (…/sentry) and process 1. Without
- * the one the service has crun build cells, without the other `runsc run`.
+ * a program and the same as a library for interpreters that are forked, and for gVisor cells their starter (…/sentry)
+ * and process 1. Without the one the service has crun build cells, without the other `runsc run`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
  * `npm run quickstart`: the service for the first time. It starts one on a store in a temporary directory, submits a real
  * program with an input and an output file in the strongest isolation that this host has, shows its output as it runs,
- * then its result with the posture that was observed, and checks the signed export of it as somebody else would. With `--once`, or where CI is set, it ends there; otherwise it
- * keeps serving until Ctrl-C.
+ * then its result with the posture that was observed, and checks the signed export of it as somebody else would. With
+ * `--once`, or where CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

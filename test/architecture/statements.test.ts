@@ -1,4 +1,7 @@
-/** The statements of docs/SPEC.md and the rows of docs/ATTACKS.md: well formed, cited rightly, and missed where no test shows them. */
+/**
+ * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md: well formed, cited rightly, and missed where no test
+ * shows them.
+ */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allStatements, type MarkedTest, statementsOf, strayMarks, unshownStatements } from '../../tools/statements.ts';

@@ -85,7 +85,8 @@ def expected_result(events, receipt, tenant):
     def fold(stream):
         return "".join(line["text"] + ("" if line.get("partial") else "\n") for line in data_of(events, stream))
     return {
-        **{name: receipt[name] for name in OUTCOME}, "_type": "urn:svc:execution-result:v1", "schema_version": 1, "tenant": tenant,
+        **{name: receipt[name] for name in OUTCOME}, "_type": "urn:svc:execution-result:v1",
+        "schema_version": 1, "tenant": tenant,
         "stdout": fold("stdout"), "stderr": fold("stderr"), "violations": data_of(events, "violation"),
         "truncated": receipt.get("truncated", data_of(events, "truncated") != []),
     }
@@ -95,7 +96,9 @@ def expected_statement(receipt, tenant, result):
     camel = {name: name[0] + name.title().replace("_", "")[1:] for name in STATED}
     return {
         "_type": "https://in-toto.io/Statement/v1", "predicateType": "urn:svc:predicate:execution-result:v1",
-        "subject": [{"name": f"svc://jobs/{receipt['job_id']}/result", "mediaType": MEDIA_TYPE, "digest": {"sha256": sha256(result)}}],
+        "subject": [
+            {"name": f"svc://jobs/{receipt['job_id']}/result", "mediaType": MEDIA_TYPE, "digest": {"sha256": sha256(result)}},
+        ],
         "predicate": {
             **{camel[name]: receipt.get(name) for name in STATED}, "tenant": tenant, "receipt": receipt,
             "eventChainHead": receipt["event_chain"]["head"], "eventCount": receipt["event_chain"]["count"],

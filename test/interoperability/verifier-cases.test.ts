@@ -1,4 +1,7 @@
-/** Every vector of a verifier's run, before the command itself, and some of each kind as anyone would start it: its exit code counts. */
+/**
+ * Every vector of a verifier's run, before the command itself, and some of each kind as anyone would start it: its exit
+ * code counts.
+ */
 import { join } from 'node:path';
 import { serviceVerify } from '@svc/verifier';
 import { afterAll, expect, test } from 'vitest';

@@ -26,4 +26,5 @@ for descriptor in range(3):
     tricks[f"seek {descriptor}"] = attempt(lambda: os.lseek(descriptor, 0, os.SEEK_SET))
     tricks[f"truncate {descriptor}"] = attempt(lambda: os.ftruncate(descriptor, 0))
     tricks[f"walk up {descriptor}"] = attempt(lambda: os.open("..", os.O_RDONLY, dir_fd=descriptor))
-print(json.dumps({"kinds": kinds, "tricks": tricks, "links": sorted(os.readlink(f"/proc/self/fd/{name}").split(":")[0] for name in "012")}))
+links = sorted(os.readlink(f"/proc/self/fd/{name}").split(":")[0] for name in "012")
+print(json.dumps({"kinds": kinds, "tricks": tricks, "links": links}))

@@ -4,7 +4,8 @@ import json
 import os
 
 paths = glob.glob("/proc/[0-9]*/exe") + ["/proc/self/exe", "/usr/bin/crun", "/usr/bin/runsc", "/usr/bin/perl", "/usr/bin/python3",
-         "/bin/bash", "/opt/svc/bin/node", "/svc/guest/init.pl", "/svc/guest/launch.py", "/svc/guest/launch.sh", "/svc/guest/launch.cjs"]
+         "/bin/bash", "/opt/svc/bin/node", "/svc/guest/init.pl", "/svc/guest/launch.py", "/svc/guest/launch.sh",
+         "/svc/guest/launch.cjs"]
 opened = []
 for path in paths:
     for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC, os.O_WRONLY | os.O_APPEND):

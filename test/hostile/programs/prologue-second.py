@@ -6,4 +6,5 @@ import sys
 for name in ("json", "types", "sitecustomize"):
     with open(f"/work/{name}.py", "w") as file:
         file.write("print('HIJACKED')\n")
-print(subprocess.run([sys.executable, "-I", "-c", "import json, types; print('clean')"], capture_output=True, text=True).stdout, end="")
+again = [sys.executable, "-I", "-c", "import json, types; print('clean')"]
+print(subprocess.run(again, capture_output=True, text=True).stdout, end="")

@@ -65,14 +65,16 @@ CALLS = {
     "mount": (165, b"none", b"/tmp", b"tmpfs", 0, 0), "mount_setattr": (442, -1, b"", 0, NOTHING, 32),
     "move_mount": (429, -1, b"", -1, b"", 0), "move_pages": (279, 1, 0, 0, 0, 0, 0), "mq_open": (240, b"m", 0o102, 0o600, 0),
     "name_to_handle_at": (303, -100, b"/work", NOTHING, NOTHING, 0), "nfsservctl": (180, 0, 0, 0),
-    "open_by_handle_at": (304, -1, NOTHING, 0), "open_tree": (428, -100, b"/work", 1), "perf_event_open": (298, NOTHING, 0, -1, -1, 0),
+    "open_by_handle_at": (304, -1, NOTHING, 0), "open_tree": (428, -100, b"/work", 1),
+    "perf_event_open": (298, NOTHING, 0, -1, -1, 0),
     "pidfd_getfd": (438, -1, 0, 0), "pivot_root": (155, b"/work", b"/work"), "pkey_alloc": (330, 0, 0),
     "process_madvise": (440, -1, 0, 0, 0, 0), "process_mrelease": (448, -1, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0),
     "process_vm_writev": (311, 1, 0, 0, 0, 0, 0), "ptrace": (101, 16, 1, 0, 0), "quotactl": (179, 0x80000700, b"/dev/vda", 0, 0),
     "quotactl_fd": (443, -1, 0, 0, 0), "reboot": (169, 0, 0, 0, 0), "remap_file_pages": (216, 0, 0, 0, 0, 0),
     "request_key": (249, NOTHING, NOTHING, 0, 0), "seccomp": (317, 2, 0, NOTHING), "set_mempolicy": (238, 0, 0, 0),
     "setdomainname": (171, b"d", 1), "sethostname": (170, b"h", 1), "setns": (308, -1, 0), "settimeofday": (164, 0, 0),
-    "swapoff": (168, b"/none"), "swapon": (167, b"/none", 0), "sysctl": (156, NOTHING), "sysfs": (139, 3), "syslog": (103, 10, 0, 0),
+    "swapoff": (168, b"/none"), "swapon": (167, b"/none", 0), "sysctl": (156, NOTHING), "sysfs": (139, 3),
+    "syslog": (103, 10, 0, 0),
     "umount2": (166, b"/tmp", 2), "uselib": (134, b"/none"), "userfaultfd": (323, 1), "ustat": (136, 0, NOTHING),
     "vhangup": (153,), "vmsplice": (278, -1, 0, 0, 0),
 }
@@ -128,7 +130,8 @@ for name, action in {
     "nice -10": lambda: os.setpriority(os.PRIO_PROCESS, 0, -10) and None,
     "real time": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
     "personality without randomization": lambda: syscall(135, 0x0040000),
-    "mlock 1 MiB": lambda: None if libc.mlock(ctypes.create_string_buffer(1 << 20), 1 << 20) == 0 else name_of(ctypes.get_errno()),
+    "mlock 1 MiB": lambda: (
+        None if libc.mlock(ctypes.create_string_buffer(1 << 20), 1 << 20) == 0 else name_of(ctypes.get_errno())),
     "oom score -1000": lambda: put("/proc/self/oom_score_adj", "-1000"),
     "uid map": lambda: put("/proc/self/uid_map", "0 0 1"),
     "gid map": lambda: put("/proc/self/gid_map", "0 0 1"),
@@ -139,21 +142,24 @@ for name, action in {
     answers[f"become: {name}"] = apart(action)
 
 # -- Files of the kernel, of devices, of the host and of the cell's own frame.
-READ = """/dev/fuse /dev/hpet /dev/kmsg /dev/kvm /dev/loop-control /dev/loop0 /dev/mapper/control /dev/mem /dev/net/tun /dev/port
-/dev/ptmx /dev/pts/0 /dev/rtc0 /dev/sda /dev/tty /dev/tty0 /dev/console /dev/uinput /dev/vda /dev/vhost-net /dev/vhost-vsock /dev/vsock
-/etc/shadow /etc/ssh /etc/ssl/private /flag.txt /home /mnt /proc/1/auxv /proc/1/cwd /proc/1/environ /proc/1/exe /proc/1/fd /proc/1/fd/0
-/proc/1/io /proc/1/map_files /proc/1/maps /proc/1/mem /proc/1/pagemap /proc/1/root /proc/1/stack /proc/1/syscall /proc/acpi/wakeup
-/proc/bus /proc/config.gz /proc/driver /proc/fs /proc/iomem /proc/irq /proc/kallsyms /proc/kcore /proc/keys /proc/kmsg /proc/kpagecount
-/proc/latency_stats /proc/locks /proc/sched_debug /proc/scsi/scsi /proc/slabinfo /proc/sys/kernel/core_pattern /proc/sysrq-trigger /proc/timer_list /proc/tty
-/proc/vmallocinfo /root /run /run/containerd/containerd.sock /run/docker.sock /run/svc /srv /svc/report /svc/report/ending /sys
-/sys/fs/cgroup /sys/firmware /sys/kernel/debug /sys/kernel/security /sys/kernel/uevent_helper /var /var/lib /var/run/docker.sock""".split()
-WRITE = """/ /dev /dev/kmsg /dev/mem /etc /etc/passwd /etc/shadow /etc/alternatives /opt/svc/bin /opt/svc/bin/node /proc/1/clear_refs
-/proc/1/mem /proc/1/oom_score_adj /proc/1/exe /proc/self/exe /proc/self/setgroups
+READ = """/dev/fuse /dev/hpet /dev/kmsg /dev/kvm /dev/loop-control /dev/loop0 /dev/mapper/control /dev/mem
+/dev/net/tun /dev/port /dev/ptmx /dev/pts/0 /dev/rtc0 /dev/sda /dev/tty /dev/tty0 /dev/console /dev/uinput /dev/vda
+/dev/vhost-net /dev/vhost-vsock /dev/vsock /etc/shadow /etc/ssh /etc/ssl/private /flag.txt /home /mnt /proc/1/auxv
+/proc/1/cwd /proc/1/environ /proc/1/exe /proc/1/fd /proc/1/fd/0 /proc/1/io /proc/1/map_files /proc/1/maps /proc/1/mem
+/proc/1/pagemap /proc/1/root /proc/1/stack /proc/1/syscall /proc/acpi/wakeup /proc/bus /proc/config.gz /proc/driver
+/proc/fs /proc/iomem /proc/irq /proc/kallsyms /proc/kcore /proc/keys /proc/kmsg /proc/kpagecount /proc/latency_stats
+/proc/locks /proc/sched_debug /proc/scsi/scsi /proc/slabinfo /proc/sys/kernel/core_pattern /proc/sysrq-trigger
+/proc/timer_list /proc/tty /proc/vmallocinfo /root /run /run/containerd/containerd.sock /run/docker.sock /run/svc /srv
+/svc/report /svc/report/ending /sys /sys/fs/cgroup /sys/firmware /sys/kernel/debug /sys/kernel/security
+/sys/kernel/uevent_helper /var /var/lib /var/run/docker.sock""".split()
+WRITE = """/ /dev /dev/kmsg /dev/mem /etc /etc/passwd /etc/shadow /etc/alternatives /opt/svc/bin /opt/svc/bin/node
+/proc/1/clear_refs /proc/1/mem /proc/1/oom_score_adj /proc/1/exe /proc/self/exe /proc/self/setgroups
 /proc/sys/fs/binfmt_misc/register /proc/sys/kernel/core_pattern /proc/sys/kernel/hostname /proc/sys/kernel/modprobe
-/proc/sys/kernel/ns_last_pid /proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/ptrace_scope /proc/sys/net/ipv4/ip_forward
-/proc/sys/vm/drop_caches /proc/sys/vm/overcommit_memory /proc/sysrq-trigger /svc /svc/guest /svc/guest/init.pl /svc/report
-/svc/report/ending /sys/fs/cgroup /sys/fs/cgroup/cgroup.procs /sys/kernel/uevent_helper /tmp /usr /usr/bin /usr/bin/perl
-/usr/bin/python3 /usr/local /work /work/input /work/output /dev/shm""".split()
+/proc/sys/kernel/ns_last_pid /proc/sys/kernel/randomize_va_space /proc/sys/kernel/yama/ptrace_scope
+/proc/sys/net/ipv4/ip_forward /proc/sys/vm/drop_caches /proc/sys/vm/overcommit_memory /proc/sysrq-trigger /svc
+/svc/guest /svc/guest/init.pl /svc/report /svc/report/ending /sys/fs/cgroup /sys/fs/cgroup/cgroup.procs
+/sys/kernel/uevent_helper /tmp /usr /usr/bin /usr/bin/perl /usr/bin/python3 /usr/local /work /work/input /work/output
+/dev/shm""".split()
 
 
 def open_for_write(path):

@@ -13,8 +13,9 @@ queue = libc.inotify_init1(os.O_NONBLOCK)
 PLACES = [
     "/", "/etc", "/etc/passwd", "/etc/alternatives", "/svc/guest", "/svc/guest/launch.py", "/opt/svc/bin", "/opt/svc/bin/node",
     "/usr", "/usr/bin", "/usr/bin/perl", "/usr/bin/bash", "/usr/lib", os.path.dirname(os.__file__), os.__file__,
-    os.path.realpath(sys.executable), "/proc/self/exe", "/dev", "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
-    os.path.join(os.path.dirname(os.__file__), "__pycache__"), os.path.join(os.path.dirname(os.__file__), "lib-dynload"),
+    os.path.realpath(sys.executable), "/proc/self/exe", "/dev", "/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+    "/dev/urandom", "/dev/tty", os.path.join(os.path.dirname(os.__file__), "__pycache__"),
+    os.path.join(os.path.dirname(os.__file__), "lib-dynload"),
 ]
 names = {}
 for place in PLACES:

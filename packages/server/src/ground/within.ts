@@ -1,6 +1,9 @@
 /** Waiting for a promise, though not for ever. */
 
-/** Settles as the promise does, or after the time without it with `late`. The promise goes on, and its failure is then nobody's. */
+/**
+ * Settles as the promise does, or after the time without it with `late`. The promise goes on, and its failure is then
+ * nobody's.
+ */
 export async function within<Value, Late>(
   promise: Value | Promise<Value>,
   milliseconds: number,

@@ -11,8 +11,8 @@ import { StartError } from '../ground/start-error.ts';
 const OTHERS_WRITE = 0o022;
 
 /**
- * Opens the directory for a service, and makes it and those above it where they are missing. Node's own recursive `mkdir` never returns where a file system answers ENOENT for
- * a name below a directory that exists, as /proc does.
+ * Opens the directory for a service, and makes it and those above it where they are missing. Node's own recursive
+ * `mkdir` never returns where a file system answers ENOENT for a name below a directory that exists, as /proc does.
  *
  * @throws StartError where there is none and none can be made, or where others may change it.
  */

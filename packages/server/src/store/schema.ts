@@ -60,7 +60,10 @@ export interface QueueTable extends JobKeyColumns {
 
 export interface JobSpecTable extends JobKeyColumns {
   requested_spec: string;
-  /** What a receipt will say of the submission, digested when it was accepted; null on a row that was migrated after its job had started. */
+  /**
+   * What a receipt will say of the submission, digested when it was accepted; null on a row that was migrated after its
+   * job had started.
+   */
   evidence: string | null;
 }
 

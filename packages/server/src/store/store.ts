@@ -1,7 +1,7 @@
 /**
- * The ledger, in words of the domain. What fails rejects with a `StoreError`. Every method that changes something resolves only when the change is on disk.
- * Every read for a caller carries the tenant: a foreign job and an unknown one are the same `null`. Nothing above this
- * floor knows SQL; nothing here knows HTTP or processes.
+ * The ledger, in words of the domain. What fails rejects with a `StoreError`. Every method that changes something
+ * resolves only when the change is on disk. Every read for a caller carries the tenant: a foreign job and an unknown
+ * one are the same `null`. Nothing above this floor knows SQL; nothing here knows HTTP or processes.
  */
 import type { ArtifactRecord, EventBody, RequestedSpec, Whoami } from '@svc/protocol';
 import type { Soon } from '../ground/soon.ts';

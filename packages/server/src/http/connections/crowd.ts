@@ -1,4 +1,7 @@
-/** Tells the operator of connections that were turned away for want of room: each is counted, and the log has one line a second. */
+/**
+ * Tells the operator of connections that were turned away for want of room: each is counted, and the log has one line a
+ * second.
+ */
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Observer } from '../../telemetry/observer.ts';
 

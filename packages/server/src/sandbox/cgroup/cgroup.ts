@@ -30,7 +30,10 @@ export interface Group {
   readonly joinFiles: readonly string[];
   /** Sets both limits and returns what the kernel then says they are. */
   limit(limits: GroupLimits): GroupLimits;
-  /** Sets its part of the processors where other groups want them too; 1 is that of a job. Without effect where nothing shares them out. */
+  /**
+   * Sets its part of the processors where other groups want them too; 1 is that of a job. Without effect where nothing
+   * shares them out.
+   */
   share(part: number): void;
   /** Bounds the memory of network sockets, in bytes, where the kernel does not count it with the rest. */
   limitSockets(bytes: number): void;

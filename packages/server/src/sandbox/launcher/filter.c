@@ -39,8 +39,9 @@ static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
 
 /*
  * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ, NE, GT and
- * MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this library or this machine does not know is left out, as it can then not be called; so is one
- * that says what becomes of every other call anyway.
+ * MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this
+ * library or this machine does not know is left out, as it can then not be called; so is one that says what becomes of every
+ * other call anyway.
  */
 static void add_rule(scmp_filter_ctx filter, const char *name, const char *rule, unsigned otherwise)
 {

@@ -177,8 +177,8 @@ static void clear_sys(void)
 static void take_special(void)
 {
     static const char *const names[] = {
-        "path", "argv", "ps1", "ps2", "last_exc", "last_type", "last_value", "last_traceback", "path_hooks", "path_importer_cache",
-        "meta_path", "__interactivehook__",
+        "path", "argv", "ps1", "ps2", "last_exc", "last_type", "last_value", "last_traceback", "path_hooks",
+        "path_importer_cache", "meta_path", "__interactivehook__",
     };
     static const char *const streams[][2] = { { "stdin", "__stdin__" }, { "stdout", "__stdout__" }, { "stderr", "__stderr__" } };
     if (PyDict_GetItemString(builtin_names, "_") != NULL) PyDict_SetItemString(builtin_names, "_", none);
@@ -228,7 +228,8 @@ static void restore_builtins(void)
     if (is_as_before(builtins)) return;
     PyObject *changed = PyDict_Copy(builtin_names);
     PyDict_Clear(builtin_names);
-    for (ssize_t at = 0; at < 2 * builtins->count; at += 2) take_value(builtin_names, builtins->values[at], builtins->values[at + 1]);
+    for (ssize_t at = 0; at < 2 * builtins->count; at += 2)
+        take_value(builtin_names, builtins->values[at], builtins->values[at + 1]);
     Py_DecRef(changed);
 }
 

@@ -4,7 +4,8 @@
 # its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
 # the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
-# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW LOOPBACK HIDE CGROUP_FILE... -- TREE... -- COMMAND...
+# Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW LOOPBACK HIDE
+#   CGROUP_FILE... -- TREE... -- COMMAND...
 #   PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as the kernel makes them.
 #   ATTRIBUTES is `hidden` where the runtime is to find no extended attributes on the host, or `-`.
 #   HOW is `overlay` or `bind`. Through an overlay mount a file has an inode that only this cell has. The inodes of a bind

@@ -19,8 +19,9 @@ const IDLE_MILLISECONDS = 1000;
 
 /**
  * Records of one stream. Bytes go in with `write`; records come out through `offer`, which gets each of them once, in
- * order, and is told once where a cap is exceeded, as soon as it is. Folding the records (`text`, and LF unless `partial`) gives back the exact UTF-8 text; a byte that is not UTF-8
- * becomes U+FFFD. The caps count bytes of that folded text.
+ * order, and is told once where a cap is exceeded, as soon as it is. Folding the records (`text`, and LF unless
+ * `partial`) gives back the exact UTF-8 text; a byte that is not UTF-8 becomes U+FFFD. The caps count bytes of that
+ * folded text.
  */
 export class OutputCapture {
   readonly #offer: (records: readonly OutputRecord[], cut?: Cut) => void;

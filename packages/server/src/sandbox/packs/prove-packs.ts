@@ -11,7 +11,10 @@ export interface ProvenPacks {
   readonly leftOut: readonly PackLeftOut[];
 }
 
-/** Runs every canary of the packs, one pack after the other. Never rejects; a pack takes eleven seconds at most, or 31 where it compiles. */
+/**
+ * Runs every canary of the packs, one pack after the other. Never rejects; a pack takes eleven seconds at most, or 31
+ * where it compiles.
+ */
 export async function provePacks(
   packs: readonly RuntimePack[],
   { prepare }: Pick<Provider, 'prepare'>,

@@ -51,7 +51,10 @@ export interface ParkingFacts {
   readonly lost: LostCells;
 }
 
-/** Parks nothing before `start`. Disposing ends every cell that waits and lets none wait any more; cells are still made for jobs. */
+/**
+ * Parks nothing before `start`. Disposing ends every cell that waits and lets none wait any more; cells are still made
+ * for jobs.
+ */
 export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #options: ParkedCellsOptions;
   readonly #now: () => number;

@@ -9,8 +9,8 @@ import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
 /**
- * Creates every table and fills it from those of v0.3. Rows are clustered by their key, save where they are large. A large column stands last, so that
- * the others are read without it.
+ * Creates every table and fills it from those of v0.3. Rows are clustered by their key, save where they are large. A
+ * large column stands last, so that the others are read without it.
  */
 export const ledger: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {

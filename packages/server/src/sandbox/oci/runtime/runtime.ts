@@ -130,8 +130,8 @@ const GVISOR_MEMORY_BYTES = 36 * MIB;
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
 /**
- * What starts the two processes of a gVisor cell: `direct` a program of ours, with a compiled process 1, which takes a third of the
- * processor time off a cell; or `runsc run`.
+ * What starts the two processes of a gVisor cell: `direct` a program of ours, with a compiled process 1, which takes a
+ * third of the processor time off a cell; or `runsc run`.
  */
 export type GvisorLauncher = 'direct' | 'runsc';
 

@@ -60,7 +60,8 @@ const OPTIONS: Readonly<Record<number, readonly number[]>> = {
   1: [2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 17, 18, 19, 20, 21, 29, 30, 31, 34, 35, 38, 39, 42, 59],
   // IPPROTO_IP: type of service, hop limit, addresses of packets, discovery of sizes, errors, receiving the first two.
   0: [1, 2, 8, 10, 11, 12, 13, 14],
-  // IPPROTO_TCP: no delay, segments, cork, keep-alive, retries, lingering, deferring, window, info, acknowledging, time limit, low water.
+  // IPPROTO_TCP: no delay, segments, cork, keep-alive, retries, lingering, deferring, window, info, acknowledging, time
+  // limit, low water.
   6: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 18, 25],
   // IPPROTO_IPV6: hop limit, discovery of sizes, errors, IPv6 only, addresses of packets, hop limits and classes received.
   41: [16, 23, 24, 25, 26, 49, 50, 51, 52, 66, 67],

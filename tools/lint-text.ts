@@ -1,0 +1,71 @@
+/**
+ * What formatters leave alone: how wide comments, prose and the sources in other languages are, and how long the subjects of
+ * commits. `npm run lint` ends with 1 where something is too long, after a line for each.
+ */
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Characters of a comment, and of any line of C, Perl, Python and shell. The formatter holds code to fewer. */
+const COLUMNS_MAX = 130;
+/** Characters of a line of Markdown, save in tables and examples. */
+const PROSE_COLUMNS_MAX = 140;
+const SUBJECT_CHARACTERS_MAX = 72;
+/** Subjects were longer up to this commit. */
+const LAST_LONG_SUBJECT = '9221ab702a6a445abfa3d04472ce70915f25ee12';
+
+const FILES = ['{packages,test,tools,bench,packs}/**/*.{ts,mjs,cjs,c,h,pl,py,sh,md}', 'docs/**/*.md', '*.{md,ts,cjs}'];
+/** Others wrote the vectors. */
+const LEFT_OUT = /node_modules|^test\/vectors\//;
+
+/** The lines of a file that are too long, as `FILE:LINE` and their length. */
+export function wideLines(file: string, text: string): string[] {
+  const max = file.endsWith('.md') ? PROSE_COLUMNS_MAX : COLUMNS_MAX;
+  return heldLines(file, text).flatMap((line, index) => {
+    const length = line?.length ?? 0;
+    return length > max ? [`${file}:${index + 1} has ${length} characters, of at most ${max}`] : [];
+  });
+}
+
+/** Every line of a file; null for each that may have any width. */
+function heldLines(file: string, text: string): (string | null)[] {
+  const lines = text.split('\n');
+  if (/\.(c|h|pl|py|sh)$/.test(file)) return lines;
+  if (!file.endsWith('.md')) return lines.map((line) => (/^\s*(\/\/|\/?\*)/.test(line) ? line : null));
+  let isExample = false;
+  return lines.map((line) => {
+    if (/^\s*```/.test(line)) isExample = !isExample;
+    return isExample || /^\s*(\||<!--)/.test(line) ? null : line;
+  });
+}
+
+/** The subjects that are too long. */
+export function longSubjects(subjects: readonly string[]): string[] {
+  return subjects
+    .filter((subject) => subject.length > SUBJECT_CHARACTERS_MAX)
+    .map((subject) => `a commit's subject has over ${SUBJECT_CHARACTERS_MAX} characters: ${subject}`);
+}
+
+/** The subjects since the rule holds; none where the history is not there, or not so far back. */
+export function subjectsIn(root: string): string[] {
+  const range = `${LAST_LONG_SUBJECT}..HEAD`;
+  try {
+    const printed = execFileSync('git', ['log', '--format=%s', range], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return printed.toString().split('\n');
+  } catch {
+    return [];
+  }
+}
+
+function main(root: string): void {
+  const files = globSync(FILES, { cwd: root }).filter((file) => !LEFT_OUT.test(file));
+  const wide = files.flatMap((file) => wideLines(file, readFileSync(join(root, file), 'utf8')));
+  const faults = [...wide, ...longSubjects(subjectsIn(root))];
+  for (const fault of faults) process.stdout.write(`${fault}\n`);
+  if (faults.length > 0) process.exitCode = 1;
+}
+
+if (import.meta.main) main(join(import.meta.dirname, '..'));
