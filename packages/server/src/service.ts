@@ -16,6 +16,7 @@ import { createServiceFacts } from './facts/service-facts.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
+import type { StandingLoop } from './ground/waiting/standing-loop.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/connections/listener.ts';
 import { createJobs } from './job/create-jobs.ts';
@@ -25,7 +26,7 @@ import { createHistory } from './job/history.ts';
 import type { Jobs } from './job/jobs.ts';
 import { createNudges, type Nudges } from './job/nudges.ts';
 import { observedCells, observedHistory } from './job/observed.ts';
-import { Retention } from './job/remove/retention.ts';
+import { createRetention } from './job/remove/retention.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
@@ -194,9 +195,9 @@ async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, l
 }
 
 /** Null where jobs are kept for ever. */
-function openRetention({ retentionDays, attestationMode }: Config, store: Store, log: Log): Retention | null {
+function openRetention({ retentionDays, attestationMode }: Config, store: Store, log: Log): StandingLoop | null {
   if (retentionDays === null) return null;
-  return new Retention({
+  return createRetention({
     store,
     log,
     days: retentionDays,

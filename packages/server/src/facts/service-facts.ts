@@ -13,6 +13,7 @@ import {
 } from '@svc/protocol';
 import type { FreeSpaceReserve } from '../capacity/free-space.ts';
 import { VERSION } from '../ground/version.ts';
+import { within } from '../ground/waiting/within.ts';
 import type { ServiceFacts } from '../http/app.ts';
 import { clampLimits } from '../job/admit/policy.ts';
 import type { ParkedCells, ParkingFacts } from '../sandbox/parked/parked-cells.ts';
@@ -161,13 +162,9 @@ function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
 
 /** Whether a probe succeeds soon enough. Why it does not is told by the store itself. */
 async function answersInTime(probe: Promise<void>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, probeMillisecondsMax, false);
-  probe.then(
-    () => resolve(true),
-    () => resolve(false),
+  const succeeds = probe.then(
+    () => true,
+    () => false,
   );
-  const isReady = await promise;
-  clearTimeout(timer);
-  return isReady;
+  return await within(succeeds, probeMillisecondsMax, false);
 }

@@ -23,7 +23,7 @@ import {
   type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import { within } from '../ground/within.ts';
+import { within } from '../ground/waiting/within.ts';
 import type { Log } from './log/log.ts';
 import type { AdmittedJob, AnsweredRequest, BegunRequest, EndedJob, Observer } from './observer.ts';
 

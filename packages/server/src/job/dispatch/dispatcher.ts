@@ -7,7 +7,8 @@
  * running, in the transaction that accepts it.
  */
 
-import { within } from '../../ground/within.ts';
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import { within } from '../../ground/waiting/within.ts';
 import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -49,9 +50,8 @@ export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #flights = new Map<string, Flight>();
   readonly #queue = new QueueKnowledge();
-  readonly #stopping = new AbortController();
   readonly #giveUp = new AbortController();
-  #loop: Promise<void> | null = null;
+  readonly #loop = new StandingLoop((signal) => this.#fillWhenNudged(signal));
   #isRoom = true;
 
   constructor(options: DispatcherOptions) {
@@ -60,7 +60,7 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Begins to take jobs; without effect a second time. */
   start(): void {
-    this.#loop ??= this.#run();
+    this.#loop.start();
   }
 
   /** Jobs that hold a slot, being prepared or running. */
@@ -88,9 +88,9 @@ export class Dispatcher implements AsyncDisposable {
    * started stay queued. Resolves when every slot is free, or when what is left must be recovered at the next start.
    */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort();
+    this.#loop.stop();
     this.#stopFlights((flight) => !flight.hasStarted());
-    await this.#loop;
+    await this.#loop[Symbol.asyncDispose]();
     await this.#landed(this.#options.drainSeconds * 1000);
     this.#stopFlights(() => true);
     await this.#landed(landingMilliseconds);
@@ -100,22 +100,19 @@ export class Dispatcher implements AsyncDisposable {
     if (left.length > 0) this.#options.log.error({ jobs: left }, 'jobs did not end; the next start recovers them');
   }
 
-  async #run(): Promise<void> {
-    const { nudges, log } = this.#options;
-    while (!this.#stopping.signal.aborted) {
-      using nudge = nudges.next('queue', this.#stopping.signal);
-      try {
-        await this.#fill();
-      } catch (error) {
-        log.error({ err: error }, 'no job could be started');
-      }
-      const hasArrived = await within(
-        nudge.arrived.then(() => true),
-        recheckMilliseconds,
-        false,
-      );
-      if (!hasArrived) this.#queue.doubt();
+  async #fillWhenNudged(signal: AbortSignal): Promise<void> {
+    using nudge = this.#options.nudges.next('queue', signal);
+    try {
+      await this.#fill();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'no job could be started');
     }
+    const hasArrived = await within(
+      nudge.arrived.then(() => true),
+      recheckMilliseconds,
+      false,
+    );
+    if (!hasArrived) this.#queue.doubt();
   }
 
   /** Launches queued jobs while slots and memory last. The first that does not fit waits, and nothing passes it. */
@@ -140,7 +137,7 @@ export class Dispatcher implements AsyncDisposable {
   /** Whether all of them could be launched. Others may have started since the jobs were chosen. */
   #launchInTurn(jobs: readonly ChosenJob[]): boolean {
     for (const job of jobs) {
-      if (this.#stopping.signal.aborted || this.#freeSlots() <= 0 || !this.#fits(job)) return false;
+      if (!this.#loop.isGoing || this.#freeSlots() <= 0 || !this.#fits(job)) return false;
       this.#keep(launch(job, this.#dependencies()));
     }
     return true;
@@ -150,7 +147,7 @@ export class Dispatcher implements AsyncDisposable {
   #cellAtOnce({ tenant, requested_spec }: AdmitInput): Sandbox | null {
     const { language, runtime, limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, concurrentMemMbMax } = this.#options;
-    if (this.#loop === null || this.#stopping.signal.aborted || !this.#queue.isSurelyEmpty) return null;
+    if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
     if (limits.mem_mb > concurrentMemMbMax || !this.#fits(limits) || this.#freeSlots() <= 0) return null;
     if ((this.#heldByTenant().get(tenant) ?? 0) >= this.#queue.shareOf(tenant, { slots, tenantSlots })) return null;
     return cells.take({ language, runtime });

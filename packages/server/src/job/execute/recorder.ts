@@ -15,12 +15,12 @@ import {
   streamRecordsMax,
   type Truncation,
 } from '@svc/protocol';
+import { pause } from '../../ground/waiting/pause.ts';
 import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
-import { pause } from '../pause.ts';
 import type { JobClock } from './clock.ts';
 
 /** Events of one append, or of an end: bounded, so that one flood does not hold the store's writer for long. */

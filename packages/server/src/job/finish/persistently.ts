@@ -1,6 +1,7 @@
 /** Tries a write again until the store takes it: a store that is briefly unable must not cost a job its end. */
+
+import { pause } from '../../ground/waiting/pause.ts';
 import { StoreError } from '../../store/store-error.ts';
-import { pause } from '../pause.ts';
 
 const firstPauseMilliseconds = 100;
 const pauseMillisecondsMax = 5000;

@@ -3,7 +3,7 @@ import { admitJob, finishOf, runJob, TestLedger } from '../../store/ledger.fixtu
 import type { JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
-import { Retention, removeOld } from './retention.ts';
+import { createRetention, removeOld } from './retention.ts';
 
 let ledger: TestLedger;
 let store: Store;
@@ -52,7 +52,7 @@ test('the loop removes what is old at the start, and ends when it is told to', a
       return removed;
     },
   };
-  await using retention = new Retention({ store: watched, log, days: 8, unattested: 'removed' });
+  await using retention = createRetention({ store: watched, log, days: 8, unattested: 'removed' });
   retention.start();
   await looked.promise;
   expect(await isThere(old)).toBe(false);
@@ -64,7 +64,7 @@ test('a store that fails does not end the loop, and it still can be stopped', as
     asked.resolve();
     return Promise.reject(new Error('busy'));
   };
-  await using retention = new Retention({ store: { deleteEnded }, log, days: 8, unattested: 'kept' });
+  await using retention = createRetention({ store: { deleteEnded }, log, days: 8, unattested: 'kept' });
   retention.start();
   await expect(asked.promise).resolves.toBeUndefined();
 });

@@ -3,9 +3,10 @@
  * idempotency key, a few at a time. What waits for its attestation is kept until it has it, unless nothing is signed.
  */
 
+import { pause } from '../../ground/waiting/pause.ts';
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
-import { pause } from '../pause.ts';
 
 export interface RetentionOptions {
   readonly store: Pick<Store, 'deleteEnded'>;
@@ -22,39 +23,17 @@ const recheckMilliseconds = 600_000;
 const stepJobsMax = 16;
 const millisecondsOfDay = 86_400_000;
 
-/** Removes from `start` until it is disposed. */
-export class Retention implements AsyncDisposable {
-  readonly #options: RetentionOptions;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> | null = null;
-
-  constructor(options: RetentionOptions) {
-    this.#options = options;
-  }
-
-  /** Begins to remove; without effect a second time. */
-  start(): void {
-    this.#loop ??= this.#run();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
-  }
-
-  async #run(): Promise<void> {
-    const { log } = this.#options;
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        const removed = await removeOld(this.#options, signal);
-        if (removed > 0) log.info({ removed }, 'old jobs were removed');
-      } catch (error) {
-        log.error({ err: error }, 'old jobs could not be removed');
-      }
-      await pause(recheckMilliseconds, signal);
+/** Removes old jobs from the loop's start until it is disposed. */
+export function createRetention(options: RetentionOptions): StandingLoop {
+  return new StandingLoop(async (signal) => {
+    try {
+      const removed = await removeOld(options, signal);
+      if (removed > 0) options.log.info({ removed }, 'old jobs were removed');
+    } catch (error) {
+      options.log.error({ err: error }, 'old jobs could not be removed');
     }
-  }
+    await pause(recheckMilliseconds, signal);
+  });
 }
 
 /** Removes everything that is old by now, and answers how many jobs that were. Between two steps others get their turn. */

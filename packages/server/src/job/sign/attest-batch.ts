@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert';
 import type { Attestation } from '@svc/evidence';
+import { retryDelay } from '../../ground/waiting/retry-delay.ts';
 import type { OutboxEntry, TerminalRecord, TerminalRecordResult } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { SigningKey } from './keys/key-files.ts';
-import { retryDelay } from './retry-delay.ts';
 import type { Signer } from './signer.ts';
 import type { SigningResult } from './signing-messages.ts';
 

@@ -3,15 +3,16 @@
  * a slow timer; it reads from the outbox what is to be done each time. Spec § States and transitions 3.
  */
 
-import { within } from '../../ground/within.ts';
+import { pause } from '../../ground/waiting/pause.ts';
+import { retryDelay } from '../../ground/waiting/retry-delay.ts';
+import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
+import { within } from '../../ground/waiting/within.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Nudges } from '../nudges.ts';
-import { pause } from '../pause.ts';
 import { type DrainOptions, drainOutbox } from './drain.ts';
 import { SigningKeyError } from './keys/signing-key-error.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
-import { retryDelay } from './retry-delay.ts';
 import { Signer } from './signer.ts';
 
 export interface AttestorOptions {
@@ -37,8 +38,7 @@ const failuresCounted = 6;
 export class Attestor implements AsyncDisposable {
   readonly #options: AttestorOptions;
   readonly #signer = new Signer();
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> | null = null;
+  readonly #loop = new StandingLoop((signal) => this.#signWhatIsDue(signal));
   #failures = 0;
   #trouble: Trouble | null = null;
 
@@ -48,7 +48,8 @@ export class Attestor implements AsyncDisposable {
 
   /** Begins to sign; without effect a second time. */
   start(): void {
-    this.#loop ??= this.#run();
+    // What an earlier process could not sign may be mended, and what it put off has waited long enough.
+    this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
   }
 
   /** Null where whatever is in the outbox can be signed, or is put off by itself. */
@@ -58,27 +59,20 @@ export class Attestor implements AsyncDisposable {
 
   /** Lets what is being signed be stored, and leaves the rest to the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+    await this.#loop[Symbol.asyncDispose]();
     await this.#signer[Symbol.asyncDispose]();
   }
 
-  async #run(): Promise<void> {
-    const { nudges, store } = this.#options;
-    const { signal } = this.#stopping;
-    // What an earlier process could not sign may be mended, and what it put off has waited long enough.
-    await this.#attempt(() => store.resumeAttestations(new Date().toISOString()));
-    while (!signal.aborted) {
-      using nudge = nudges.next('outbox', signal);
-      const isDone = await this.#attempt(() => this.#drain());
-      if (isDone) await within(nudge.arrived, recheckMilliseconds, undefined);
-      else await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
-    }
+  async #signWhatIsDue(signal: AbortSignal): Promise<void> {
+    using nudge = this.#options.nudges.next('outbox', signal);
+    const isDone = await this.#attempt(() => this.#drain(signal));
+    if (isDone) await within(nudge.arrived, recheckMilliseconds, undefined);
+    else await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
   }
 
-  #drain(): Promise<void> {
+  #drain(signal: AbortSignal): Promise<void> {
     const { store, keys, log, signer = this.#signer } = this.#options;
-    return drainOutbox({ store, signer, log, currentKey: () => keys.current(), signal: this.#stopping.signal });
+    return drainOutbox({ store, signer, log, currentKey: () => keys.current(), signal });
   }
 
   /** Whether it succeeded. A failure is logged whole and told in the status without what is private in it. */

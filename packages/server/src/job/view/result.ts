@@ -3,12 +3,12 @@
  * Spec § GET /v1/jobs/{id}/result.
  */
 import { type ArtifactRecord, isTerminal } from '@svc/protocol';
+import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { JobKey, JobSummary, LongTextKind } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, type Part } from '../body.ts';
 import type { History } from '../history.ts';
 import { jobNotFound, shuttingDown } from '../refusals.ts';
-import { Deadline } from './deadline.ts';
 import { base64Part, textPart } from './long-parts.ts';
 
 export interface ResultOptions {

@@ -1,5 +1,5 @@
 /** Trying one control: bounded in time, never throwing, and not at all where what it needs did not pass. */
-import { within } from '../../ground/within.ts';
+import { within } from '../../ground/waiting/within.ts';
 import type { Check, Finding } from './report.ts';
 
 const TRIAL_MILLISECONDS_MAX = 20_000;

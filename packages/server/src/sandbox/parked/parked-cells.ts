@@ -5,7 +5,7 @@
  * none is begun while a job waits for a cell.
  */
 import type { Language } from '@svc/protocol';
-import { within } from '../../ground/within.ts';
+import { within } from '../../ground/waiting/within.ts';
 import type { BootstrapError, CellKind, CellRequest, Provider, Sandbox } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';
 import type { Making, Parked, Shelf } from './shelf.ts';
