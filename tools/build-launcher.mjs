@@ -15,7 +15,7 @@ const TARGETS = [
   {
     folder: 'sentry',
     file: 'svc-sentry',
-    sources: ['main.c', 'process.c', 'roots.c', 'control.c'],
+    sources: ['main.c', 'process.c', 'roots.c', 'control.c', 'ending.c'],
     flags: ['-static'],
     libraries: [],
   },

@@ -21,6 +21,9 @@
 
 enum { REPORT_BYTES_MAX = 256 * 1024 };
 
+/* The descriptor on which `svc-sentry` waits for a word: `sentry/ending.c`. */
+enum { ENDED = 9 };
+
 static char report[REPORT_BYTES_MAX];
 static size_t length;
 
@@ -83,6 +86,12 @@ static void tell_of(pid_t interpreter)
     send_report();
 }
 
+/* Whether anybody heard it does not matter: the end is in the report. */
+static void tell_of_end(void)
+{
+    (void)!write(ENDED, "e", 1);
+}
+
 static void take(struct words *into, char **from, int count)
 {
     if (count >= WORDS_MAX) fail("init: too many words");
@@ -104,9 +113,10 @@ static void set_filter(const char *path)
 
 int main(int count, char **words, char **environment)
 {
-    static struct configuration configuration = { .say_ready = tell_of };
+    static struct configuration configuration = { .say_ready = tell_of, .say_ended = tell_of_end };
     int of_compiler = count < 3 ? -1 : atoi(words[2]), variables = 0;
     if (of_compiler < 0 || 3 + of_compiler >= count) fail("init: malformed words");
+    fcntl(ENDED, F_SETFD, FD_CLOEXEC); /* No program inherits it. */
     if (strcmp(words[1], "-")) set_filter(words[1]);
     while (environment[variables] != NULL) variables++;
     take(&configuration.compiler, words + 3, of_compiler);

@@ -190,40 +190,45 @@ static int wait_for(const struct waiting *waiting)
     }
 }
 
-/* Opened anew each time: a program may look at what process 1 holds open. */
+/*
+ * Opened anew each time: a program may look at what process 1 holds open. The line is always as long, so that one write makes
+ * it: whoever reads it on the host sees all of it or the one before.
+ */
 static void report(const char *text)
 {
-    ssize_t length = strlen(text);
+    char line[LINE_BYTES + 1];
+    snprintf(line, sizeof line, "%-*s\n", LINE_BYTES - 1, text);
     int file = open(REPORT, O_WRONLY | O_CLOEXEC);
-    if (file < 0 || write(file, text, length) != length || ftruncate(file, length) != 0) fail("init: cannot report: %m");
+    if (file < 0 || write(file, line, LINE_BYTES) != LINE_BYTES) fail("init: cannot report: %m");
     close(file);
 }
 
 /* Ends everything that is left before the end is told. */
-static void report_ending(const char *of, int status)
+static void report_ending(const struct configuration *configuration, const char *of, int status)
 {
     char text[64];
     kill(-1, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
-    if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d\n", of, WTERMSIG(status));
-    else snprintf(text, sizeof text, "%sexited %d\n", of, WEXITSTATUS(status));
+    if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d", of, WTERMSIG(status));
+    else snprintf(text, sizeof text, "%sexited %d", of, WEXITSTATUS(status));
     report(text);
+    if (configuration->say_ended != NULL) configuration->say_ended();
 }
 
 /*
  * Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
  * begins: whoever ends the cell meanwhile must know that the program never ran.
  */
-static void compile(unsigned heap)
+static void compile(const struct configuration *configuration, unsigned heap)
 {
-    report("compiling\n");
+    report("compiling");
     release(&compiler, heap, 0, "", 0);
     int status = wait_for(&compiler);
     if (status != 0) {
-        report_ending("compiler ", status);
+        report_ending(configuration, "compiler ", status);
         syscall(SYS_exit_group, 0);
     }
-    report("running\n");
+    report("running");
 }
 
 static void wait_until_ready(const struct waiting *waiting)
@@ -235,7 +240,7 @@ static void wait_until_ready(const struct waiting *waiting)
 }
 
 /* Takes one job: its limits, the word to run, and what the program is told. */
-static void run_job(void)
+static void run_job(const struct configuration *configuration)
 {
     char line[LINE_BYTES + 1] = "";
     size_t length;
@@ -248,9 +253,9 @@ static void run_job(void)
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     must(dup2(nothing, STDIN_FILENO), "leave the program's input");
     close(nothing);
-    if (compiler.pid > 0) compile(heap);
+    if (compiler.pid > 0) compile(configuration, heap);
     release(&program, heap, arguments, words, length);
-    report_ending("", wait_for(&program));
+    report_ending(configuration, "", wait_for(&program));
 }
 
 /* The launcher answers the service, which looks at the cell from outside. */
@@ -281,7 +286,7 @@ int run_init(const struct configuration *configuration)
     wait_until_ready(&program);
     if (configuration->say_ready != NULL) configuration->say_ready(program.pid);
     else say_up();
-    run_job();
+    run_job(configuration);
     syscall(SYS_exit_group, 0);
     __builtin_unreachable();
 }

@@ -89,6 +89,7 @@ struct configuration {
     char *zygote;              /* library that the interpreter loads; null where the interpreter is executed in the cell */
     struct sock_fprog filter;
     void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null where the launcher is told */
+    void (*say_ended)(void);                 /* when the end of the job is reported; null where nobody waits for the word */
 };
 
 /* What the service asks for: an id, which is also the name of the cell's groups, and the host user that is root inside. */

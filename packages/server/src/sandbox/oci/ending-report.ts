@@ -9,13 +9,16 @@ export interface EndingReport {
   readonly isCompiling: boolean;
 }
 
-/** Process 1 writes less: the line that says how the program ended. */
+/** Process 1 writes less: the one line that says how far the job is. */
 const REPORT_BYTES_MAX = 256;
+/** Every report is as long as the first. */
+const PADDING = / +\n$/;
 const COMPILING = /^compiling\n$/;
 const COMPILER_ENDED = /^compiler /;
 
 export function readEnding(report: Workspace): EndingReport {
-  const text = report.read('ending', REPORT_BYTES_MAX)?.toString('latin1') ?? '';
+  const line = report.read('ending', REPORT_BYTES_MAX)?.toString('latin1') ?? '';
+  const text = line.replace(PADDING, '\n');
   return {
     status: parseWaitStatus(text.replace(COMPILER_ENDED, '')),
     isCompiling: COMPILING.test(text) || COMPILER_ENDED.test(text),

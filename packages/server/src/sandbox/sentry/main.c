@@ -20,7 +20,6 @@
 #include <sys/socket.h>
 #include <sys/sysinfo.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "sentry.h"
@@ -168,7 +167,8 @@ static void add_huge_pages(struct command *command)
 }
 
 /* Its process ids are the host's: systrap wants it so. */
-static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int executable, int server, int ready)
+static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int executable, int server, int ready,
+    int ended)
 {
     struct making kernel = {
         .namespaces = CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS,
@@ -182,6 +182,8 @@ static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int 
     add_common(&kernel.command, cell, ends, "boot");
     give(&kernel.command, "controller-fd", server);
     give(&kernel.command, "start-sync-fd", ready);
+    must(fcntl(ended, F_SETFD, 0), "pass-fd");
+    add_word(&kernel.command, "--pass-fd=%d:%d", ended, ENDED);
     for (int stream = 0; stream < 3; stream++)
         give(&kernel.command, "stdio-fds", fcntl(stream, F_DUPFD_CLOEXEC, 3));
     add_word(&kernel.command, "--total-memory=%llu", (unsigned long long)host.totalram * host.mem_unit);
@@ -193,25 +195,10 @@ static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int 
     return pid;
 }
 
-/* The kernel ends first, or has the gofer end by itself just before. A gofer that ended otherwise has left it without files. */
-static int wait_for_both(pid_t kernel, pid_t gofer)
-{
-    int status, of_kernel = 0, left = 2;
-    while (left > 0) {
-        pid_t pid = waitpid(-1, &status, 0);
-        if (pid < 0 && errno != EINTR) fail("waitpid: %m");
-        if (pid < 0) continue;
-        left--;
-        if (pid == kernel) of_kernel = status;
-        if (left > 0 && (pid == kernel || status != 0)) kill(pid == kernel ? gofer : kernel, SIGKILL);
-    }
-    return WIFEXITED(of_kernel) ? WEXITSTATUS(of_kernel) : 128 + WTERMSIG(of_kernel);
-}
-
 int main(int count, char **words)
 {
     struct ends kernel_ends, gofer_ends;
-    int client, ready[2];
+    int client, ready[2], ended[2];
     struct rlimit unlimited = { RLIM_INFINITY, RLIM_INFINITY };
     struct cell cell = read_arguments(count, words);
     close_range(3, ~0u, 0);
@@ -222,10 +209,11 @@ int main(int count, char **words)
     int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
     must(executable, cell.runsc[0]);
     int server = listen_unnamed(&client);
-    must(pipe2(ready, O_CLOEXEC), "pipe");
+    must(pipe2(ready, O_CLOEXEC), "pipe"), must(pipe2(ended, O_CLOEXEC | O_NONBLOCK), "pipe");
     connect_both(&cell, &kernel_ends, &gofer_ends);
     pid_t gofer = start_gofer(&cell, &gofer_ends, executable);
-    pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1]);
+    pid_t kernel = start_kernel(&cell, &kernel_ends, executable, server, ready[1], ended[1]);
+    close(ended[1]);
     start_program(client, cell.id);
-    return wait_for_both(kernel, gofer);
+    return wait_for_both(kernel, gofer, ended[0]);
 }

@@ -3,10 +3,11 @@
  * 20240729 does. That starts runsc seven times for a cell: itself, each of the two twice over, to give up privileges, and
  * twice to take away a mount. This program makes the namespaces, roots and privileges itself, and starts runsc twice.
  *
- *   main.c       arguments; the two processes, and their end
+ *   main.c       arguments, and the two processes
  *   process.c    a process in namespaces and a user mapping of its own, with few capabilities, that becomes runsc
  *   roots.c      what each of the two sees of the host
  *   control.c    what the kernel is asked before it runs anything
+ *   ending.c     the end of both
  *   filter.c     a program of its own: makes the system call filter, once for all cells
  *
  * Every failure ends the cell with one line on standard error.
@@ -19,6 +20,12 @@
 #include <sys/types.h>
 
 enum { BINDS_MAX = 64, WORDS_MAX = 128, WORD_BYTES_MAX = 4096, JOB_UID = 1000 };
+
+/* What process 1 reports is one line that is always as long. */
+enum { REPORT_BYTES = 64 };
+
+/* The descriptor of process 1 on which it says that it has reported the end. */
+enum { ENDED = 9 };
 
 /* A directory or a file of the host and where the gofer serves it. `flags` are those of mount(2) beside MS_BIND. */
 struct bind {
@@ -63,6 +70,8 @@ void enter_root_of_kernel(const struct cell *cell);
 /* A socket that listens and is connected to already. `client` is the end of the one who speaks. */
 int listen_unnamed(int *client);
 void start_program(int client, const char *id);
+
+int wait_for_both(pid_t kernel, pid_t gofer, int word);
 
 void must(long result, const char *what);
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

@@ -9,8 +9,9 @@
 # On standard output, before the program runs: `limits FSIZE_BYTES CPU_SECONDS PROCESSES\n`, read back from the kernel
 # On standard input, one line of 64 bytes:     `run BYTES ARGUMENTS`, padded, then LF; BYTES of words for the launcher; every
 #                                              later byte is the program's own stdin
-# In the report directory, when all is dead:   `ending`, holding `exited CODE\n` or `signaled NUMBER\n`; of a language that is
-#                                              compiled also `compiling\n`, `running\n` and `compiler exited CODE\n` or the like
+# In the report directory, when all is dead:   `ending`, one line of 64 bytes: `exited CODE` or `signaled NUMBER`, padded, then
+#                                              LF; of a language that is compiled also `compiling`, `running` and `compiler
+#                                              exited CODE` or the like
 # Its arguments: how many words the compiler's command has, 0 where there is none; these; those of the program's.
 # Exit code 125 says that init itself failed.
 use strict;
@@ -51,7 +52,7 @@ my $words = read_bytes($bytes);
 open(STDIN, '<', '/dev/null');
 compile() if $compiler;
 release($program, "$heap_mb $arguments\n$words");
-overwrite_file("$REPORT/ending", ending(wait_for($program)));
+report(ending(wait_for($program)));
 syscall($call->{exit_group}, 0);
 
 sub take_words {
@@ -104,14 +105,14 @@ sub release {
 # Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
 # begins: whoever ends the cell meanwhile must know that the program never ran.
 sub compile {
-    overwrite_file("$REPORT/ending", "compiling\n");
+    report('compiling');
     release($compiler, "$heap_mb 0\n");
     my $status = wait_for($compiler);
     if ($status != 0) {
-        overwrite_file("$REPORT/ending", 'compiler ' . ending($status));
+        report('compiler ' . ending($status));
         syscall($call->{exit_group}, 0);
     }
-    overwrite_file("$REPORT/ending", "running\n");
+    report('running');
 }
 
 # What the kernel inside says: the only witness where the kernel is gVisor's.
@@ -193,7 +194,7 @@ sub ending {
     kill 'KILL', -1;                   # everything the program left behind, before its end is told
     1 while waitpid(-1, 0) > 0;
     my $signal = $status & 127;
-    return $signal ? "signaled $signal\n" : 'exited ' . ($status >> 8) . "\n";
+    return $signal ? "signaled $signal" : 'exited ' . ($status >> 8);
 }
 
 sub ended_early {
@@ -214,12 +215,12 @@ sub write_file {
     close($handle) or fail("cannot write $path: $!");
 }
 
-sub overwrite_file {
-    my ($path, $text) = @_;
-    open(my $handle, '+<', $path)     or fail("cannot open $path: $!");
-    print {$handle} $text             or fail("cannot write $path: $!");
-    truncate($handle, length($text))  or fail("cannot cut $path: $!");
-    close($handle)                    or fail("cannot write $path: $!");
+# The line is always as long, so that one write makes it: whoever reads it on the host sees all of it or the one before.
+sub report {
+    my ($text) = @_;
+    open(my $handle, '+<', "$REPORT/ending") or fail("cannot open the report: $!");
+    syswrite_all($handle, sprintf("%-63s\n", $text));
+    close($handle);
 }
 
 sub syswrite_all {
