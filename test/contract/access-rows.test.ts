@@ -1,6 +1,6 @@
 /**
- * Spec § Authentication: who is believed, and that nothing but the one header decides it. Credentials as bytes on a
- * socket, tokens that point elsewhere, tenants that are no names, pages of other origins, and a model of who owns what.
+ * Spec § Authentication: who is accepted, and that only the Authorization header decides it. Credentials as bytes on a
+ * socket, tokens that point elsewhere, invalid tenant names, pages of other origins, and a model of who owns what.
  */
 import { execFileSync } from 'node:child_process';
 import { constants, mkdtempSync, openSync, rmSync } from 'node:fs';
@@ -45,7 +45,7 @@ const NOBODY = { status: 401, code: 'unauthorized', challenge: 'Bearer realm="sv
 const DISBELIEVED = { ...NOBODY, challenge: 'Bearer realm="svc", error="invalid_token"' };
 
 describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AUTH-01'] }, () => {
-  test('that has none is asked for', async () => {
+  test('is required: without one the answer is a challenge', async () => {
     expect(await asked('')).toEqual(NOBODY);
   });
 
@@ -60,29 +60,29 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
     ['that is not ASCII', 'Authorization: Bearer k\xe9y\r\n', DISBELIEVED],
     ['unknown', 'Authorization: Bearer nobody\r\n', DISBELIEVED],
     ['of 10,000 characters', `Authorization: Bearer ${'a'.repeat(10_000)}\r\n`, DISBELIEVED],
-    ['with a part of a right one', 'Authorization: Bearer key-of-alph\r\n', DISBELIEVED],
-    ['with more than a right one', 'Authorization: Bearer key-of-alphaa\r\n', DISBELIEVED],
-    ['in other letters', 'Authorization: Bearer KEY-OF-ALPHA\r\n', DISBELIEVED],
-  ])('that is %s is refused, and said to be wrong where a token was sent', async (_name, line, refusal) => {
+    ['with a part of a valid one', 'Authorization: Bearer key-of-alph\r\n', DISBELIEVED],
+    ['with more than a valid one', 'Authorization: Bearer key-of-alphaa\r\n', DISBELIEVED],
+    ['in another case', 'Authorization: Bearer KEY-OF-ALPHA\r\n', DISBELIEVED],
+  ])('that is %s is refused, and called invalid if a token was sent', async (_name, line, refusal) => {
     expect(await asked(line)).toEqual(refusal);
   });
 
   test.each(['bearer key-of-alpha', 'BEARER key-of-alpha', 'bEARER   key-of-alpha'])(
-    'is taken whatever the case of its scheme and however many spaces follow it: %s',
+    'is accepted with any case of its scheme and any number of spaces: %s',
     { tags: ['Authentication-1a'] },
     async (line) => {
       expect((await asked(`Authorization: ${line}\r\n`)).status).toBe(200);
     },
   );
 
-  test('of 16 KiB is more than a head may have', async () => {
+  test('of 16 KiB exceeds the bound of a head', async () => {
     const [answer] = await rig().raw(
       `GET /v1/whoami HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${'a'.repeat(16_384)}\r\n\r\n`,
     );
     expect(answer?.status).toBe(431);
   });
 
-  test('that is sent twice is refused, also where both are the same', async () => {
+  test('that is sent twice is refused, even if both are the same', async () => {
     for (const second of ['key-of-alpha', 'key-of-beta']) {
       const answer = await asked(`Authorization: Bearer key-of-alpha\r\nAuthorization: Bearer ${second}\r\n`);
       expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
@@ -90,7 +90,7 @@ describe('AUTH-01 the credential of a request', { tags: ['Authentication-1', 'AU
   });
 });
 
-describe('AUTH-02 a credential in another place than the header', { tags: ['AUTH-02'] }, () => {
+describe('AUTH-02 a credential outside its header', { tags: ['AUTH-02'] }, () => {
   test.each(['access_token', 'api_key', 'key', 'token', 'ticket', 'authorization'])(
     'is ignored in the query as %s',
     async (name) => {
@@ -114,7 +114,7 @@ describe('AUTH-02 a credential in another place than the header', { tags: ['AUTH
   });
 });
 
-describe('AUTH-04 a token that says where its key is', { tags: ['AUTH-04'] }, () => {
+describe('AUTH-04 a token that names the place of its key', { tags: ['AUTH-04'] }, () => {
   let directory: string;
   let fifo: string;
   let connections = 0;
@@ -135,7 +135,7 @@ describe('AUTH-04 a token that says where its key is', { tags: ['AUTH-04'] }, ()
     rmSync(directory, { recursive: true });
   });
 
-  test('has nobody connect there and no file read, whether or not it is believed', async () => {
+  test('causes no connection and no file access, whether it is valid or not', async () => {
     const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/keys.json`;
     const up = '../'.repeat(20);
     const headers: Record<string, unknown>[] = [
@@ -157,16 +157,16 @@ describe('AUTH-04 a token that says where its key is', { tags: ['AUTH-04'] }, ()
     for (const header of headers) {
       const key = await issuer.token({ scope: 'jobs:read', header });
       const { status } = await rig().request('/v1/whoami', { key });
-      // Under the key of the set it is believed whatever else it says; under another name there is no key.
+      // Under a key of the set it is accepted whatever else it says. Under any other name there is no key.
       expect([header, status]).toEqual([header, 'kid' in header ? 401 : 200]);
     }
     expect(connections).toBe(0);
-    // Whoever had opened the FIFO to read from it would let it be opened for writing.
+    // If anyone had opened the FIFO for reading, opening it for writing would succeed.
     expect(() => openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK)).toThrow('ENXIO');
   });
 });
 
-describe('AUTH-07 a foreign job takes as long to be refused as one that there is not:', { tags: ['AUTH-07'] }, () => {
+describe('AUTH-07 a foreign job is refused as quickly as an unknown one:', { tags: ['AUTH-07'] }, () => {
   const roundsMin = 50;
   const roundsMax = 1000;
   const apartMillisecondsMax = 1;
@@ -181,8 +181,8 @@ describe('AUTH-07 a foreign job takes as long to be refused as one that there is
     unknown = `${foreign.slice(0, -1)}${foreign.endsWith('0') ? '1' : '0'}`;
   });
 
-  // What the machine does beside blurs both alike, and the more the fewer samples there are: as many are taken as it
-  // needs to see the two together. One that really took longer would stay apart however many are taken.
+  // Other work on the machine blurs both alike, and more so with few samples. The test takes as many samples as it
+  // needs to find the two equal. A real difference would stay, however many are taken.
   test.each(ofJobs)('%s', async (_id, { method, path }) => {
     const samples: Record<string, number[]> = { [foreign]: [], [unknown]: [] };
     let apart = Number.POSITIVE_INFINITY;
@@ -201,7 +201,7 @@ describe('AUTH-07 a foreign job takes as long to be refused as one that there is
 });
 
 describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
-  test('that was changed, cut or made by another tenant is refused, and shows nobody else’s jobs', async () => {
+  test('that was changed, cut or made by another tenant is refused, and shows no other tenant’s jobs', async () => {
     const mine: string[] = [];
     for (let index = 0; index < 3; index++)
       mine.push((await rig().post({ language: 'bash', code: 'true' })).json.job_id);
@@ -231,12 +231,12 @@ describe('AUTH-08 a cursor', { tags: ['AUTH-08'] }, () => {
     }
     const theirs = await rig().request(`/v1/jobs?cursor=${cursor}`, { key: rig().beta.key });
     expect(theirs.status).toBe(400);
-    // As it was given out it leads on, to the tenant's own.
+    // Unchanged, it leads to the tenant's own next page.
     const { json } = await rig().request(`/v1/jobs?cursor=${cursor}&limit=200`);
     const next = json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
     expect(next.slice(0, 2)).toEqual(mine.toReversed().slice(1));
     expect(next).not.toContain(foreign);
-    // A replay's cursor is a number of the one job that is named.
+    // A replay's cursor is a number, valid for the named job alone.
     const replay = await rig().request(`/v1/jobs/${foreign}/replay?after=1`);
     expect([replay.status, replay.json.error.code]).toEqual([404, 'job_not_found']);
   });
@@ -267,7 +267,7 @@ describe('AUTH-09 a tenant', { tags: ['AUTH-09'] }, () => {
     expect((await rig().request('/v1/whoami', { key })).status).toBe(401);
   });
 
-  test('with a NUL, or that is no text, is refused in a new key and in a token', async () => {
+  test('with a NUL, or not a text, is refused in a new key and in a token', async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
     await expect(operator.create({ ...PLAIN, tenant: 'a\0' })).rejects.toThrow(/tenant/);
     for (const tenant of ['a\0', 1, true, null, ['alpha'], { toString: 'alpha' }]) {
@@ -277,7 +277,7 @@ describe('AUTH-09 a tenant', { tags: ['AUTH-09'] }, () => {
   });
 });
 
-test('AUTH-14 public surfaces say nothing of who is served, of the host, or of what the service is made of', {
+test('AUTH-14 public surfaces name no tenant, nothing of the host and no dependency', {
   tags: ['Endpoints-6', 'AUTH-14'],
 }, async () => {
   const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
@@ -303,7 +303,7 @@ test('AUTH-14 public surfaces say nothing of who is served, of the host, or of w
 });
 
 describe('AUTH-16 a refusal repeats no credential', { tags: ['AUTH-16'] }, () => {
-  test('wherever in the request it was', async () => {
+  test('wherever the request had it', async () => {
     const [, key = ''] = keys.alpha;
     const secret = secretOf(key);
     const wrong = `${key}x`;
@@ -330,7 +330,7 @@ describe('AUTH-16 a refusal repeats no credential', { tags: ['AUTH-16'] }, () =>
   });
 });
 
-describe('AUTH-17 what a proxy or a client claims beside the credential', { tags: ['AUTH-17'] }, () => {
+describe('AUTH-17 headers of proxies and clients beside the credential', { tags: ['AUTH-17'] }, () => {
   const claims: Record<string, string> = {
     'x-tenant': 'beta',
     'x-tenant-id': 'beta',
@@ -349,7 +349,7 @@ describe('AUTH-17 what a proxy or a client claims beside the credential', { tags
     forwarded: 'for=beta;host=elsewhere.example;proto=https',
   };
 
-  test('opens nothing to nobody, and changes neither tenant, method, path nor request id', async () => {
+  test('open nothing, and change neither tenant, method, path nor request id', async () => {
     expect((await rig().request('/v1/whoami', { key: null, headers: claims })).status).toBe(401);
     const { json, headers } = await rig().request('/v1/whoami', { headers: claims });
     expect(json.tenant).toBe('alpha');
@@ -357,13 +357,13 @@ describe('AUTH-17 what a proxy or a client claims beside the credential', { tags
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     expect((await rig().request(`/v1/jobs/${job_id}`, { headers: claims })).json.cancellation_requested).toBe(false);
     const made = await rig().post({ language: 'bash', code: 'true' }, { headers: claims });
-    // Addresses are relative, so that no host that anybody named can be in them.
+    // Addresses are relative, so they contain no host that a request named.
     expect(made.headers.get('location')).toBe(`/v1/jobs/${made.json.job_id}`);
     expect(made.text).not.toContain('elsewhere');
   });
 
   test.each(['localhost', '127.0.0.1', 'beta', 'elsewhere.example:443', '[::1]'])(
-    'nor does the host %s',
+    'have no effect with the host %s',
     async (host) => {
       const [answer] = await rig().raw(
         `GET /v1/whoami HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nAuthorization: Bearer key-of-alpha\r\n\r\n`,
@@ -376,7 +376,7 @@ describe('AUTH-17 what a proxy or a client claims beside the credential', { tags
 describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
   const origin = 'https://evil.example';
 
-  test('is invited nowhere: no operation answers a preflight or a request with what a browser asks for', {
+  test('gets no CORS header: no operation answers a preflight or a request with one', {
     tags: ['Authentication-7'],
   }, async () => {
     const preflight = {
@@ -396,7 +396,7 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
     }
   });
 
-  test('opens no stream, and one of its own origin does', { tags: ['Authentication-7a'] }, async () => {
+  test('opens no stream, but one of the same origin does', { tags: ['Authentication-7a'] }, async () => {
     const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'true' });
     await rig().ended(job_id);
     const handshake = async (line: string) => {
@@ -427,7 +427,7 @@ describe('AUTH-18 a page of another origin', { tags: ['AUTH-18'] }, () => {
 describe('AUTH-19 the request budget', { tags: ['AUTH-19'] }, () => {
   const limited = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.01', 'rate-burst': '50' });
 
-  test('is one for all principals and connections of a tenant, and costs no other tenant a single request', async () => {
+  test('is shared by all principals and connections of a tenant, and costs other tenants nothing', async () => {
     await using operator = await openCredentials({ dataDir: limited().dataDir });
     const mine = ['key-of-alpha'];
     for (const principal of ['ann', 'bob']) {
@@ -445,7 +445,7 @@ describe('AUTH-19 the request budget', { tags: ['AUTH-19'] }, () => {
     };
     const [ofAlpha, ofBeta] = await Promise.all([statusesOf(mine, 200), statusesOf(['key-of-beta'], 50)]);
     const served = ofAlpha.filter((status) => status === 200).length;
-    // A token flows in every 100 seconds: a machine that is so slow may serve one more.
+    // The bucket gains a token every 100 seconds, so a very slow machine may serve one request more.
     expect([50, 51, 52]).toContain(served);
     expect(new Set(ofAlpha)).toEqual(new Set([200, 429]));
     expect(new Set(ofBeta)).toEqual(new Set([200]));
@@ -469,7 +469,7 @@ describe('AUTH-20 a job', { tags: ['AUTH-20'] }, () => {
     { minLength: 10, maxLength: 25 },
   );
 
-  test('is its tenant’s, whichever principal acts in whatever order, and nobody else’s', {
+  test('stays its tenant’s, whichever principals act in whatever order', {
     tags: ['What-5'],
   }, async () => {
     const owners = new Map<string, string>();

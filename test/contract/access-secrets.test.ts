@@ -18,7 +18,7 @@ const METRICS_TOKEN = 'canary-of-metrics-token';
 let dataDir: string;
 let log: string;
 let stored: Buffer;
-/** What must be nowhere: in the log, and of those that are credentials, in the store. */
+/** Secrets that must not appear: none of them in the log, and no credential in the store. */
 const credentials: string[] = [LEGACY_KEY, METRICS_TOKEN];
 const ofPrograms = ['canary-of-code', 'canary-of-stdin', 'canary-of-file', 'canary-of-output'];
 let requestIds: string[];
@@ -29,7 +29,7 @@ interface Init {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The whole contract once over, with secrets wherever a caller can put one, well and badly. */
+/** Uses the whole contract once, with secrets wherever a caller can put one, in valid and invalid requests. */
 async function useEverything(url: string, issued: IssuedCredential, token: string): Promise<void> {
   const ids: string[] = [];
   const ask = async (path: string, key: string, init: Init = {}) => {
@@ -64,7 +64,7 @@ async function useEverything(url: string, issued: IssuedCredential, token: strin
     };
     credentials.push(ticket.ticket);
     await streamed(url, ticket.stream_url);
-    // Spent, and then everything that is wrong.
+    // Spent tickets, and then every invalid use.
     await ask(ticket.stream_url, 'none');
     await ask(`/v1/jobs?api_key=${key}`, key);
     await ask(`/v1/whoami?ticket=${ticket.ticket}`, 'none');
@@ -140,8 +140,8 @@ interface Line {
   readonly request_id?: string;
 }
 
-describe('the log of everything', { tags: ['AUTH-16'] }, () => {
-  test('is one JSON object a line, and one of them for each request with its id', () => {
+describe('the log of all requests', { tags: ['AUTH-16'] }, () => {
+  test('is one JSON object a line, with a line for each request and its id', () => {
     const lines = log
       .split('\n')
       .filter((line) => line.startsWith('{'))
@@ -152,21 +152,21 @@ describe('the log of everything', { tags: ['AUTH-16'] }, () => {
     expect(requestIds.filter((id) => !answered.includes(id))).toEqual([]);
   });
 
-  test('has no key, token or ticket in it, good or bad', { tags: ['AUTH-02'] }, () => {
+  test('has no key, token or ticket, valid or not', { tags: ['AUTH-02'] }, () => {
     expect(credentials.filter((secret) => log.includes(secret))).toEqual([]);
   });
 
-  test('has no code, stdin, file or output of a program in it', () => {
+  test('has no code, stdin, file or output of a program', () => {
     expect(ofPrograms.filter((secret) => log.includes(secret))).toEqual([]);
   });
 });
 
-describe('the data directory after everything', { tags: ['AUTH-16'] }, () => {
-  test('has the programs in it, as it must', () => {
+describe('the data directory after all requests', { tags: ['AUTH-16'] }, () => {
+  test('has the programs, as it must', () => {
     expect(ofPrograms.filter((content) => !stored.includes(content))).toEqual([]);
   });
 
-  test('has no key, token or ticket in it', () => {
+  test('has no key, token or ticket', () => {
     expect(credentials.filter((secret) => stored.includes(secret))).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Spec § Authentication: who gets in, as what, and that it ends when the credential does, without a restart. */
+/** Spec § Authentication: who gets in, as whom, and that access ends with the credential, without a restart. */
 import { mkdtempSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,10 +16,12 @@ const issuer = await openTokenIssuer();
 afterAll(() => issuer[Symbol.dispose]());
 const rig = useRig({ ...issuer.settings, concurrency: '4' });
 
-/** Long enough for a busy machine; what was done must hold without anything else happening. Spec § Authentication 8. */
+/**
+ * Long enough for a busy machine. A change must take effect without anything else happening. Spec § Authentication 8.
+ */
 const heededWithin = { timeout: 30_000, interval: 100 };
 
-/** `svc keys`, beside the running service. */
+/** `svc keys`, while the service runs. */
 function keys(...words: string[]) {
   return svc(['keys', ...words, '--data-dir', rig().dataDir]);
 }
@@ -38,7 +40,7 @@ const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toI
 const whoami = (key: string) => rig().request('/v1/whoami', { key });
 
 describe('svc keys', () => {
-  test('issues a key that opens the service that runs, at once, as what it was issued for', {
+  test('issues a key that works at once on the running service, with its tenant, principal and scopes', {
     tags: ['Authentication-2'],
   }, async () => {
     const words = ['--tenant', 'alpha', '--principal', 'ci', '--scopes', 'jobs:read,service:read'];
@@ -57,14 +59,14 @@ describe('svc keys', () => {
     expect((await rig().post({ language: 'bash', code: 'true' }, { key })).json.error.code).toBe('insufficient_scope');
   });
 
-  test('prints a new key alone on stdout, and what it is on stderr', async () => {
+  test('prints a new key alone on stdout, and its description on stderr', async () => {
     const { stdout, stderr } = await keys('create', '--tenant', 'alpha', '--expires-in', '12h');
     expect(stdout).toMatch(/^svc_[0-9a-f]{18}_[A-Za-z0-9_-]{43}\n$/);
     expect(stderr).toMatch(/of tenant alpha.*until 2.*shown this once/s);
     expect((await whoami(stdout.trim())).json.scopes).toEqual([...SCOPES]);
   });
 
-  test('lists keys with how they stand and without their secrets', async () => {
+  test('lists keys with their state and without their secrets', async () => {
     const [active, revoked, ending] = [await create(), await create(), await create()];
     await operator.revoke({ credential_id: revoked.credential_id });
     await rotate(ending.credential_id, 3600);
@@ -95,8 +97,8 @@ describe('svc keys', () => {
       2,
       ['create', '--tenant', 'a', '--expires-in', '1d', '--expires-at', '2031-01-01T00:00:00Z'],
     ],
-    ['a key in the place of one that there is not', 1, ['rotate', '0'.repeat(18)]],
-  ])('refuses %s, and nothing is issued', async (_name, code, words) => {
+    ['a key in place of an unknown one', 1, ['rotate', '0'.repeat(18)]],
+  ])('refuses %s, and issues nothing', async (_name, code, words) => {
     const before = await operator.list({ tenant: null });
     const refused = await keys(...words);
     expect([refused.code, refused.stdout]).toEqual([code, '']);
@@ -115,28 +117,28 @@ describe('a key is refused', { tags: ['Authentication-8a'] }, () => {
     expect(refused.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
   });
 
-  test('once another has taken its place, which stands for the same caller', async () => {
+  test('once another has replaced it, which has the same principal', async () => {
     const old = await operator.create({ ...PLAIN, principal: 'robot', scopes: ['jobs:read'] });
     const next = await rotate(old.credential_id);
     expect((await whoami(next.key)).json).toMatchObject({ principal: 'robot', scopes: ['jobs:read'] });
     await expect.poll(async () => (await whoami(old.key)).status, heededWithin).toBe(401);
   });
 
-  test('no sooner than the operator lets it go on beside its successor, and it says until when', async () => {
+  test('only after the overlap that the operator set, and the list says until when', async () => {
     const old = await create();
     const next = await rotate(old.credential_id, 3600);
     await expect.poll(async () => (await whoami(old.key)).json.expires_at, heededWithin).toMatch(/^20/);
     expect((await whoami(next.key)).json.expires_at).toBeNull();
   });
 
-  test('once its time has come', async () => {
+  test('once it has expired', async () => {
     const { key } = await operator.create({ ...PLAIN, expires_at: inSeconds(5) });
     expect((await whoami(key)).json.expires_at).toMatch(/^20.*Z$/);
     await expect.poll(async () => (await whoami(key)).status, heededWithin).toBe(401);
   });
 });
 
-test('a key that was issued while no service runs opens the next one, and one that was revoked then does not', async () => {
+test('a key that is issued while no service runs works in the next one, and a key revoked then does not', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   const before = await Rig.start({ provider: 'subprocess' }, dataDir);
   expect(await before.stop('kept')).toEqual([]);
@@ -154,7 +156,7 @@ test('a key that was issued while no service runs opens the next one, and one th
 });
 
 describe('an access token', () => {
-  test('opens the service as its subject, in its tenant, with those of its scopes that there are', {
+  test('opens the service as its subject, in its tenant, with its known scopes', {
     tags: ['Bodies-9', 'Authentication-2a'],
   }, async () => {
     const key = await issuer.token({ scope: 'openid jobs:read jobs:submit', subject: 'ann' });
@@ -175,12 +177,12 @@ describe('an access token', () => {
   test.each([
     ['has expired', { lifetimeSeconds: -60 }],
     ['names no tenant', { tenant: null }],
-    ['names a tenant that is none', { tenant: '__proto__' }],
+    ['names an invalid tenant', { tenant: '__proto__' }],
   ])('that %s is refused', async (_name, claims) => {
     expect((await whoami(await issuer.token(claims))).status).toBe(401);
   });
 
-  test('that somebody changed is refused', async () => {
+  test('that was changed is refused', async () => {
     const [header = '', payload = '', signature = ''] = (await issuer.token()).split('.');
     const claims = { ...(JSON.parse(Buffer.from(payload, 'base64url').toString()) as object), tenant_id: 'beta' };
     const forged = Buffer.from(JSON.stringify(claims)).toString('base64url');
@@ -194,7 +196,7 @@ describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, ()
   const BODY = '{"language":"bash","code":"true"}';
   const head = (key: string) => `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
 
-  test('the very next request of the key is refused, though it was good a moment before', async () => {
+  test('the next request with the key is refused, though the key worked a moment before', async () => {
     for (let round = 0; round < 20; round++) {
       const { key, credential_id } = await create();
       expect((await whoami(key)).status).toBe(200);
@@ -203,13 +205,13 @@ describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, ()
     }
   });
 
-  test('a body that was on its way makes no job, and is answered 401', { tags: ['Authentication-8a'] }, async () => {
+  test('a body under way makes no job, and is answered 401', { tags: ['Authentication-8a'] }, async () => {
     const { key, credential_id } = await create();
     const before = await rig().jobCount();
     using raw = await RawSocket.open(rig().port);
     const length = `Content-Type: application/json\r\nContent-Length: ${BODY.length}\r\nExpect: 100-continue\r\n`;
     raw.send(`POST /v1/jobs HTTP/1.1\r\n${head(key)}${length}\r\n`);
-    // It is being read.
+    // The service is reading it.
     await raw.until(() => raw.text.startsWith('HTTP/1.1 100 '));
     await operator.revoke({ credential_id });
     raw.send(BODY.slice(0, 5));
@@ -220,7 +222,7 @@ describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, ()
     expect(await rig().jobCount()).toBe(before);
   });
 
-  test('a connection of the key that rests is closed', async () => {
+  test('an idle connection of the key is closed', async () => {
     const { key, credential_id } = await create();
     using raw = await RawSocket.open(rig().port);
     expect((await raw.send(`GET /v1/whoami HTTP/1.1\r\n${head(key)}\r\n`).answer()).status).toBe(200);
@@ -231,7 +233,7 @@ describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, ()
 
 describe('what a credential holds open ends with it:', { tags: ['Authentication-8', 'AUTH-12'] }, () => {
   const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
-  /** Larger than what sockets take without a reader. */
+  /** Larger than the buffers of the sockets. */
   const large = {
     language: 'bash',
     code: 'for i in 1 2; do head -c 2097152 /dev/urandom > output/$i; done',
@@ -246,7 +248,7 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
   });
   afterAll(() => rig().alpha.client.cancel(running));
 
-  /** The close code of a stream that was opened with a ticket of this credential and had told of something. */
+  /** The close code of a stream that was opened with a ticket of this credential and had sent an event. */
   async function openStream(key: string): Promise<Promise<number>[]> {
     const { json } = await rig().request(`/v1/jobs/${running}/stream-ticket`, { method: 'POST', key });
     const socket = new WebSocket(rig().service.url.replace('http', 'ws') + json.stream_url);
@@ -261,10 +263,10 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     return [closed.promise];
   }
 
-  /** Whether a wait was ended without an answer. */
+  /** Whether a wait ended without an answer. */
   async function openWait(key: string): Promise<Promise<boolean>[]> {
     const answer = rig().request(`/v1/jobs/${running}/result?wait_seconds=60`, { key });
-    // Held once a later request of the same credential was answered.
+    // The wait is held once a later request of the same credential was answered.
     await whoami(key);
     return [
       answer.then(
@@ -274,7 +276,7 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     ];
   }
 
-  /** A reader that took the beginning of a large answer; told to, it reads what else there is, and counts. */
+  /** A reader that took the beginning of a large answer. When told to, it reads the rest and counts the bytes. */
   async function openTransfer(key: string) {
     const socket = connect({ port: rig().port, host: '127.0.0.1' });
     const pieces: Buffer[] = [];
@@ -298,7 +300,7 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     };
   }
 
-  /** Time to open all that the credential is to hold. */
+  /** Time to open everything that the credential is to hold. */
   const lastingSeconds = 6;
   const ends: readonly [string, () => Promise<{ key: string; end?: () => Promise<unknown> }>][] = [
     [
@@ -337,14 +339,14 @@ describe('what a credential holds open ends with it:', { tags: ['Authentication-
     });
     await expect.poll(() => code, heededWithin).toBe(STREAM_CLOSE_CODES.credentialEnded);
     expect(await cut).toBe(true);
-    // Nobody read it meanwhile: were the connection still open, all of the answer would come now.
+    // Nothing was read meanwhile: if the connection were still open, the whole rest would come now.
     const { came, declared } = await readOn();
     expect(declared).toBeGreaterThan(5_000_000);
     expect(came).toBeLessThan(declared);
   });
 });
 
-test('headers that say who is asking or what is meant have no effect', async () => {
+test('headers that name a caller or a method have no effect', async () => {
   const headers = {
     'x-tenant': 'beta',
     'x-forwarded-for': '127.0.0.1',

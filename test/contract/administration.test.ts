@@ -1,4 +1,4 @@
-/** The commands of an operator: which service they find, and that they make none of what only a service makes. */
+/** The operator's commands: which service they find, and that they create nothing that only a service creates. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ function emptyDirectory(): string {
 }
 
 /**
- * A host of its own, as far as services are found on it: what else runs on this machine is out of sight. Its place is a
- * directory of the test's, so that every command of one test sees the same.
+ * A host of its own, as far as finding services goes: other services on this machine are hidden. Its place is a
+ * directory of the test, so that all commands of one test see the same.
  */
 function ownHost(): (words: readonly string[], options?: CommandOptions) => Command {
   const place = emptyDirectory();
@@ -33,7 +33,7 @@ function ownHost(): (words: readonly string[], options?: CommandOptions) => Comm
 
 const SERVING = { SERVICE_PORT: '0', SERVICE_PROVIDER: 'subprocess', SERVICE_LOG_LEVEL: 'fatal' };
 
-/** Everything that administers, each without a word of where. */
+/** Every administrative command, without an option that names a service. */
 const COMMANDS = [
   ['keys', 'create', '--tenant', 'acme'],
   ['keys', 'list'],
@@ -49,9 +49,9 @@ const COMMANDS = [
   ['packs', 'remove', 'python-data'],
 ];
 
-describe('where there is no service and no data of one', () => {
+describe('without a service and without data of one', () => {
   test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
-    'svc %s says what to give, and makes nothing where it stands',
+    'svc %s says what to give, and creates nothing in the working directory',
     { tags: ['OPER-03'] },
     async (_name, words) => {
       const cwd = emptyDirectory();
@@ -67,7 +67,7 @@ describe('where there is no service and no data of one', () => {
   );
 
   test.each(COMMANDS.slice(0, 8).map((words) => [words.join(' '), words] as const))(
-    'svc %s makes nothing in a directory that it is given either',
+    'svc %s creates nothing in a given directory',
     async (_name, words) => {
       const dataDir = emptyDirectory();
       const { code, stdout, stderr } = await svc([...words, '--data-dir', dataDir], { cwd: emptyDirectory() });
@@ -78,7 +78,7 @@ describe('where there is no service and no data of one', () => {
     },
   );
 
-  test('an export from data that is not there makes nothing', async () => {
+  test('an export from missing data creates nothing', async () => {
     const dataDir = emptyDirectory();
     const ended = await svc(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], { cwd: emptyDirectory() });
     expect(ended.stderr).toMatch(/^svc: there is no ledger .*svc\.db; [^\n]+\n$/);
@@ -86,8 +86,8 @@ describe('where there is no service and no data of one', () => {
   });
 });
 
-describe('where a service runs', () => {
-  test('its keys are made from any directory, and the one that was used is named', { tags: ['OPER-03'] }, async () => {
+describe('with a running service', () => {
+  test('svc keys works from any directory, and names the one it used', { tags: ['OPER-03'] }, async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });
@@ -100,7 +100,7 @@ describe('where a service runs', () => {
     expect(await whoami.json()).toMatchObject({ tenant: 'acme' });
   });
 
-  test('whose ledger is elsewhere, a backup finds it', async () => {
+  test('svc backup finds a store outside the data directory', async () => {
     const host = ownHost();
     const cwd = emptyDirectory();
     const env = { ...SERVING, SERVICE_DATA_DIR: emptyDirectory(), SERVICE_DATABASE_URL: `sqlite:${cwd}/elsewhere.db` };
@@ -111,7 +111,7 @@ describe('where a service runs', () => {
     expect(readdirSync(cwd)).toContain('copy.db');
   });
 
-  test('and another does, a command asks which', async () => {
+  test('a command asks which one if two run', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];
     await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });
@@ -128,7 +128,7 @@ describe('where a service runs', () => {
     expect((await said.ended()).code).toBe(0);
   });
 
-  test('that was killed, or whose path leads to the data of another here, is none', async () => {
+  test('a killed service, or one whose path leads to the data of another, is not found', async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });

@@ -1,4 +1,4 @@
-/** Spec § Job submission, path rules; § Folded result, artifacts: what comes back of the files a program wrote. */
+/** Spec § Job submission, path rules; § Folded result, artifacts: which files of a program come back. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
@@ -9,7 +9,7 @@ const sha256 = (data: Uint8Array) => createHash('sha256').update(data).digest('h
 const python = (code: string, outputs: string[]) =>
   rig().run({ language: 'python', code, outputs, limits: { max_file_mb: 64 } });
 
-describe('an output that was asked for', () => {
+describe('a requested output', () => {
   test('comes back exact, with size and digest, in the result, the history and the receipt', {
     tags: ['Submission-6', 'Receipt-7', 'Result-8', 'Events-4d'],
   }, async () => {
@@ -31,7 +31,7 @@ describe('an output that was asked for', () => {
     expect(result.violations).toEqual([]);
   });
 
-  test('comes back from a program that failed or was ended, too', async () => {
+  test('also comes back from a program that failed or was ended', async () => {
     const failed = await python("open('output/a', 'w').write('x'); raise SystemExit(1)", ['output/a']);
     expect(failed.result).toMatchObject({ status: 'failed', artifacts: [{ path: 'output/a' }] });
     const ended = await rig().run({
@@ -74,7 +74,7 @@ describe('an output that cannot come back is a violation that names it, and the 
     ['is a socket', "import socket; s = socket.socket(socket.AF_UNIX); s.bind('output/bad')", 'output_kind'],
     ['is larger than 2 MiB', `open('output/bad', 'wb').write(bytes(${2 * MIB + 1}))`, 'output_size'],
     ['is sparse and huge', `open('output/bad', 'wb').truncate(${60 * MIB})`, 'output_size'],
-  ])('one that %s', { tags: ['Submission-36', 'Result-7', 'Events-4e'] }, async (_name, make, type) => {
+  ])('%s', { tags: ['Submission-36', 'Result-7', 'Events-4e'] }, async (_name, make, type) => {
     const { result, events } = await python(`import os\nopen('output/good', 'w').write('kept')\n${make}`, [
       'output/bad',
       'output/good',
@@ -85,13 +85,13 @@ describe('an output that cannot come back is a violation that names it, and the 
     expect(events.filter(({ kind }) => kind === 'violation')).toHaveLength(1);
   });
 
-  test('one below a directory that is a link', { tags: ['Submission-37'] }, async () => {
+  test('is below a directory that is a link', { tags: ['Submission-37'] }, async () => {
     const { result } = await python("import os\nos.symlink('/etc', 'output/d')", ['output/d/passwd']);
     expect(result.violations).toMatchObject([{ type: 'output_path', path: 'output/d/passwd' }]);
     expect(result.artifacts).toEqual([]);
   });
 
-  test('one whose whole directory was replaced by a link', { tags: ['Submission-37'] }, async () => {
+  test('is in a directory that was replaced by a link', { tags: ['Submission-37'] }, async () => {
     const { result } = await python("import os\nos.rmdir('output')\nos.symlink('/etc', 'output')", ['output/passwd']);
     expect(result.artifacts).toEqual([]);
     expect(result.violations).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('sizes', () => {
     expect(result.artifacts[0]).toMatchObject({ size_bytes: 2 * MIB, sha256: sha256(Buffer.alloc(2 * MIB, 'x')) });
   });
 
-  test('4 MiB together come back, and what is past them is named', { tags: ['Limits-6'] }, async () => {
+  test('4 MiB together come back, and the files beyond are named', { tags: ['Limits-6'] }, async () => {
     const write = (name: string, bytes: number) => `open('output/${name}', 'wb').write(bytes(${bytes}))`;
     const { result } = await python([write('a', 2 * MIB), write('b', 2 * MIB), write('c', 1)].join('\n'), [
       'output/a',

@@ -1,4 +1,4 @@
-/** Spec § Authentication 10: the signing keys as files of the operator, and the commands that keep them. */
+/** Spec § Authentication 10: the signing keys as files of the operator, and the commands that manage them. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const keys = (...words: string[]) => svc(['attestation-keys', ...words, '--data-
 const serve = () =>
   svc(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
 
-test('before the first key there is none to list and none to export', async () => {
+test('before the first key nothing is listed or exported', async () => {
   expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
   expect(await keys('export')).toMatchObject({
     code: 2,
@@ -28,7 +28,7 @@ test('before the first key there is none to list and none to export', async () =
   });
 });
 
-test('a rotation is told by the identifier of the new key, and the list has both', async () => {
+test('a rotation prints the identifier of the new key, and the list has both', async () => {
   const first = (await keys('rotate')).stdout.trim();
   const rotated = await keys('rotate');
   const second = rotated.stdout.trim();
@@ -47,7 +47,7 @@ test('a rotation is told by the identifier of the new key, and the list has both
   ]);
 });
 
-test('the current key and every old one are exported as canonical PEM, to a file only where there is none', async () => {
+test('the current key and every old one are exported as canonical PEM, and only to a new file', async () => {
   const [old, current] = JSON.parse((await keys('list', '--json')).stdout) as { key_id: string }[];
   for (const [words, key] of [
     [[], current],
@@ -63,7 +63,7 @@ test('the current key and every old one are exported as canonical PEM, to a file
   expect(await keys('export', 'sha256:0')).toMatchObject({ code: 2, stdout: '' });
 });
 
-describe('a service is not started with a key that others can use, and says in one line what to do (ATT-07)', {
+describe('a service refuses to start with a key that others can use, and says in one line what to do (ATT-07)', {
   tags: ['ATT-07'],
 }, () => {
   test.each([
@@ -79,7 +79,7 @@ describe('a service is not started with a key that others can use, and says in o
     expect(stderr).toMatch(new RegExp(`^svc: .* is open to other users \\(mode ${mode}\\); ${fix} /[^\n]*\n$`));
   });
 
-  test('nor where the key is gone though results were signed with it', async () => {
+  test('a service refuses to start without the key that signed its results', async () => {
     rmSync(join(dataDir, 'attestation-keys', 'signing-key.pem'));
     const { code, stderr } = await serve();
     expect(code).toBe(1);

@@ -11,7 +11,7 @@ import { svc } from '../rig/command.ts';
 import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
 
 const signing = { 'attestation-mode': 'on' };
-/** A host that has much else to do may take this long. */
+/** A host that does other work may take this long. */
 const patient = { timeout: 30_000 };
 const hello = { language: 'bash', code: 'echo hello; echo oops >&2; exit 3' };
 
@@ -25,7 +25,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-/** The bytes of both parts, once they are there. */
+/** The bytes of the envelope and of the artifact, once they can be read. */
 async function attested({ alpha }: Rig, job_id: string, { client }: Tenant = alpha) {
   await expect.poll(async () => (await client.detail(job_id)).attestation.available, patient).toBe(true);
   return { envelope: await client.attestation(job_id), result: await client.resultArtifact(job_id) };
@@ -90,7 +90,7 @@ describe('an attestation', () => {
     });
   });
 
-  test('has in detail the digests, sizes and addresses of the bytes that are served', {
+  test('has in the detail the digests, sizes and addresses of the served bytes', {
     tags: [
       'Attestation-2',
       'Attestation-4',
@@ -135,7 +135,7 @@ describe('an attestation', () => {
     },
   );
 
-  test('is of a job that was cancelled before it ran, too, and claims no posture', {
+  test('is also made for a job that was cancelled before it ran, and claims no posture', {
     tags: ['Receipt-11'],
   }, async () => {
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
@@ -154,7 +154,7 @@ describe('an attestation', () => {
   });
 });
 
-describe('an attestation that cannot be had', () => {
+describe('an attestation that cannot be read', () => {
   test.each(['attestation', 'result-artifact'] as const)(
     'GET %s of a running job is 409',
     { tags: ['States-4', 'Evidence-7', 'Errors-11'] },
@@ -193,7 +193,7 @@ describe('the key of the service', () => {
     expect(capabilities.json.features).toContain('attestation');
   });
 
-  test('is rotated without a restart; what the old one signed is served as it was', {
+  test('is rotated without a restart, and what the old one signed is served unchanged', {
     tags: ['Authentication-10a'],
   }, async () => {
     const before = await attested(rig, ran.job_id);
@@ -212,7 +212,7 @@ describe('the key of the service', () => {
   });
 });
 
-test('stored bytes are the same after a restart (ATT-05), and a tampered one is not served (ATT-10)', {
+test('stored bytes are the same after a restart (ATT-05), and tampered ones are not served (ATT-10)', {
   tags: ['Artifact-1', 'Evidence-1', 'ATT-05', 'ATT-10'],
 }, async () => {
   const first = await Rig.start(signing);
@@ -264,7 +264,7 @@ test('without its key a service ends jobs unsigned, says why in its status, and 
   expect(await own.stop()).toEqual([]);
 });
 
-test('with signing off no key is made and nothing is signed; what was signed before is served all the same', {
+test('with signing off no key is made and nothing is signed, but earlier attestations are served', {
   tags: ['Authentication-10f', 'Evidence-8', 'PublicKey-2'],
 }, async () => {
   const off = await Rig.start({ 'attestation-mode': 'off' });
@@ -288,7 +288,7 @@ test('with signing off no key is made and nothing is signed; what was signed bef
   const publicKey = await on.alpha.client.publicKey();
   expect(await on.stop('kept')).toEqual([]);
   const again = await Rig.start({ 'attestation-mode': 'off' }, off.dataDir);
-  // Signed no more, and still served and checked.
+  // Signing is off, but stored attestations are still served and checked.
   expect((await again.alpha.client.detail(job_id)).attestation).toEqual(signed.attestation);
   expect((await again.alpha.client.list()).items[0]).toMatchObject({ attestation_available: true });
   expect(await again.alpha.client.attestation(job_id)).toEqual(envelope);
@@ -298,7 +298,7 @@ test('with signing off no key is made and nothing is signed; what was signed bef
   expect(await again.stop()).toEqual([]);
 });
 
-test('a job older than the retention goes with its key, and one that is not signed stays', {
+test('a job older than the retention is removed with its idempotency key, and an unsigned one stays', {
   tags: ['Submit-1d', 'IDEM-09'],
 }, async () => {
   const first = await Rig.start(signing);

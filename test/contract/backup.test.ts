@@ -1,4 +1,4 @@
-/** A backup that is made while the service runs holds what was acknowledged, and a service that starts from it serves it. */
+/** A backup made while the service runs holds what was acknowledged, and a service that starts from it serves it. */
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,14 +51,14 @@ test('with the keys beside it, the copy serves what was signed byte for byte (AT
   expect(await restored.stop()).toEqual([]);
 });
 
-/** The bytes of envelope and result with their digests, once they are there. */
+/** The bytes of envelope and result with their digests, once they can be read. */
 async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   const isSigned = async () => (await client.detail(job_id)).attestation.available;
   await expect.poll(isSigned, { timeout: 60_000 }).toBe(true);
   return [await client.attestation(job_id), await client.resultArtifact(job_id)];
 }
 
-test('nothing is written over, and nothing half made is left', async () => {
+test('a backup overwrites nothing, and leaves no partial file', async () => {
   const file = join(scratch, 'twice.db');
   await backup(file);
   const second = await backup(file);
@@ -69,7 +69,7 @@ test('nothing is written over, and nothing half made is left', async () => {
   expect(existsSync(`${file}.partial`)).toBe(false);
 });
 
-test('a ledger that no service uses is copied too', async () => {
+test('a store that no service uses is copied too', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   const other = await Rig.start({}, dataDir);
   const ran = await other.run({ language: 'bash', code: 'echo kept' });

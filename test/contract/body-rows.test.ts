@@ -1,7 +1,6 @@
 /**
- * Spec § Job submission, § Limits: bodies as a hostile client makes them. What two parsers could read differently is
- * refused, what is taken is kept to the byte, and what is repeated to the client is short and harmless. Rows BODY-01 to
- * BODY-13.
+ * Spec § Job submission, § Limits: hostile bodies. What two parsers could read differently is refused, what is accepted
+ * is kept to the byte, and what is repeated to the client is short and harmless. Rows BODY-01 to BODY-13.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_NAMES } from '@svc/protocol';
@@ -36,11 +35,11 @@ describe('BODY-01 a text as a body', { tags: ['BODY-01'] }, () => {
     return codes;
   };
 
-  test('that is JSON is read, and refused for what it means', async () => {
+  test('that is JSON is read, and refused for its content', async () => {
     expect(await codesOf(own.accepted)).toEqual(own.accepted.map(({ name }) => [name, '400 invalid_request']));
   });
 
-  test('that is no JSON is refused as that', async () => {
+  test('that is not JSON is refused as such', async () => {
     expect(await codesOf(own.refused)).toEqual(own.refused.map(({ name }) => [name, '400 invalid_json']));
   });
 });
@@ -65,7 +64,7 @@ describe.skipIf(files.length === 0)(
     const with_ = (codes: ReadonlyMap<string, string>, wanted: string) =>
       [...codes].filter(([, code]) => code === wanted).map(([name]) => name);
 
-    test('what is JSON is read, and refused for what it means; only a name that is given twice is no JSON here', async () => {
+    test('valid JSON is read, and refused for its content; only a repeated name makes it invalid here', async () => {
       const codes = await outcomes('y_');
       expect(codes.size).toBe(95);
       expect(with_(codes, '400 invalid_json')).toEqual([
@@ -75,13 +74,13 @@ describe.skipIf(files.length === 0)(
       expect(with_(codes, '400 invalid_request')).toHaveLength(93);
     });
 
-    test('what is no JSON is refused as that', async () => {
+    test('invalid JSON is refused as such', async () => {
       const codes = await outcomes('n_');
       expect(codes.size).toBe(188);
       expect(with_(codes, '400 invalid_json')).toHaveLength(188);
     });
 
-    test('where the suite leaves it open, the answer is fixed', async () => {
+    test('where the suite allows both, the answer is fixed', async () => {
       const codes = await outcomes('i_');
       expect(codes.size).toBe(35);
       expect(with_(codes, '400 invalid_request')).toEqual([
@@ -114,7 +113,7 @@ test.each([
   },
 );
 
-describe('BODY-03 names of properties that every object has', { tags: ['BODY-03'] }, () => {
+describe('BODY-03 names of inherited properties', { tags: ['BODY-03'] }, () => {
   const places = {
     '': (member: string) => `{"language":"bash","code":"true",${member}}`,
     '/limits': (member: string) => `{"language":"bash","code":"true","limits":{${member}}}`,
@@ -136,7 +135,7 @@ describe('BODY-03 names of properties that every object has', { tags: ['BODY-03'
     expect(codeOf(await rig().post(BODY))).toBe('created');
   });
 
-  test('are values like any other where a value may be anything', async () => {
+  test('are ordinary values where any value is allowed', async () => {
     for (const text of members) {
       expect(codeOf(await rig().post({ language: text, code: 'true' }))).toBe('400 unsupported_language');
       expect(codeOf(await rig().post({ language: 'bash', code: 'true', runtime: text }))).toBe(
@@ -157,7 +156,7 @@ describe('BODY-05 text that is not plain UTF-8', { tags: ['BODY-05'] }, () => {
     ['an input path', '{"language":"bash","code":"true","files":[{"path":"input/TEXT","content_base64":""}]}'],
     ['an output path', '{"language":"bash","code":"true","outputs":["output/TEXT"]}'],
     ['a name', '{"language":"bash","code":"true","TEXT":1}'],
-  ])('is refused in %s, and never changed silently', async (_name, body) => {
+  ])('is refused in %s, and never replaced silently', async (_name, body) => {
     const [before = '', after = ''] = body.split('TEXT');
     const bytes = (middle: number[]) => Buffer.concat([Buffer.from(before), Buffer.from(middle), Buffer.from(after)]);
     const bad = [
@@ -182,7 +181,7 @@ describe('BODY-05 text that is not plain UTF-8', { tags: ['BODY-05'] }, () => {
     ['UTF-16', Buffer.from(BODY, 'utf16le')],
     ['UTF-16 with its mark', Buffer.from(`\ufeff${BODY}`, 'utf16le')],
     ['UTF-32', Buffer.from([...Buffer.from(BODY)].flatMap((byte) => [byte, 0, 0, 0]))],
-  ])('as a whole is refused: %s', async (_name, bytes) => {
+  ])('is refused as a whole body: %s', async (_name, bytes) => {
     expect(codeOf(await rig().post(new Uint8Array(bytes)))).toBe('400 invalid_json');
   });
 });
@@ -221,7 +220,7 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
     ['mem_mb', '64.00001', 64],
     ['max_pids', '1.5', 1],
     ['max_file_mb', '0.5', 1],
-  ])('of %s that is written %s is kept as what it is', async (name, number, kept) => {
+  ])('of %s that is written %s keeps its value', async (name, number, kept) => {
     const { json } = await rig().post(withLimit(name, number));
     const { requested_spec } = await rig().alpha.client.detail(json.job_id);
     expect((requested_spec.limits as Record<string, number>)[name]).toBe(kept);
@@ -243,10 +242,10 @@ describe('BODY-06 a number', { tags: ['BODY-06'] }, () => {
   });
 });
 
-describe('BODY-07 the bound of source and stdin is of their bytes, not of how they are spelled:', {
+describe('BODY-07 the bound of source and stdin counts their bytes, not their spelling:', {
   tags: ['BODY-07'],
 }, () => {
-  /** A text of so many ASCII letters, each spelled with six bytes. */
+  /** A text of this many ASCII letters, each spelled with six bytes. */
   const escaped = (letters: number) => '\\u0061'.repeat(letters);
 
   test.each([
@@ -258,7 +257,7 @@ describe('BODY-07 the bound of source and stdin is of their bytes, not of how th
     expect(codeOf(await rig().post(bodyWith(escaped(MIB + 1))))).toBe('413 payload_too_large');
   });
 
-  test('characters count as the bytes of UTF-8 that they are, paired surrogates as four', async () => {
+  test('characters count as their bytes of UTF-8, surrogate pairs as four', async () => {
     const pairs = (count: number) => `{"language":"bash","code":"${'\\ud83d\\ude00'.repeat(count)}"}`;
     expect(codeOf(await rig().post(pairs(MIB / 4)))).toBe('created');
     expect(codeOf(await rig().post(pairs(MIB / 4 + 1)))).toBe('413 payload_too_large');
@@ -279,7 +278,7 @@ describe('BODY-10 NUL', { tags: ['BODY-10'] }, () => {
     expect(detail.requested_spec.stdin).toBe('a\0b\0');
   });
 
-  test('is kept in code, which is what the language makes of it', async () => {
+  test('is kept in code, where the language decides what it means', async () => {
     const { result, detail } = await rig().run({ language: 'node', code: 'console.log("a\0b".length)' });
     expect([result.stdout, detail.requested_spec.code]).toEqual(['3\n', 'console.log("a\0b".length)']);
   });
@@ -301,7 +300,7 @@ describe('BODY-10 NUL', { tags: ['BODY-10'] }, () => {
   });
 });
 
-describe('BODY-11 what a refusal repeats of the request', { tags: ['BODY-11'] }, () => {
+describe('BODY-11 the part of a request that a refusal repeats', { tags: ['BODY-11'] }, () => {
   const nasty = `\u001b[2J\r\nSet-Cookie: a=b\r\n\u202e\u2028<script>alert(1)</script>${'x'.repeat(5000)}`;
 
   test.each<[string, unknown]>([
@@ -311,7 +310,7 @@ describe('BODY-11 what a refusal repeats of the request', { tags: ['BODY-11'] },
     ['a pack', { language: 'bash', code: 'true', runtime: nasty.slice(0, 128) }],
     ['a path', { language: 'bash', code: 'true', outputs: [`output/${nasty}`] }],
     ['a name that is given twice', `{${JSON.stringify(nasty)}:1,${JSON.stringify(nasty)}:2}`],
-  ])('of %s is short, on one line and nothing that anything interprets', async (_name, body) => {
+  ])('for %s is short, on one line and harmless everywhere', async (_name, body) => {
     const { status, json, headers } = await rig().post(body);
     expect([400, 422]).toContain(status);
     expect(json.error.message).toMatch(/^[\x20-\x7e…]{1,200}$/);
@@ -321,7 +320,7 @@ describe('BODY-11 what a refusal repeats of the request', { tags: ['BODY-11'] },
   });
 });
 
-describe('BODY-13 bodies with bytes changed at will', { tags: ['BODY-13'] }, () => {
+describe('BODY-13 bodies with random changes', { tags: ['BODY-13'] }, () => {
   const whole = {
     language: 'bash',
     code: 'true # é😀',
@@ -346,7 +345,7 @@ describe('BODY-13 bodies with bytes changed at will', { tags: ['BODY-13'] }, () 
     return new Uint8Array(bytes);
   });
 
-  test('are taken or refused, and never answered 500', loadTimeout, async () => {
+  test('are accepted or refused, and never answered 500', loadTimeout, async () => {
     const seen = new Set<string>();
     await fc.assert(
       fc.asyncProperty(mutated, async (bytes) => {

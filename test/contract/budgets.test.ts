@@ -1,4 +1,7 @@
-/** Spec § Errors, § Limits: budgets and permits per tenant and in all, told as such, and that a refusal leaves nothing. */
+/**
+ * Spec § Errors, § Limits: budgets and permits for each tenant and for all, their refusals, and that a refusal leaves
+ * nothing.
+ */
 import { connect, type Socket } from 'node:net';
 import { openCredentials } from '@svc/server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -33,7 +36,7 @@ const NONE_HELD = { body: 0, wait: 0, stream: 0, response: 0 };
 describe('the request budget', () => {
   const rig = useRig({ ...issuer.settings, provider: 'subprocess', 'rate-per-second': '0.5', 'rate-burst': '6' });
 
-  test('is told with every answer, and is one for all credentials and connections of a tenant', {
+  test('is stated in every answer, and shared by all credentials and connections of a tenant', {
     tags: ['Errors-16', 'Limits-27', 'AUTH-19'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -44,7 +47,7 @@ describe('the request budget', () => {
       await issuer.token({ tenant: 'delta', subject: 'ann' }),
     ];
     const began = performance.now();
-    /** Tokens that may have flowed in by now: one in two seconds. */
+    /** Tokens that the bucket may have gained by now: one in two seconds. */
     const flowedIn = () => Math.ceil((performance.now() - began) / 2000);
     const answers: Answer[] = [];
     for (const key of [...keys, ...keys]) answers.push(await rig().request('/v1/whoami', { key }));
@@ -57,7 +60,7 @@ describe('the request budget', () => {
       expect(remaining).toBeLessThanOrEqual(5 - index + flowed);
     }
     expect(Math.max(...told('ratelimit-reset'))).toBeLessThanOrEqual(12);
-    // At once, so that on no machine more can flow in than is asked for.
+    // At once, so that even on a slow machine the bucket gains less than is requested.
     const many = await Promise.all(
       Array.from({ length: 60 }, (_, index) => rig().request('/v1/whoami', { key: keys[index % 3] ?? '' })),
     );
@@ -65,15 +68,15 @@ describe('the request budget', () => {
     expectLater(refused, 429, 'rate_limited');
     expect(Number(refused?.headers.get('retry-after'))).toBeLessThanOrEqual(2);
     expect(refused?.headers.get('ratelimit-remaining')).toBe('0');
-    // Other tenants have their own, and what is public has none.
+    // Other tenants have their own budget, and public routes have none.
     expect((await rig().request('/v1/whoami', { key: rig().beta.key })).status).toBe(200);
     const health = await rig().request('/healthz', { key: null });
     expect([health.status, health.headers.get('ratelimit-limit')]).toEqual([200, null]);
-    // It comes back by itself.
+    // It refills by itself.
     await expect.poll(async () => (await rig().request('/v1/whoami', { key: keys[2] ?? '' })).status, soon).toBe(200);
   });
 
-  test('is not spent by those who are nobody', async () => {
+  test('is not spent by requests without a credential', async () => {
     for (let index = 0; index < 20; index++) {
       expect((await rig().request('/v1/whoami', { key: `nobody-${index}` })).status).toBe(401);
     }
@@ -81,8 +84,8 @@ describe('the request budget', () => {
   });
 });
 
-describe('a submission that was refused has not used its idempotency key,', { tags: ['IDEM-07'] }, () => {
-  /** Refused at first, created once `mend` made it possible, and a replay from then on. */
+describe('a refused submission has not used its idempotency key:', { tags: ['IDEM-07'] }, () => {
+  /** Refused at first, created once `mend` has made it possible, and a replay from then on. */
   async function expectUnused(rig: Rig, refused: Answer, retry: () => Promise<Answer>): Promise<void> {
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.headers.get('idempotency-replayed')).toBeNull();
@@ -104,7 +107,7 @@ describe('a submission that was refused has not used its idempotency key,', { ta
     [400, 'of its language', { ...bash, language: 'cobol' }],
     [422, 'of its runtime', { ...bash, runtime: 'nowhere' }],
     [422, 'of its isolation', { ...bash, requirements: { minimum_isolation: 'hardware-vm' } }],
-  ])('with %d for the sake %s', async (status, name, body) => {
+  ])('refused with %d because %s', async (status, name, body) => {
     const key = `key-${status}-${name.replaceAll(' ', '-')}`;
     const refused = await rig().post(body, keyed(key));
     expect(refused.status).toBe(status);
@@ -112,7 +115,7 @@ describe('a submission that was refused has not used its idempotency key,', { ta
     await expect.poll(async () => (await rig().alpha.client.status()).queue.depth, soon).toBe(0);
   });
 
-  test('with 429 and 503 while the queue is full', async () => {
+  test('refused with 429 and 503 while the queue is full', async () => {
     const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
     const { alpha, beta } = rig();
     const running = await alpha.client.submit(sleeper);
@@ -134,7 +137,7 @@ describe('a submission that was refused has not used its idempotency key,', { ta
     await alpha.client.cancel(running.job_id);
   });
 
-  test('with 507 while the reserve of free space is touched, and the next start has room again', async () => {
+  test('refused with 507 below the free-space reserve, and accepted by the next start', async () => {
     const full = await Rig.start({ provider: 'subprocess', 'free-space-reserve-mb': '1000000000' });
     const refused = await full.post(bash, keyed('no-room'));
     expectLater(refused, 507, 'insufficient_storage');
@@ -176,7 +179,7 @@ describe('permits', () => {
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    // Whatever was held, refused or torn down: nothing of it is left.
+    // Whatever was held, refused or ended: no permit is left.
     await expect.poll(() => permitsHeld(rig()), soon).toEqual(NONE_HELD);
   });
 
@@ -193,7 +196,7 @@ describe('permits', () => {
   const head = (line: string, key: string, more = '') =>
     `${line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`;
 
-  test('for bodies are held while one is read, by a tenant and by all', {
+  test('for bodies are held while one is read, for each tenant and for all', {
     tags: ['Errors-17', 'Errors-25', 'Limits-9'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -209,7 +212,7 @@ describe('permits', () => {
     await expect.poll(async () => (await rig().post(bash)).status, soon).toBe(201);
   });
 
-  test('for responses are held to the last byte, by a tenant and by all', {
+  test('for responses are held to the last byte, for each tenant and for all', {
     tags: ['Transfer-2', 'Transfer-3'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -228,14 +231,14 @@ describe('permits', () => {
     await expect.poll(async () => (await permitsHeld(rig()))['response'], soon).toBe(2);
     const mine = (await rig().post(bash, { key: gamma })).json.job_id as string;
     expectLater(await rig().request(path(mine), { key: gamma }), 503, 'capacity_exhausted');
-    // What is small, and what relieves the service, needs none.
+    // Small answers, and requests that relieve the service, need none.
     expect((await rig().request('/v1/whoami', { key: gamma })).status).toBe(200);
     expect((await rig().request(`/v1/jobs/${mine}`, { key: gamma, method: 'DELETE' })).status).toBe(200);
     first.destroy();
     await expect.poll(async () => (await rig().request(jobs[0] ?? '')).status, soon).toBe(200);
   });
 
-  test('for streams are held while one is open, and a refused one has spent its ticket', {
+  test('for streams are held while one is open, and a refused stream has spent its ticket', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -250,7 +253,7 @@ describe('permits', () => {
       return [answer?.status, (JSON.parse(answer?.body ?? '') as { error: { code: string } }).error.code];
     };
     expect(await redeem()).toEqual([429, 'tenant_capacity_exhausted']);
-    // No platform tells its programs so much of a WebSocket: they may ask plainly.
+    // Platforms hide this from programs that use a WebSocket; a plain request shows it.
     const plain = await rig().request(`/v1/jobs/${running.alpha}/stream`);
     expectLater(plain, 429, 'tenant_capacity_exhausted');
     expect(await redeem()).toEqual([401, 'unauthorized']);

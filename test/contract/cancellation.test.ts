@@ -56,7 +56,7 @@ test('cancelling a queued job ends it at once, and it never runs', { tags: ['Sta
   expect(result).toMatchObject({ status: 'cancelled', stdout: '', exit_code: null });
   expect(events.map(({ kind }) => kind)).not.toContain('started');
   expect(events.at(-1)?.kind).toBe('finished');
-  // No executor ever saw it, so nothing is claimed of one.
+  // No executor saw it, so nothing is claimed.
   expect(detail.receipt).not.toHaveProperty('backend');
   expect(detail.receipt).not.toHaveProperty('effective_limits');
   await rig().ended(blocker);
@@ -68,7 +68,7 @@ describe('a job that ended', () => {
     ['failed', 'false', {}],
     ['timed_out', 'sleep 60', { wall_seconds: 0.3 }],
   ])(
-    'as %s stays as it ended, whoever cancels it',
+    'as %s stays so after a cancellation',
     { tags: ['States-1', 'States-1i', 'Cancel-2'] },
     async (status, code, limits) => {
       const before = await rig().run({ language: 'bash', code, limits });
@@ -81,7 +81,7 @@ describe('a job that ended', () => {
     },
   );
 
-  test('as cancelled says both', { tags: ['Cancel-1'] }, async () => {
+  test('as cancelled says both: cancelled, and already terminal', { tags: ['Cancel-1'] }, async () => {
     const job_id = await running();
     await rig().alpha.client.cancel(job_id);
     await rig().ended(job_id);
@@ -90,7 +90,7 @@ describe('a job that ended', () => {
   });
 });
 
-test('a foreign job and an unknown one are the same 404, and the foreign one goes on', async () => {
+test('a foreign job and an unknown one give the same 404, and the foreign one goes on', async () => {
   const job_id = await running();
   const foreign = await rig().request(`/v1/jobs/${job_id}`, { method: 'DELETE', key: rig().beta.key });
   const unknown = await rig().request('/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76', { method: 'DELETE' });

@@ -1,4 +1,4 @@
-/** Spec § POST /v1/jobs 6, § Errors: what is refused for want of room, how it is told, and that it left nothing. */
+/** Spec § POST /v1/jobs 6, § Errors: refusals for lack of capacity, and that they leave nothing behind. */
 import { describe, expect, test } from 'vitest';
 import { type Answer, useRig } from '../rig/rig.ts';
 
@@ -14,7 +14,7 @@ function expectLater(answer: Answer | undefined, status: number, code: string): 
 describe('the queue', () => {
   const rig = useRig({ concurrency: '1', 'queue-max': '3', 'tenant-queue-max': '2' });
 
-  test('takes as many as it may, of one tenant and of all, and not one more', {
+  test('takes its bound of jobs, of one tenant and of all, and not one more', {
     tags: ['Submit-6', 'Errors-18'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -46,7 +46,7 @@ describe('the free-space reserve', () => {
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
   });
 
-  test('makes the service say that it is not ready, and why', { tags: ['Endpoints-4'] }, async () => {
+  test('makes the service report that it is not ready, and why', { tags: ['Endpoints-4'] }, async () => {
     const { status, json } = await rig().request('/readyz', { key: null });
     expect([status, json]).toEqual([
       503,
@@ -58,7 +58,7 @@ describe('the free-space reserve', () => {
 describe('the request budget', () => {
   const rig = useRig({ 'rate-per-second': '0.01', 'rate-burst': '5' });
 
-  test('is one for reads and submissions of a tenant, and no other tenant feels it', {
+  test('is shared by reads and submissions of a tenant, and does not affect other tenants', {
     tags: ['GetResult-7'],
   }, async () => {
     const answers: Answer[] = [];
@@ -76,7 +76,7 @@ describe('the request budget', () => {
 describe('waits', () => {
   const rig = useRig({ 'waits-max': '3', 'tenant-waits-max': '2' });
 
-  test('are held up to their number, of one tenant and of all, and free again when they end', {
+  test('are held up to their bound, of one tenant and of all, and free again when they end', {
     tags: ['GetResult-6', 'Errors-17'],
   }, async () => {
     const { alpha, beta } = rig();
@@ -85,12 +85,12 @@ describe('waits', () => {
       rig().request(`/v1/jobs/${jobs[tenant === alpha ? 0 : 1]?.job_id}/result?wait_seconds=${seconds}`, {
         key: tenant.key,
       });
-    /** As many waits at once; those that are refused answer at once, those that are held when the job is cancelled. */
+    /** This many waits at once. The refused ones answer at once, the held ones when the job is cancelled. */
     const held = [wait(alpha, 60), wait(alpha, 60), wait(alpha, 60)];
     expectLater(await Promise.race(held), 429, 'tenant_capacity_exhausted');
     const others = [wait(beta, 60), wait(beta, 60)];
     expectLater(await Promise.race(others), 503, 'capacity_exhausted');
-    // Without a wait the result is still there to be read.
+    // Without a wait the result can still be read.
     expect((await wait(alpha, 0)).status).toBe(200);
     await Promise.all([alpha, beta].map(({ client }, index) => client.cancel(jobs[index]?.job_id ?? '')));
     const statuses = (await Promise.all([...held, ...others])).map(({ status }) => status);

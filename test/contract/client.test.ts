@@ -1,4 +1,4 @@
-/** Spec § Endpoints, § Errors, § Response transfer rules: the reference client against the service as it is run. */
+/** Spec § Endpoints, § Errors, § Response transfer rules: the reference client against the real service. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { createServiceClient, type ServiceClient } from '@svc/client';
@@ -17,7 +17,7 @@ const rig = useRig({
 });
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
-/** The method for each operation: one that is missing does not compile. */
+/** The method for each operation: a missing one does not compile. */
 const METHODS = {
   getHealth: ['health'],
   getReadiness: ['readiness'],
@@ -46,8 +46,8 @@ test('the client has a method for every operation of the contract, and no other'
   );
 });
 
-describe('what a method answers is what the contract promises:', { tags: ['What-1', 'Ticket-2'] }, () => {
-  /** Operations that answer JSON, each as a method asks for it. */
+describe('each method returns what the contract promises:', { tags: ['What-1', 'Ticket-2'] }, () => {
+  /** Operations that answer JSON, each as a method calls it. */
   const asked: readonly [OperationId, (client: ServiceClient, job_id: string) => Promise<unknown>][] = [
     ['getHealth', (client) => client.health()],
     ['getReadiness', (client) => client.readiness()],
@@ -72,7 +72,7 @@ describe('what a method answers is what the contract promises:', { tags: ['What-
     expect([...Errors(schema as TSchema, await ask(client, job_id))]).toEqual([]);
   });
 
-  test('the methods that answer no JSON, or more than one answer', async () => {
+  test('methods that answer no JSON, or more than one answer', async () => {
     const { client } = rig().alpha;
     const { job_id, events } = await rig().run({ language: 'bash', code: 'echo a' });
     expect(await Array.fromAsync(client.follow(job_id))).toEqual(events);
@@ -96,7 +96,9 @@ describe('what a method answers is what the contract promises:', { tags: ['What-
   });
 });
 
-/** A way to a service that can be moved to another, and that lets so many bytes of an answer through at first. */
+/**
+ * A path to a service that can be pointed to another one, and that at first passes only this many bytes of an answer.
+ */
 async function openWay(port: number) {
   const way = { port, bytesLeft: Number.POSITIVE_INFINITY };
   const server = createServer((client) => {
@@ -124,8 +126,8 @@ async function openWay(port: number) {
   return { way, url: `http://127.0.0.1:${own}`, [Symbol.dispose]: close };
 }
 
-describe('the client and a service that it cannot reach at once:', () => {
-  test('a refusal for want of capacity is waited out as long as Retry-After says', async () => {
+describe('the client with an unreliable service:', () => {
+  test('waits after a capacity refusal as long as Retry-After says', async () => {
     const { alpha, service } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const held = rig().request(`/v1/jobs/${job_id}/result?wait_seconds=60`);
@@ -145,7 +147,7 @@ describe('the client and a service that it cannot reach at once:', () => {
     expect(pauses[0]).toBeGreaterThanOrEqual(1000);
   });
 
-  test('a result that is cut short is not parsed but asked for again', async () => {
+  test('requests a result again that was cut short, and does not parse it', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'head -c 300000 /dev/zero | tr "\\0" x' });
     using front = await openWay(rig().port);
     front.way.bytesLeft = 100_000;
@@ -156,7 +158,7 @@ describe('the client and a service that it cannot reach at once:', () => {
     expect(seen).toEqual(['again']);
   });
 
-  test('a submission whose answer is lost makes one job', async () => {
+  test('makes one job from a submission whose answer is lost', async () => {
     using front = await openWay(rig().port);
     front.way.bytesLeft = 20;
     const client = createServiceClient({ baseUrl: front.url, apiKey: rig().alpha.key, sleep: async () => {} });
@@ -167,7 +169,7 @@ describe('the client and a service that it cannot reach at once:', () => {
     await rig().ended(submitted.job_id);
   });
 
-  test('a job is followed over a restart of the service, with each event once', async () => {
+  test('follows a job over a restart of the service, with each event once', async () => {
     const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '0.1' });
     using front = await openWay(first.port);
     const restarted = Promise.withResolvers<void>();

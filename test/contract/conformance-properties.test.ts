@@ -1,4 +1,4 @@
-/** Whatever is sent, made from the contract's own document: every answer is one of the contract, and nothing fails. */
+/** Random requests, made from the contract's own document: every answer is one of the contract, and nothing fails. */
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES, type LimitName } from '@svc/protocol';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, test } from 'vitest';
@@ -14,11 +14,11 @@ const runs = {
   any: loadSize({ small: 150, full: 500 }),
   submitJob: loadSize({ small: 1500, full: 10_000 }),
 };
-/** For so long a request may wait for what will not come; what ended, or is not there, is answered at once. */
+/** How long a request may wait in vain. A request for an ended or unknown job is answered at once. */
 const heldSecondsMax = 0.02;
 
 let contract: Contract;
-/** Ids that a request may name: queued, ended, another tenant's, and one that runs and is never cancelled. */
+/** Ids that a request may name: queued, ended, of another tenant, and one running job that is never cancelled. */
 let job_ids: readonly string[];
 beforeAll(async () => {
   contract = new Contract((await rig().request('/openapi.json', { key: null })).text);
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const submission = { language: 'bash', code: 'true' };
   const ended = (await rig().run({ language: 'bash', code: 'echo out; echo err >&2; exit 3' })).job_id;
   const foreign = (await rig().run(submission, beta)).job_id;
-  // Nothing that is submitted from here on runs: the one slot there is, is taken.
+  // Nothing that is submitted from here on runs: the only slot is taken.
   const blocker = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
   const { job_id } = await beta.client.submit(blocker);
   for await (const { kind } of beta.client.follow(job_id)) if (kind === 'stdout') break;
@@ -77,7 +77,7 @@ function fittingObject({ properties = {}, required = [] }: JsonSchema): fc.Arbit
   return fc.record(members, { requiredKeys: [...required] });
 }
 
-/** A submission of which some are accepted, some fit and mean nothing, and some do not fit at all. */
+/** A submission: some are accepted, some fit the schema but mean nothing, and some do not fit. */
 function bodies(schema: JsonSchema): fc.Arbitrary<unknown> {
   const smallest = { language: 'bash', code: 'true' };
   const plain = fc.constantFrom(smallest, { ...smallest, runtime: 'unheard-of' });
@@ -116,7 +116,7 @@ function parameters({ name, schema }: Parameter): fc.Arbitrary<Given | null> {
     schema.type === 'number' ? fc.oneof(fitting(schema), fc.double({ min: 0, max: heldSecondsMax })) : fitting(schema);
   const allowed = values
     .chain((value) => fc.constantFrom(...textsOf(value)))
-    // Whether a cursor is one is not for the schema to say.
+    // The schema does not say whether a cursor is valid.
     .map((text) => ({ name, text, isAllowed: name !== 'cursor' }));
   const wrong = fc.constantFrom(...wrongTexts(schema)).map((text) => ({ name, text, isAllowed: false }));
   return fc.oneof(fc.constant(null), allowed, wrong);
@@ -177,7 +177,10 @@ function requests(operation: ContractOperation): fc.Arbitrary<Made> {
   });
 }
 
-/** Cancelling what holds the slot would let loose what waits behind it; and nobody waits minutes here for what does not end. */
+/**
+ * Cancelling the job in the slot would start those behind it, and a long wait for a job that does not end would take
+ * minutes.
+ */
 function isSafe({ operation, path }: Made): boolean {
   const [, queued = '', , , running = ''] = job_ids;
   if (operation.method === 'DELETE') return !path.includes(running);
@@ -185,7 +188,7 @@ function isSafe({ operation, path }: Made): boolean {
   return !(path.includes(queued) || path.includes(running)) || !(seconds > heldSecondsMax);
 }
 
-test('every answer to a request made from the contract is one of the contract, and what is wrong is refused (BODY-12)', {
+test('every answer to a request made from the contract is one of the contract, and invalid requests are refused (BODY-12)', {
   ...loadTimeout,
   tags: ['Versioning-1', 'BODY-12'],
 }, async () => {
@@ -204,12 +207,12 @@ test('every answer to a request made from the contract is one of the contract, a
     const numRuns = operation.id === 'submitJob' ? runs.submitJob : runs.any;
     await fc.assert(property, { numRuns, seed });
   }
-  // It was worth something: both sides of those that take much.
+  // The run covered both outcomes of the larger operations.
   expect([...(seen.get('submitJob') ?? [])]).toEqual(expect.arrayContaining([201, 400, 422]));
   expect([...(seen.get('replayEvents') ?? [])]).toEqual(expect.arrayContaining([200, 400, 404]));
 });
 
-/** What is public does not mind what it is asked beside. */
+/** Public routes ignore unknown parameters. */
 function isOfCaller({ path }: ContractOperation): boolean {
   return path.startsWith('/v1/');
 }
@@ -218,7 +221,7 @@ function refusalOf({ status, text }: Answer): string {
   return status < 400 ? `accepted: ${text.slice(0, 200)}` : String(status);
 }
 
-/** Any number as JSON spells it: what a double holds, what it only comes near to, and what is past it. */
+/** Any number as JSON spells it: exact doubles, rounded ones, and those out of range. */
 const jsonNumbers: fc.Arbitrary<string> = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
   fc.bigInt({ min: -(2n ** 70n), max: 2n ** 1100n }).map(String),
@@ -228,7 +231,7 @@ const jsonNumbers: fc.Arbitrary<string> = fc.oneof(
     .map(([digits, exponent]) => `${digits.toFixed(3)}e${exponent}`),
 );
 
-/** What becomes of a limit, by the letter of the contract; null where it is refused. */
+/** The value of a limit by the letter of the contract; null if it is refused. */
 function limitOf(name: LimitName, text: string): number | null {
   const value = Number(text);
   if (!(value > 0)) return null;
@@ -236,7 +239,7 @@ function limitOf(name: LimitName, text: string): number | null {
   return Math.min(counted, LIMIT_CEILINGS[name]);
 }
 
-test('every positive number is taken as a limit, and clamped to its ceiling', loadTimeout, async () => {
+test('every positive number is accepted as a limit, and clamped to its ceiling', loadTimeout, async () => {
   const asked = fc.record({ name: fc.constantFrom(...LIMIT_NAMES), text: jsonNumbers });
   await fc.assert(
     fc.asyncProperty(asked, async ({ name, text }) => {
@@ -251,7 +254,7 @@ test('every positive number is taken as a limit, and clamped to its ceiling', lo
   );
 });
 
-test('bodies that are no JSON, and those of other kinds, are refused as the contract says (BODY-12)', {
+test('bodies that are not JSON, and those of other types, are refused as the contract says (BODY-12)', {
   ...loadTimeout,
   tags: ['BODY-12'],
 }, async () => {

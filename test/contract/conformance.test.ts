@@ -1,4 +1,4 @@
-/** Every operation of the contract: whom it refuses, how, and that a foreign job and an unknown one are the same. */
+/** Every operation of the contract: whom it refuses, how, and that a foreign job and an unknown one look the same. */
 import { OPERATION_IDS, type Operation, operationOf, SCOPES, type Scope } from '@svc/protocol';
 import { openCredentials } from '@svc/server';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { type Answer, type RequestOptions, useRig } from '../rig/rig.ts';
 
 const rig = useRig({ provider: 'subprocess', 'metrics-token': 'token-of-metrics', 'attestation-mode': 'on' });
 
-/** Keys of tenant alpha: one for each scope alone, one for all but it. */
+/** Keys of tenant alpha: one for each scope alone, and one for all scopes but it. */
 const only = {} as Record<Scope, string>;
 const without = {} as Record<Scope, string>;
 let contract: Contract;
@@ -46,7 +46,7 @@ const guarded = operations.filter(([, { access }]) => access !== 'public');
 const scoped = guarded.filter(([, { access }]) => access.includes(':'));
 const ofJobs = operations.filter(([, { path }]) => path.includes('{id}'));
 
-test('the document that is served has every operation, and no other', { tags: ['Endpoints-1'] }, () => {
+test('the served document has every operation, and no other', { tags: ['Endpoints-1'] }, () => {
   const served = contract.operations.map(({ id }) => id);
   expect(served.toSorted()).toEqual([...OPERATION_IDS].toSorted());
 });
@@ -105,7 +105,7 @@ describe('with its own scope alone', { tags: ['Authentication-3a'] }, () => {
   });
 
   test.each(SCOPES)(
-    '%s opens what the contract lists for it, and nothing else',
+    '%s allows what the contract lists for it, and nothing else',
     { tags: ['Authentication-3', 'AUTH-06'] },
     async (scope) => {
       for (const [id, operation] of scoped) {
@@ -117,10 +117,10 @@ describe('with its own scope alone', { tags: ['Authentication-3a'] }, () => {
   );
 });
 
-describe('a job of another tenant is one that there is not:', {
+describe("another tenant's job looks unknown:", {
   tags: ['What-5', 'Authentication-4a', 'Authentication-4b', 'AUTH-07'],
 }, () => {
-  /** What can be told of an answer, but for what is new in every one. */
+  /** Everything observable in an answer, except what is new in each. */
   function shapeOf({ status, headers, text }: Answer): unknown {
     const changing = ['date', 'x-request-id', 'ratelimit-remaining', 'ratelimit-reset'];
     return {
@@ -141,7 +141,7 @@ describe('a job of another tenant is one that there is not:', {
     for (const answer of answers) expect(shapeOf(answer)).toEqual(shapeOf(first as Answer));
   });
 
-  test('a stream that is opened as one', async () => {
+  test('opening its stream', async () => {
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
     const head = `Host: x\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
     const codes = [];
@@ -153,7 +153,7 @@ describe('a job of another tenant is one that there is not:', {
     expect(codes).toEqual(Array.from({ length: 3 }, () => [404, 'job_not_found']));
   });
 
-  test('a ticket for one’s own opens nobody else’s', async () => {
+  test('using a ticket of one’s own job', async () => {
     const { json } = await rig().request(`/v1/jobs/${mine}/stream-ticket`, { method: 'POST' });
     const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n';
     const head = `Host: x\r\n${upgrade}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
@@ -161,7 +161,7 @@ describe('a job of another tenant is one that there is not:', {
     expect(answer?.status).toBe(401);
   });
 
-  test('it is in no list, and the cursor of another tenant opens nothing', async () => {
+  test("listing jobs, also with the other tenant's cursor", async () => {
     for (let index = 0; index < 3; index++) await rig().run({ language: 'bash', code: 'true' }, rig().beta);
     const { json } = await rig().request('/v1/jobs?limit=1', { key: rig().beta.key });
     const listed = await rig().request('/v1/jobs?limit=200');
@@ -170,7 +170,7 @@ describe('a job of another tenant is one that there is not:', {
     expect([answer.status, answer.json.error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('it cannot be cancelled', async () => {
+  test('cancelling it', async () => {
     await rig().request(`/v1/jobs/${foreign}`, { method: 'DELETE' });
     expect((await rig().beta.client.detail(foreign)).cancellation_requested).toBe(false);
   });
@@ -178,7 +178,7 @@ describe('a job of another tenant is one that there is not:', {
 
 describe('for anyone', () => {
   test.each(operations.filter(([, { access }]) => access === 'public'))(
-    '%s answers the same whoever asks',
+    '%s answers everyone the same',
     async (_id, operation) => {
       const answers = [];
       for (const key of [null, 'nobody', rig().alpha.key]) answers.push(await ask(operation, { key }));

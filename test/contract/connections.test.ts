@@ -1,6 +1,6 @@
 /**
- * Spec § Limits 13, 16: the service holds as many connections as it may, those that ask for nothing
- * give way to those that come, and whoever has a credential is served on. Rows E-13 and E-26.
+ * Spec § Limits 13, 16: the service holds as many connections as it may, idle ones give way to new ones, and callers
+ * with a credential are served. Rows E-13 and E-26.
  */
 import { connectionsMax } from '@svc/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -12,12 +12,12 @@ const TOKEN = 'token-of-metrics';
 const HOST = 'Host: svc.example\r\n';
 /** Places that only connections with a live credential can have. */
 const reservedPlaces = 64;
-/** Facts that other work of the host may hold up. */
+/** Waits that other work of the host may prolong. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
 describe('E-13 three hundred connections that never finish a request', { tags: ['E-13'] }, () => {
-  // As behind a proxy, where all have one address: then the bound of all connections is the only one.
+  // As behind a proxy, where all have one address: only the bound of all connections applies.
   const rig = useRig({
     provider: 'subprocess',
     concurrency: '1',
@@ -43,7 +43,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
     ['stop in their first line', 'GET /v1/jo'],
     ['stop in their headers', `GET /v1/jobs HTTP/1.1\r\n${HOST}Authorization: Bea`],
   ])(
-    'and %s: the oldest give way without a byte, and health checks, callers and newcomers are served',
+    'that %s: the oldest give way without a byte, and health checks, callers and newcomers are served',
     async (_name, bytes) => {
       const kept = await open(whoami());
       expect((await kept.answer()).status).toBe(200);
@@ -67,7 +67,7 @@ describe('E-13 three hundred connections that never finish a request', { tags: [
 describe('slow heads of one address', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to its bound, and one that shows a credential does not count', async () => {
+  test('are held up to its bound, and a connection with a credential does not count', async () => {
     using stack = new DisposableStack();
     const open = async () => stack.use(await RawSocket.open(rig().port));
     const heads: RawSocket[] = [];
@@ -85,7 +85,7 @@ describe('slow heads of one address', () => {
 describe('callers', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('of three hundred that connect at once no more are held than there are places, and most of those', {
+  test('at most as many as there are places are held of three hundred that connect at once, and most of those', {
     tags: ['Limits-16'],
   }, async () => {
     using stack = new DisposableStack();
@@ -105,7 +105,7 @@ describe('callers', () => {
 describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['E-26'] }, () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('are held up to the tenant’s bound, the rest refused at once, and all that were held are answered with the end', async () => {
+  test('are held up to the tenant’s bound, the rest refused at once, and all held ones are answered at the end', async () => {
     const { alpha, beta } = rig();
     const { job_id } = await alpha.client.submit(sleeper);
     const other = await beta.client.submit(sleeper);
@@ -118,7 +118,7 @@ describe('E-26 two hundred waits of one tenant for the longest time', { tags: ['
     // The bound of one tenant, unless it is set otherwise.
     await expect.poll(() => statuses.length, soon).toBe(200 - 24);
     expect(new Set(statuses)).toEqual(new Set([429]));
-    // Nobody else is held up, and the tenant itself can still relieve the service.
+    // Other tenants are not delayed, and the tenant itself can still cancel.
     expect((await rig().request('/healthz', { key: null })).status).toBe(200);
     const short = await rig().request(`/v1/jobs/${other.job_id}/result?wait_seconds=0.01`, { key: beta.key });
     expect([short.status, short.json.exit_code]).toEqual([200, null]);

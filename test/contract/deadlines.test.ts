@@ -1,6 +1,6 @@
 /**
- * Spec § Limits 8, 17: a deadline is of the whole head and the whole body, and bytes that drip
- * in do not move it. With `CONTRACT_LOAD=full` under the times that are compiled in. Rows E-13 and E-14.
+ * Spec § Limits 8, 17: a deadline is for the whole head and the whole body, and single bytes do not extend it.
+ * `CONTRACT_LOAD=full` uses the real deadlines. Rows E-13 and E-14.
  */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,10 +13,10 @@ const headMilliseconds = loadSize({ small: 400, full: TRANSPORT_BOUNDS.headMilli
 const bodyMilliseconds = loadSize({ small: 1500, full: TRANSPORT_BOUNDS.bodyMilliseconds });
 /** Between two bytes: several fit into each deadline. */
 const dripMilliseconds = loadSize({ small: 100, full: 5000 });
-/** A timer may be early by its resolution, and the deadline began before the client could see so. */
+/** A timer may be early by its resolution, and the deadline began before the client could see it. */
 const earlyMilliseconds = 100;
 
-/** One of each bound: on a machine that is held up, a client that is quick must not meet the other one. */
+/** One deadline at a time is short: on a slow machine, a quick client must not meet the other one. */
 let heads: Door;
 let bodies: Door;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ afterAll(async () => {
 const head = (key: string) =>
   `POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
-/** Sends what is to be sent first, then a byte now and then until the connection is closed; and how long that took. */
+/** Sends the first bytes, then one byte at a time until the connection is closed, and returns how long that took. */
 async function dripped({ port }: Door, first: string, rest: string) {
   const began = performance.now();
   using raw = await RawSocket.open(port);
@@ -47,11 +47,11 @@ async function dripped({ port }: Door, first: string, rest: string) {
 }
 
 test.each([
-  ['says nothing at all (E-13)', '', ''],
+  ['sends nothing (E-13)', '', ''],
   ['sends its head a byte at a time (E-13)', 'G', 'ET /healthz HTTP/1.1\r\nHost: a\r\nX: '.padEnd(10_000, 'x')],
   ['sends header lines without end (E-13)', head(KEY_OF_ACME), 'a: b\r\n'.repeat(1000)],
 ])(
-  'a client that %s is closed at the end of its time, without an answer',
+  'a client that %s is closed at its deadline, without an answer',
   { ...loadTimeout, tags: ['Limits-17', 'E-13'] },
   async (_name, first, rest) => {
     const { answers, sent, took } = await dripped(heads, first, rest);
@@ -65,7 +65,7 @@ test.each([
   ['stalls (E-14)', ''],
   ['comes a byte at a time (E-14)', ' '.repeat(1000)],
 ])(
-  'a body that %s is answered 408 at the end of its time, and its place is free again',
+  'a body that %s is answered 408 at its deadline, and its permit is free again',
   { ...loadTimeout, tags: ['Limits-8', 'E-14'] },
   async (_name, rest) => {
     const slow = dripped(bodies, `${head(KEY_OF_ACME)}Content-Length: 2000\r\n\r\n{`, rest);
@@ -74,7 +74,7 @@ test.each([
       isOver = true;
     });
     await expect.poll(() => isOver || bodies.permits.held('body') === 1, loadTimeout).toBe(true);
-    // Meanwhile the tenant has no other place, and another tenant has its own.
+    // Meanwhile the tenant has no other permit, and another tenant has its own.
     const ask = async (key: string) => {
       using raw = await RawSocket.open(bodies.port);
       return await raw.send(`${head(key)}Content-Length: 2\r\n\r\n{}`).answer();
@@ -85,7 +85,7 @@ test.each([
     expect([answers.length, answer?.status, answer?.headers['connection']]).toEqual([1, 408, 'close']);
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'body_timeout', retryable: true } });
     expect(took).toBeGreaterThan(bodyMilliseconds - earlyMilliseconds);
-    // Where the machine took longer than the deadline to ask, the place was free by then.
+    // If the machine took longer than the deadline to ask, the permit was free by then.
     expect([201, 429]).toContain(refused.status);
     expect(other.status).toBe(201);
     await expect.poll(() => bodies.permits.held('body'), loadTimeout).toBe(0);

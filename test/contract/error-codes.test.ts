@@ -1,6 +1,6 @@
 /**
- * Spec § Errors: every code of the one table comes about over HTTP, under its status, as retryable as the table says, with
- * `Retry-After` where coming back makes sense. A code that nothing provokes does not compile here.
+ * Spec § Errors: every code of the table occurs over HTTP, under its status, as retryable as the table says, with
+ * `Retry-After` if coming back makes sense. A code that no test provokes does not compile here.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 
 /** Signs, and has room. */
 const rig = useRig({ provider: 'subprocess', 'attestation-mode': 'on', 'drain-seconds': '0' });
-/** Signs nothing, and has room for one of each. */
+/** Does not sign, and has room for one of each. */
 const tight = useRig({
   provider: 'subprocess',
   concurrency: '1',
@@ -44,7 +44,7 @@ const told = ({ status, headers, text }: Answered): Refusal => ({
   text,
 });
 
-/** Bytes to a port, and the first answer. */
+/** Sends bytes to a port and returns the first answer. */
 async function raw(port: number, ...bytes: string[]): Promise<Refusal> {
   using socket = await RawSocket.open(port);
   const { status, headers, body } = await socket.send(...bytes).answer();
@@ -62,7 +62,7 @@ beforeAll(async () => {
   for await (const { kind } of client.follow(running)) if (kind === 'stdout') break;
 });
 
-/** Takes the one slot and as many places of the queue as there are, and lets go of them afterwards. */
+/** Takes the only slot and all places of the queue, and frees them afterwards. */
 async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>): Promise<Refusal> {
   const { alpha, beta } = tight();
   const { job_id } = await alpha.client.submit(sleeper);
@@ -78,7 +78,7 @@ async function whileQueueIsFull(ask: (keyOfGamma: string) => Promise<Answered>):
   return refusal;
 }
 
-/** One wait too many, of the one tenant that holds one or of another. */
+/** One wait too many, of the tenant that holds one or of another. */
 async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const { alpha } = tight();
   const ids = { alpha: '', beta: '' };
@@ -86,7 +86,7 @@ async function whileAWaitIsHeld(asker: 'alpha' | 'beta'): Promise<Refusal> {
   const wait = (tenant: 'alpha' | 'beta') =>
     tight().request(`/v1/jobs/${ids[tenant]}/result?wait_seconds=300`, { key: tight()[tenant].key });
   const waits = [wait('alpha'), wait(asker)];
-  // Whichever of the two came first is held, and the other is answered at once.
+  // The first of the two is held, and the other is answered at once.
   const refused = await Promise.race(waits);
   for (const tenant of ['beta', 'alpha'] as const) await tight()[tenant].client.cancel(ids[tenant]);
   await Promise.all(waits);
@@ -115,7 +115,7 @@ async function withoutSigningKey(): Promise<Refusal> {
   return refusal;
 }
 
-/** A token that nobody can check, since the keys of its issuer are not there. */
+/** A token that cannot be checked, since the keys of its issuer are missing. */
 async function withoutIssuerKeys(): Promise<Refusal> {
   const settings = { 'jwt-issuer': 'https://issuer.example', 'jwt-audience': 'svc', 'jwt-jwks': '/nowhere/keys.json' };
   const own = await Rig.start({ provider: 'subprocess', ...settings });
@@ -144,7 +144,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   attestation_unavailable: withoutSigningKey,
   attestation_disabled: async () => told(await tight().request('/v1/attestation/public-key')),
   method_not_allowed: async () => told(await rig().request('/v1/jobs', { method: 'PUT' })),
-  // The deadline is compiled in and long: the same door with a shorter one.
+  // The real deadline is long: this is the same service with a shorter one.
   async body_timeout() {
     await using door = await openDoor({ bounds: { bodyMilliseconds: 50 } });
     return await raw(door.port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 9\r\n`, KEY_OF_ACME), '{');
@@ -168,7 +168,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   },
   tenant_capacity_exhausted: () => whileAWaitIsHeld('alpha'),
   head_too_large: () => raw(rig().port, head('GET /healthz', `X: ${'x'.repeat(20_000)}\r\n`)),
-  // Nothing that a client can send is known to provoke it: a floor below the door breaks.
+  // No request is known to provoke it: a layer below HTTP is broken here.
   async internal() {
     await using door = await openDoor({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
     return await raw(door.port, head('GET /v1/jobs', '', KEY_OF_ACME));
@@ -176,7 +176,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
   capacity_exhausted: () => whileAWaitIsHeld('beta'),
   issuer_unavailable: withoutIssuerKeys,
-  // A runtime that is gone provokes it; beside `svc serve` that is done for real.
+  // A missing runtime provokes it; `serve.test.ts` removes a real one.
   async worker_unavailable() {
     const gone = new ServiceError('worker_unavailable', 'No sandbox.', { retryAfterSeconds: 5 });
     await using door = await openDoor({ jobs: { submit: () => Promise.reject(gone) } });
@@ -188,20 +188,20 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
 };
 
 test.each(ERROR_CODES)(
-  '%s comes about under its status, with Retry-After where time mends it',
+  '%s occurs under its status, with Retry-After if time mends it',
   { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Authentication-2e', 'Errors-4', 'Errors-12'] },
   async (code) => {
     const { status, retryAfter, text } = await provoke[code]();
     const { error } = JSON.parse(text) as { error: { code: string; retryable: boolean } };
     const { status: tabled, retryable } = ERRORS[code];
     expect([status, error.code, error.retryable]).toEqual([tabled, code, retryable]);
-    // Where time mends it the answer says how much; a body that was slow, or a bug, is no matter of time.
+    // If time mends it the answer says how much. Time mends neither a slow body nor a bug.
     const says = /^[1-9]\d*$/.test(retryAfter ?? '');
     expect(says).toBe(retryable && code !== 'body_timeout' && code !== 'internal');
   },
 );
 
-test('a tenant whose share of the queue is taken is told so with 429, where the service has room for others', {
+test('a tenant whose share of the queue is taken gets 429 while the service has room for others', {
   tags: ['Submit-6a', 'Errors-17'],
 }, async () => {
   const refusal = await whileQueueIsFull(() => tight().post(bash));

@@ -1,4 +1,4 @@
-/** Spec § Errors, § Authentication: one envelope with a request id for every refusal, whoever refuses. */
+/** Spec § Errors, § Authentication: every refusal has the one envelope with a request id, whichever layer refuses. */
 import { ERRORS } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import type { RawAnswer } from '../rig/raw-http.ts';
@@ -21,13 +21,13 @@ function expectEnvelope(answer: Answer, status: number, code: keyof typeof ERROR
   });
 }
 
-describe('a request that cannot be served', { tags: ['Errors-1', 'Errors-2'] }, () => {
-  test('for want of a route', { tags: ['Errors-10'] }, async () => {
+describe('an unsuccessful request', { tags: ['Errors-1', 'Errors-2'] }, () => {
+  test('for an unknown route', { tags: ['Errors-10'] }, async () => {
     expectEnvelope(await rig().request('/v1/nothing'), 404, 'route_not_found');
     expectEnvelope(await rig().request('/v2/jobs'), 404, 'route_not_found');
   });
 
-  test('for want of a job', { tags: ['Errors-9'] }, async () => {
+  test('for an unknown job', { tags: ['Errors-9'] }, async () => {
     expectEnvelope(await rig().request('/v1/jobs/job_1'), 404, 'job_not_found');
     expectEnvelope(await rig().request('/v1/jobs/..%2F..%2Fwhoami'), 404, 'job_not_found');
   });
@@ -37,7 +37,7 @@ describe('a request that cannot be served', { tags: ['Errors-1', 'Errors-2'] }, 
     ['POST', '/v1/jobs/job_1', 'DELETE, GET'],
     ['DELETE', '/v1/whoami', 'GET'],
     ['POST', '/healthz', 'GET'],
-  ])('for its method, which names those that are: %s %s', { tags: ['Errors-10'] }, async (method, path, methods) => {
+  ])('with a wrong method gets the allowed ones: %s %s', { tags: ['Errors-10'] }, async (method, path, methods) => {
     const answer = await rig().request(path, { method });
     expectEnvelope(answer, 405, 'method_not_allowed');
     const allowed = answer.headers
@@ -47,20 +47,20 @@ describe('a request that cannot be served', { tags: ['Errors-1', 'Errors-2'] }, 
     expect(allowed?.sort().join(', ')).toBe(methods);
   });
 
-  test('has another request id each time', async () => {
+  test('has a new request id each time', async () => {
     const ids = await Promise.all(
       Array.from({ length: 5 }, async () => (await rig().request('/v1/nothing')).headers.get('x-request-id')),
     );
     expect(new Set(ids).size).toBe(5);
   });
 
-  test('is told without the control characters it was spelled with, in at most 200 characters', async () => {
+  test('is repeated without control characters, in at most 200 characters', async () => {
     const answer = await rig().post({ language: `\x1b[31m${'x'.repeat(5000)}\u202e`, code: 'true' });
     expectEnvelope(answer, 400, 'unsupported_language');
   });
 });
 
-test('an answer that is no refusal has a request id too', { tags: ['Errors-2'] }, async () => {
+test('a successful answer has a request id too', { tags: ['Errors-2'] }, async () => {
   for (const path of ['/healthz', '/v1/whoami', '/v1/jobs']) {
     expect((await rig().request(path)).headers.get('x-request-id')).toMatch(/^\S{8,}$/);
   }
@@ -77,14 +77,14 @@ describe('a credential', () => {
     '/v1/status',
   ];
 
-  test.each(paths)('is asked for at %s with a challenge', { tags: ['Errors-7'] }, async (path) => {
+  test.each(paths)('is required at %s, with a challenge', { tags: ['Errors-7'] }, async (path) => {
     const answer = await rig().request(path, { key: null });
     expectEnvelope(answer, 401, 'unauthorized');
     expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="svc"');
   });
 
   test.each(['wrong', 'key-of-alph', 'key-of-alphaa', 'KEY-OF-ALPHA'])(
-    'that is wrong is refused as such: %s',
+    'that is invalid is refused as such: %s',
     { tags: ['Authentication-5'] },
     async (key) => {
       const answer = await rig().request('/v1/whoami', { key });
@@ -95,7 +95,7 @@ describe('a credential', () => {
   );
 
   test.each(['Basic a2V5OmtleQ==', 'Bearer', 'Bearer ', 'key-of-alpha', 'Bearer key-of-alpha extra'])(
-    'that is spelled %j is none',
+    'that is spelled %j counts as none',
     async (authorization) => {
       const answer = await rig().request('/v1/whoami', { key: null, headers: { authorization } });
       expectEnvelope(answer, 401, 'unauthorized');
@@ -106,7 +106,7 @@ describe('a credential', () => {
     expectEnvelope(await rig().post('no JSON', { key: null }), 401, 'unauthorized');
   });
 
-  test('has nothing to do with the query or with other headers', async () => {
+  test('is read from its header alone, not from the query or other headers', async () => {
     const answer = await rig().request('/v1/whoami?api_key=key-of-alpha', {
       key: null,
       headers: { 'x-api-key': 'key-of-alpha', cookie: 'key=key-of-alpha' },
@@ -115,7 +115,7 @@ describe('a credential', () => {
   });
 });
 
-describe('what the HTTP parser or the door refuses', { tags: ['Errors-3'] }, () => {
+describe('a refusal by the HTTP parser or the listener', { tags: ['Errors-3'] }, () => {
   const head = (lines: string) => `${lines}\r\n\r\n`;
   const authorized = () => `Host: x\r\nAuthorization: Bearer ${rig().alpha.key}`;
 
@@ -163,7 +163,7 @@ describe('what the HTTP parser or the door refuses', { tags: ['Errors-3'] }, () 
     expectRawEnvelope(answers[0], code);
   });
 
-  test('two credentials are none', async () => {
+  test('two credentials count as none', async () => {
     const [answer] = await rig().raw(
       head(
         `GET /v1/whoami HTTP/1.1\r\n${authorized()}\r\nAuthorization: Bearer ${rig().beta.key}\r\nConnection: close`,

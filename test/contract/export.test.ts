@@ -1,4 +1,7 @@
-/** `svc export`: a directory that `service-verify` accepts without the service, from a service and from its data. */
+/**
+ * `svc export`: a directory that `service-verify` accepts without the service, from a running service and from its
+ * data.
+ */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +36,7 @@ const access = () => ['--url', rig.service.url, '--key', rig.alpha.key];
 const filesOf = (directory: string) =>
   readdirSync(join(scratch, directory), { recursive: true, encoding: 'utf8' }).sort();
 
-/** What `service-verify directory` makes of it with the key that the operator hands out. */
+/** The verdict of `service-verify directory` with the key that the operator gives out. */
 async function verified(directory: string, pem = 'pinned.pem') {
   const words = ['directory', join(scratch, directory), '--public-key', join(scratch, pem), '--tenant', 'alpha'];
   return await serviceVerify(words);
@@ -74,21 +77,21 @@ describe('from a service', () => {
     expect(await verified('bare')).toMatchObject({ exitCode: 0 });
   });
 
-  test('what is there already is not touched', async () => {
+  test('existing files are not touched', async () => {
     const again = await exported(ran.job_id, ...access(), '--output', 'bare');
     expect(again).toMatchObject({ code: 2, stdout: '' });
     expect(again.stderr).toMatch(/bare exists already/);
     expect(await verified('bare')).toMatchObject({ exitCode: 0 });
   });
 
-  test('a job of another tenant, or of nobody, leaves nothing', async () => {
+  test('a job of another tenant, or an unknown one, leaves nothing', async () => {
     const foreign = await exported(ran.job_id, '--url', rig.service.url, '--key', rig.beta.key, '--output', 'foreign');
     expect([foreign.code, foreign.stdout]).toEqual([1, '']);
     expect(foreign.stderr).toContain('job_not_found');
     expect(existsSync(join(scratch, 'foreign'))).toBe(false);
   });
 
-  test('a job that never ran, and one that wrote much, are exported as well', async () => {
+  test('a job that never ran, and one with much output, are exported as well', async () => {
     const loud = await rig.run({ language: 'bash', code: 'seq 1 12000; exit 4' });
     const { job_id } = await rig.alpha.client.submit({ language: 'bash', code: 'sleep 60' });
     await rig.alpha.client.cancel(job_id);
@@ -99,7 +102,7 @@ describe('from a service', () => {
     }
   });
 
-  test('what an older key signed is exported with that key, which must be given', async () => {
+  test('a job that an older key signed is exported with that key, which must be given', async () => {
     const old = join(scratch, 'pinned.pem');
     expect((await svc(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
     const without = await exported(ran.job_id, ...access(), '--output', 'rotated');
@@ -114,13 +117,13 @@ describe('from a service', () => {
 });
 
 describe('from the data of a service', () => {
-  test('that runs, nothing is exported, and the service is to be asked', async () => {
+  test('nothing is exported while the service runs, and the message says to ask the service', async () => {
     const { code, stderr } = await exported(ran.job_id, '--data-dir', rig.dataDir, '--tenant', 'alpha');
     expect(code).toBe(1);
     expect(stderr).toMatch(/^svc: .*another service holds.*; ask the service that runs: give --url and --key\n$/);
   });
 
-  test('that does not run, the same is exported, whichever key signed it', async () => {
+  test('the same is exported once it has stopped, whichever key signed it', async () => {
     const own = await Rig.start({ 'attestation-mode': 'on' });
     const { job_id } = await own.run(doubler);
     const words = ['--url', own.service.url, '--key', own.alpha.key];

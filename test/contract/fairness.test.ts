@@ -1,4 +1,4 @@
-/** Spec § What the service does 5: tenants take turns, however much one of them has queued. */
+/** Spec § What the service does 5: tenants take turns, however many jobs one of them has queued. */
 import { openCredentials } from '@svc/server';
 import { beforeAll, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
   gamma = (await operator.create({ tenant: 'gamma', principal: null, scopes: null, expires_at: null })).key;
 });
 
-/** Holds the one slot there is, until the answer is called. */
+/** Holds the only slot until the returned function is called. */
 async function holdSlot(): Promise<() => Promise<unknown>> {
   const { client } = rig().alpha;
   const { job_id } = await client.submit(blocker);
@@ -34,7 +34,7 @@ async function startOf(job_id: string, key: string): Promise<string> {
   return json.started_at as string;
 }
 
-test('one tenant’s thousand queued jobs do not hold up the first of another', async () => {
+test('one tenant’s thousand queued jobs do not delay the first of another', async () => {
   const release = await holdSlot();
   const { alpha, beta } = rig();
   const many = await submitted(alpha.key, 999);
@@ -50,7 +50,7 @@ test('one tenant’s thousand queued jobs do not hold up the first of another', 
     if (started_at !== null && started_at < startedAt) before.push(job_id);
   }
   expect(before.length).toBeLessThanOrEqual(1);
-  // What is left of the thousand is of no use to anybody; a few at a time, as the service has 256 connections.
+  // The rest of the thousand is cancelled, a few at a time, as the service has 256 connections.
   for (let at = 0; at < many.length; at += 20) {
     await Promise.all(many.slice(at, at + 20).map((job_id) => alpha.client.cancel(job_id)));
   }
@@ -73,7 +73,7 @@ test('tenants take turns, and the jobs of each run in the order of their submiss
   for (const tenant of keys.keys()) {
     expect(order.filter((job) => job.tenant === tenant).map(({ ordinal }) => ordinal)).toEqual([0, 1, 2, 3]);
   }
-  // In every round of turns each tenant has one.
+  // In every round each tenant has one turn.
   for (const round of [0, 1, 2, 3]) {
     const turns = order.slice(round * 3, round * 3 + 3).map(({ tenant }) => tenant);
     expect(new Set(turns)).toEqual(new Set([0, 1, 2]));

@@ -1,4 +1,4 @@
-/** The commands that call a service, before one that answers whatever it likes: nothing of it acts on a terminal. */
+/** The commands that call a service, with a service that answers anything: no part of it acts on a terminal. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,17 +14,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** Clears a screen in two spellings, turns text around, and ends a line. */
+/** Clears a screen in two spellings, reverses text, and ends a line. */
 const EVIL = 'x\u001b[2J\u009b2J\u202e\u2028\u007f\u0007';
 const SPELLED = 'x\\u{1b}[2J\\u{9b}2J\\u{202e}\\u{2028}\\u{7f}\\u{7}';
 
 const call = ({ baseUrl }: ScriptedService, ...words: string[]): Promise<Ended> =>
   svc([...words, '--url', baseUrl, '--key', 'k'], { cwd: scratch });
 
-/** Nothing but printable ASCII, line feeds and what every message of ours may have. */
+/** Only printable ASCII, line feeds and the few other characters of our messages. */
 const isHarmless = ({ stdout, stderr }: Ended) => !/[^\n -~…]/u.test(stdout + stderr);
 
-/** A service that says of one job that it has this file, in its result and in its receipt. */
+/** A service that claims a file of this name for one job, in its result and in its receipt. */
 function exporting(path: string, receipt: object | null = { output_artifacts: [{ path }] }): Promise<ScriptedService> {
   const { publicKey } = generateKeyPairSync('ed25519');
   const public_key_pem = publicKey.export({ type: 'spki', format: 'pem' }) as string;
@@ -42,9 +42,9 @@ function exporting(path: string, receipt: object | null = { output_artifacts: [{
   return scriptedService([(response, { url }) => answers[url.split('?')[0]?.split('/').at(-1) ?? '']?.(response)]);
 }
 
-describe('an export of what a hostile service says', () => {
+describe('an export from a hostile service', () => {
   test.each(['../x', '/etc/x', 'output/../../x', 'receipt.json', 'code', 'manifest.json', 'input/a', `output/${EVIL}`])(
-    'is refused in one line, and leaves nothing, where a file is named %j',
+    'is refused in one line and leaves nothing, for a file named %j',
     { tags: ['OPER-08'] },
     async (path) => {
       const before = readdirSync(scratch);
@@ -57,12 +57,12 @@ describe('an export of what a hostile service says', () => {
     },
   );
 
-  test('is refused in one line where the job has no receipt', async () => {
+  test('is refused in one line if the job has no receipt', async () => {
     await using service = await exporting('output/a', null);
     expect((await call(service, 'export', 'job_1')).stderr).toBe('svc: the job has no receipt\n');
   });
 
-  test('leaves what was there beside it, whatever its name', { tags: ['OPER-07'] }, async () => {
+  test('leaves everything beside it untouched, whatever its name', { tags: ['OPER-07'] }, async () => {
     mkdirSync(join(scratch, 'kept.partial', 'precious'), { recursive: true });
     await using service = await exporting('output/a');
     expect(await call(service, 'export', 'job_1', '--output', 'kept')).toMatchObject({ code: 0, stderr: '' });
@@ -72,7 +72,7 @@ describe('an export of what a hostile service says', () => {
   });
 });
 
-describe('what a hostile service says is spelled out', () => {
+describe('text of a hostile service is escaped', () => {
   const item = { job_id: EVIL, status: EVIL, language: EVIL, created_at: EVIL, duration_ms: 1, exit_code: 0 };
 
   test('in the list of jobs', { tags: ['OPER-06'] }, async () => {
@@ -112,7 +112,7 @@ describe('what a hostile service says is spelled out', () => {
     }
   });
 
-  test('in what happens to a job that is run', { tags: ['OPER-06'] }, async () => {
+  test('in the events of a running job', { tags: ['OPER-06'] }, async () => {
     const events = [
       { job_id: 'job_1', seq: 1, kind: 'violation', data: { type: EVIL, message: EVIL, path: EVIL } },
       { job_id: 'job_1', seq: 2, kind: 'truncated', data: { stream: EVIL, bytes_seen: EVIL, bytes_stored: EVIL } },

@@ -25,12 +25,12 @@ test('the same key and specification give the first job again, and run nothing (
   expect(await rig().jobCount()).toBe(before);
 });
 
-test('without a key every submission is a job of its own', async () => {
+test('without a key every submission is a new job', async () => {
   const [first, second] = await Promise.all([rig().post(spec), rig().post(spec)]);
   expect(first.json.job_id).not.toBe(second.json.job_id);
 });
 
-test('many at once with one key are one job, and only one of them made it', async () => {
+test('many submissions at once with one key make one job, and only one of them made it', async () => {
   const key = freshKey();
   const before = await rig().jobCount();
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(spec, key)));
@@ -116,7 +116,7 @@ test('a key belongs to its tenant (IDEM-05)', { tags: ['Submit-1c', 'IDEM-05'] }
   expect(beta.json.job_id).not.toBe(alpha.json.job_id);
 });
 
-test('a refused submission does not use its key up (IDEM-07)', { tags: ['Submit-1d', 'IDEM-07'] }, async () => {
+test('a refused submission does not use its key (IDEM-07)', { tags: ['Submit-1d', 'IDEM-07'] }, async () => {
   const key = freshKey();
   expect((await post({ ...spec, language: 'cobol' }, key)).status).toBe(400);
   expect((await post({ ...spec, requirements: { minimum_isolation: 'hardware-vm' } }, key)).status).toBe(422);
@@ -137,7 +137,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     '{"msg":"forged"}',
     '__proto__',
     'constructor',
-  ])('of visible ASCII is taken as it is: %s', { tags: ['Submit-1b', 'Limits-12'] }, async (key) => {
+  ])('of visible ASCII is accepted unchanged: %s', { tags: ['Submit-1b', 'Limits-12'] }, async (key) => {
     const first = await post(spec, key);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, 'false']);
     const second = await post(spec, key);
@@ -152,7 +152,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     ['with a tab', 'a\tb'],
     ['that is not ASCII', 'é'],
     ['with DEL', 'a\x7fb'],
-    ['of two that were joined', 'a, b'],
+    ['of two joined keys', 'a, b'],
     ['of one space', ' '],
   ])('%s is refused', async (_name, key) => {
     const lines = `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close`;
@@ -166,7 +166,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     expect([answer?.status, JSON.parse(answer?.body ?? '').error.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('that is sent twice is refused, also where both are the same', { tags: ['Submit-1b'] }, async () => {
+  test('that is sent twice is refused, even if both are the same', { tags: ['Submit-1b'] }, async () => {
     const body = JSON.stringify(spec);
     const [answer] = await rig().raw(
       `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close\r\n` +
@@ -176,7 +176,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
   });
 });
 
-test('a key answers its first job although ceilings, provider and bounds changed since (IDEM-08)', {
+test('a key returns its first job after ceilings, provider and bounds have changed (IDEM-08)', {
   tags: ['Submit-1a', 'IDEM-08', 'RST-08'],
 }, async () => {
   const keyed = { headers: { 'idempotency-key': 'kept' } };
@@ -194,7 +194,7 @@ test('a key answers its first job although ceilings, provider and bounds changed
   expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
   expect(again.json).toEqual({ ...made.json, status: 'succeeded' });
   expect((await second.alpha.client.detail(made.json.job_id)).requested_spec).toEqual(detail.requested_spec);
-  // What it was clamped to is not what was asked for: that is another specification.
+  // The clamped value is not the submitted one: it is another specification.
   const clamped = await second.post({ ...demanding, limits: { wall_seconds: 1, mem_mb: 64 } }, keyed);
   expect([clamped.status, clamped.json.error.code]).toEqual([422, 'idempotency_key_reused']);
   expect(await second.jobCount()).toBe(1);

@@ -1,9 +1,9 @@
-/** Spec § GET /v1/jobs: the tenant's jobs, newest first, in pages that stay in place. */
+/** Spec § GET /v1/jobs: the tenant's jobs, newest first, in stable pages. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
-/** Oldest first: 5 that succeeded in turn of languages, then one that failed. */
+/** Oldest first: 5 that succeeded, alternating languages, then one that failed. */
 const ids: string[] = [];
 
 beforeAll(async () => {
@@ -28,13 +28,13 @@ const idsOf = async (query: string) => {
   return json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
 };
 
-test('has the tenant’s jobs, newest first, and no other’s', { tags: ['List-1'] }, async () => {
+test("has the tenant’s jobs, newest first, and no other tenant's", { tags: ['List-1'] }, async () => {
   expect(await idsOf('')).toEqual(ids.toReversed());
   const { json } = await list('', rig().beta.key);
   expect(json.items).toHaveLength(1);
 });
 
-test('has exactly the decided members in every item', { tags: ['Bodies-3'] }, async () => {
+test('has exactly the specified members in every item', { tags: ['Bodies-3'] }, async () => {
   const { json } = await list('?limit=1');
   const detail = await rig().alpha.client.detail(ids.at(-1) ?? '');
   const {
@@ -80,7 +80,7 @@ describe('pages', () => {
     },
   );
 
-  test('stay in place while new jobs come', { tags: ['List-7'] }, async () => {
+  test('stay the same while new jobs come', { tags: ['List-7'] }, async () => {
     const { json } = await list('?limit=2');
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     expect(await idsOf(`?limit=3&cursor=${encodeURIComponent(json.next_cursor)}`)).toEqual(
@@ -89,7 +89,7 @@ describe('pages', () => {
     ids.push(job_id);
   });
 
-  test('have cursors that are of no use to another tenant', { tags: ['List-3'] }, async () => {
+  test('have cursors that another tenant cannot use', { tags: ['List-3'] }, async () => {
     const { json } = await list('?limit=1');
     const foreign = await list(`?cursor=${encodeURIComponent(json.next_cursor)}`, rig().beta.key);
     expect([foreign.status, foreign.json.error.code]).toEqual([400, 'invalid_request']);
@@ -104,13 +104,13 @@ describe('filters', () => {
     expect(await idsOf('?status=queued,running')).toEqual([]);
   });
 
-  test('take a language, and both together', { tags: ['List-5'] }, async () => {
+  test('take a language, alone and with a status', { tags: ['List-5'] }, async () => {
     expect(await idsOf('?language=python')).toEqual([ids[1]]);
     expect(await idsOf('?language=node&status=succeeded')).toEqual([ids[3]]);
     expect(await idsOf('?language=node&status=failed')).toEqual([]);
   });
 
-  test('go through pages', async () => {
+  test('apply to all pages', async () => {
     const { json } = await list('?language=bash&limit=1');
     const next = await idsOf(`?language=bash&limit=200&cursor=${encodeURIComponent(json.next_cursor)}`);
     expect(next).toEqual([ids[5], ids[4], ids[2], ids[0]]);

@@ -1,7 +1,4 @@
-/**
- * How much of a load a test makes: a little in every run, and all of it where `CONTRACT_LOAD=full` asks for it. Both make
- * the same claims.
- */
+/** The size of a test's load: small in every run, and full with `CONTRACT_LOAD=full`. Both test the same claims. */
 export function loadSize({ small, full }: { readonly small: number; readonly full: number }): number {
   return process.env['CONTRACT_LOAD'] === 'full' ? full : small;
 }

@@ -5,7 +5,7 @@ import { useRig } from '../rig/rig.ts';
 
 const rig = useRig();
 
-/** A program in each language in turn that writes text nobody else writes, on both streams. */
+/** A program in each language in turn that writes unique text on both streams. */
 function programOf(index: number): { language: string; code: string } {
   switch (index % 3) {
     case 0:

@@ -11,7 +11,7 @@ afterAll(() => collector[Symbol.asyncDispose]());
 
 const TOKEN = 'token-of-metrics';
 const bash = { language: 'bash', code: 'true' } as const;
-/** Facts that other work of the host may hold up. */
+/** Waits that other work of the host may prolong. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
@@ -20,7 +20,7 @@ describe('the metrics of the service', () => {
   const scrape = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
   const current = async (name: string) => (await scrape()).get(name);
 
-  test('are shown to the token of the metrics and to nothing else', {
+  test('are shown for the metrics token and nothing else', {
     tags: ['Routes-3', 'Authentication-9', 'AUTH-13'],
   }, async () => {
     await using operator = await openCredentials({ dataDir: rig().dataDir });
@@ -56,7 +56,7 @@ describe('the metrics of the service', () => {
     }
   });
 
-  test('count jobs by language and by how they ended, and what it took', async () => {
+  test('count jobs by language and outcome, and their resources', async () => {
     await expect.poll(() => current('svc_parked_cells{language="bash"}'), soon).toBeGreaterThan(0);
     const before = await scrape();
     await rig().run(bash);
@@ -74,12 +74,12 @@ describe('the metrics of the service', () => {
     );
     expect(taken.reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(taken[0]).toBeGreaterThanOrEqual(1);
-    // Accepted and finished, each; those for which no cell waited were started in between.
+    // Accepted and finished, each. Those for which no cell waited were started in between.
     expect(await grown('svc_store_commit_seconds_count')).toBeGreaterThanOrEqual(6);
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });
 
-  test('say what waits and runs now, and forget it when it is over', async () => {
+  test('show what waits and runs now, and drop it at its end', async () => {
     const { client } = rig().alpha;
     const jobs = await Promise.all([1, 2, 3].map(() => client.submit(sleeper)));
     await expect.poll(() => current('svc_jobs_running'), soon).toBe(2);
@@ -101,7 +101,7 @@ describe('the metrics of the service', () => {
       .toBeGreaterThanOrEqual(3);
   });
 
-  test('have as many series whatever clients send, and name no tenant, job or key', {
+  test('have a fixed number of series whatever clients send, and name no tenant, job or key', {
     tags: ['Routes-4'],
   }, async () => {
     const { job_id } = await rig().alpha.client.submit(bash);
@@ -124,7 +124,7 @@ describe('the metrics of the service', () => {
     expect(before.join('\n')).not.toMatch(/alpha|beta|gamma|job_0|key-of|nowhere/);
   });
 
-  test('count what was refused before it was a request', async () => {
+  test('count what the parser refused before there was a request', async () => {
     const name = 'svc_http_heads_refused_total{status="400"}';
     const before = (await current(name)) ?? 0;
     const [answer] = await rig().raw('hello\r\n\r\n');
@@ -138,11 +138,11 @@ describe('the metrics of a tenant', () => {
   const seriesFor = async (key: string) =>
     Object.fromEntries(seriesOf((await rig().request('/v1/metrics', { key })).text));
 
-  test('are of its own current jobs and of nobody else’s', { tags: ['Routes-1'] }, async () => {
+  test('are of its own current jobs alone', { tags: ['Routes-1'] }, async () => {
     const { alpha, beta } = rig();
     const seriesOfJobs = (language: string, status: string) =>
       `svc_tenant_jobs{language="${language}",status="${status}"}`;
-    // One for each language and status, whatever a tenant has.
+    // One for each language and status, whatever jobs a tenant has.
     const none = Object.fromEntries(
       LANGUAGES.flatMap((language) => ['queued', 'running'].map((status) => [seriesOfJobs(language, status), 0])),
     );
@@ -168,7 +168,7 @@ describe('the metrics of a tenant', () => {
     expect((await rig().request('/v1/metrics')).headers.get('content-type')).toBe(PROMETHEUS_MEDIA_TYPE);
   });
 
-  test('are all there is where the operator set no token', { tags: ['Routes-2'] }, async () => {
+  test('are served even if the operator set no metrics token', { tags: ['Routes-2'] }, async () => {
     for (const key of [rig().alpha.key, TOKEN, null]) {
       const refused = await rig().request('/metrics', { key });
       expect([refused.status, refused.json.error.code]).toEqual([404, 'route_not_found']);

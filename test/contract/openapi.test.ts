@@ -1,7 +1,7 @@
 /**
- * Spec § Versioning 1: the document is what is served. For every operation every code of the error table is provoked, and
- * comes exactly where the document lists it; every success has the headers that are listed, and no others; every
- * parameter takes what its schema says.
+ * Spec § Versioning 1: the document equals the service. For every operation every code of the error table is provoked,
+ * and occurs exactly where the document lists it. Every success has exactly the listed headers. Every parameter accepts
+ * what its schema says.
  */
 import {
   bodyBytesMax,
@@ -38,19 +38,19 @@ const SUBMISSION = '{"language":"bash","code":"true"}';
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 
-/** How a request, or the door it is made to, differs from the plain one. */
+/** How a request, or the server it is made to, differs from the plain one. */
 interface Change {
   readonly door?: DoorOptions;
-  /** What happens to the door before the first request. */
+  /** What happens to the server before the first request. */
   readonly prepare?: (door: Door) => unknown;
-  /** Whether the operator set no token for the metrics. */
+  /** Whether the operator set no metrics token. */
   readonly hasNoMetrics?: true;
   /** Null sends no credential. */
   readonly key?: string | null;
   readonly query?: string;
   /** Whole lines. */
   readonly headers?: string;
-  /** Sent behind the head, with its length and type where `headers` do not say them. */
+  /** Sent after the head, with its length and type unless `headers` state them. */
   readonly body?: string;
   readonly job_id?: string;
 }
@@ -60,7 +60,7 @@ afterAll(async () => {
   for (const door of doors.values()) await (await door)[Symbol.asyncDispose]();
 });
 
-/** All requests with the same change are made to one door. */
+/** All requests with the same change are made to one server. */
 function doorOf(change: Change): Promise<Door> {
   const open = async () => {
     const door = await openDoor({ ...(!change.hasNoMetrics && { metricsToken: METRICS_TOKEN }), ...change.door });
@@ -74,7 +74,7 @@ function doorOf(change: Change): Promise<Door> {
 
 const PLAIN: Change = {};
 
-/** To the plain door, whatever the request says. */
+/** To the plain server, whatever the request says. */
 function askPlain(
   operation: ContractOperation,
   request: Omit<Change, 'door' | 'prepare' | 'hasNoMetrics'>,
@@ -98,7 +98,7 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
   return `${lines.join('\r\n')}\r\n${id === 'streamEvents' ? UPGRADE : ''}${headers}\r\n${body}`;
 }
 
-/** A door whose jobs refuse: what a stage below the door answers, by the one method that answers it. */
+/** A server whose jobs refuse: it answers as a stage below HTTP would, by the one method that answers it. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
   const refuse = () => Promise.reject(new ServiceError(code, 'It cannot be done.'));
   return { door: { jobs: Object.fromEntries(methods.map((name) => [name, refuse])) } };
@@ -114,7 +114,7 @@ const none = { total: 10, perTenant: 0 };
 const FULL = new StoreError('full', 'there is no space left');
 const rejecting = () => Promise.reject(FULL);
 
-/** Provokes each code where it can come about. What is no answer of an operation's own path and method is left out. */
+/** Provokes each code where it can occur. Answers that belong to no operation's own path and method are left out. */
 const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Change>> = {
   invalid_request: { headers: 'Host: y\r\n' },
   invalid_json: { body: '{' },
@@ -172,7 +172,7 @@ function refuseForSpace(): Promise<never> {
   return Promise.reject(new ServiceError('insufficient_storage', 'There is no space left to store this.'));
 }
 
-/** The provocation as this operation can meet it: a parameter that it does not know would be refused instead. */
+/** The provocation, changed to suit this operation: an unknown parameter would be refused instead. */
 function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: ContractOperation): Change {
   const change = PROVOCATIONS[code];
   if (code === 'shutting_down' && id !== 'getResult') return WITHOUT_QUERY;
@@ -185,13 +185,13 @@ const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
 const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
 const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };
 
-describe('a refusal comes where the document lists it, and nowhere else:', { tags: ['Versioning-1'] }, () => {
+describe('a refusal occurs where the document lists it, and nowhere else:', { tags: ['Versioning-1'] }, () => {
   const codes = ERROR_CODES.filter((code) => code !== 'method_not_allowed');
 
   test.each(operations)('%s', async (_id, operation) => {
     for (const code of codes) {
       const answer = await ask(operation, provocationOf(code, operation));
-      // What the jobs of this door succeed with is theirs; that of the service is held against the contract elsewhere.
+      // The bodies of this server's jobs are scripted; other tests compare real ones with the contract.
       const isRefusal = answer.text.startsWith('{"error":');
       const mismatch = isRefusal ? contract.mismatchOf(operation, answer) : contract.headMismatchOf(operation, answer);
       expect([code, mismatch]).toEqual([code, null]);
@@ -202,7 +202,7 @@ describe('a refusal comes where the document lists it, and nowhere else:', { tag
   });
 });
 
-/** Statuses that were seen of each operation. */
+/** The statuses that were seen of each operation. */
 const seen = new Map<string, Set<number>>();
 function statusesOf({ id }: ContractOperation): Set<number> {
   const statuses = seen.get(id) ?? new Set();
@@ -238,7 +238,7 @@ const OPENMETRICS: Change = {
   },
 };
 
-describe('a success has the status, the headers and the media type that the document lists, and no others:', {
+describe('a success has exactly the status, the headers and the media type that the document lists:', {
   tags: ['Versioning-1'],
 }, () => {
   test.each(operations)('%s', async (_id, operation) => {
@@ -251,14 +251,14 @@ describe('a success has the status, the headers and the media type that the docu
   });
 });
 
-test('metrics come in both media types that the document lists', () => {
+test('metrics come in both listed media types', () => {
   for (const { id } of contract.operations.filter(({ path }) => path.endsWith('/metrics'))) {
     const types = Object.keys(contract.contentOf(id, 200));
     expect(types.toSorted()).toEqual([OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE].toSorted());
   }
 });
 
-/** Texts that a parameter takes, and texts that it does not, by its schema alone. */
+/** Texts that a parameter accepts, and texts that it refuses, by its schema alone. */
 function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refused: string[] } {
   const { type, minimum = 0, maximum = 0, maxLength = 0, enum: words, items } = contract.resolved(schema);
   const listed = words ?? contract.resolved(items ?? {}).enum;
@@ -275,7 +275,7 @@ function textsFor(schema: JsonSchema): { readonly taken: string[]; readonly refu
   return { taken: ['x', 'x'.repeat(maxLength)], refused: ['', 'a b', 'x'.repeat(maxLength + 1)] };
 }
 
-describe('a parameter takes what its schema says:', { tags: ['Versioning-1'] }, () => {
+describe('a parameter accepts what its schema says:', { tags: ['Versioning-1'] }, () => {
   const all = contract.operations.flatMap((operation) =>
     operation.parameters.map((parameter) => [operation.id, parameter.name, operation, parameter] as const),
   );
@@ -292,7 +292,7 @@ describe('a parameter takes what its schema says:', { tags: ['Versioning-1'] }, 
   });
   const STATUS: Readonly<Record<string, number>> = { submitJob: 201, streamEvents: 101 };
 
-  /** Each with a door of its own kind, which is the plain one. */
+  /** Each with a server of its own kind, which is the plain one. */
   async function answerTo(operation: ContractOperation, { name, in: place }: Parameter, text: string): Promise<Answer> {
     const change =
       place === 'query' ? { query: `${name}=${encodeURIComponent(text)}` } : { headers: `${name}: ${text}\r\n` };
@@ -300,7 +300,7 @@ describe('a parameter takes what its schema says:', { tags: ['Versioning-1'] }, 
   }
 
   test.each(operations.filter(([, { path }]) => path.startsWith('/v1/') || path === '/metrics'))(
-    '%s refuses any other, and one that is given twice',
+    '%s refuses unknown and repeated parameters',
     async (_id, operation) => {
       const names = operation.parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
       for (const query of ['surplus=1', '__proto__=1', ...names.map((name) => `${name}=1&${name}=1`)]) {

@@ -1,4 +1,7 @@
-/** How a job ended, told apart; the five limits; and that nothing of a program outlives it. Spec § Job submission, limits. */
+/**
+ * How a job ends and how the endings are told apart, the five limits, and that nothing of a program survives it. Spec §
+ * Job submission, limits.
+ */
 import type { LimitName } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { leftoversOf } from '../rig/leftovers.ts';
@@ -11,7 +14,7 @@ const bash = (code: string, limits: Limits = {}) => rig().run({ language: 'bash'
 const node = (code: string, limits: Limits = {}) => rig().run({ language: 'node', code, limits });
 const violations = ({ result }: Ran) => result.violations.map(({ type }) => type);
 
-/** The outcome, as detail, result, receipt and the last event say it: all the same. */
+/** The outcome in the detail, the result, the receipt and the last event, which must all agree. */
 function outcomeOf({ result, detail, events }: Ran) {
   const { status, exit_code, signal, terminal_reason, duration_ms } = detail;
   expect(result).toMatchObject({ status, exit_code, duration_ms });
@@ -31,7 +34,7 @@ const exited = (exit_code: number) => ({
 
 describe('a program that ends by itself', () => {
   test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])(
-    'exits %i, and that is all it means',
+    'exits %i, with no further meaning',
     { tags: ['Result-3', 'States-1c'] },
     async (code) => {
       expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));
@@ -49,7 +52,7 @@ describe('a program that ends by itself', () => {
     ['SIGTERM', 'import os; os.kill(os.getpid(), 15)'],
     ['SIGKILL', 'import os; os.kill(os.getpid(), 9)'],
     ['SIGUSR1', 'import os; os.kill(os.getpid(), 10)'],
-  ])('by %s of its own has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
+  ])('that gets %s from itself has failed', { tags: ['Result-3', 'States-1c'] }, async (signal, code) => {
     expect(outcomeOf(await python(code))).toEqual({
       status: 'failed',
       exit_code: null,
@@ -58,7 +61,7 @@ describe('a program that ends by itself', () => {
     });
   });
 
-  test('by an exception shows it on stderr', async () => {
+  test('that throws an exception shows it on stderr', async () => {
     const ran = await python('raise ValueError("é")');
     expect(outcomeOf(ran)).toEqual(exited(1));
     expect(ran.result.stderr).toContain('ValueError: é');
@@ -77,7 +80,7 @@ describe('wall_seconds', () => {
     expect(ran.result.stdout).toBe('started\n');
     expect(violations(ran)).toEqual(['wall_time']);
     expect(ran.detail.duration_ms).toBeGreaterThanOrEqual(2000);
-    // Not when it would have ended by itself. How soon after the limit is measured where the machine does nothing else.
+    // It must not have ended by itself. How soon after the limit is measured elsewhere, on a quiet machine.
     expect(ran.detail.duration_ms).toBeLessThan(60_000);
   });
 
@@ -89,7 +92,7 @@ describe('wall_seconds', () => {
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out', terminal_reason: 'wall_limit' });
   });
 
-  test('does not end one that is done before it', async () => {
+  test('does not end a program that ends before it', async () => {
     expect(outcomeOf(await bash('sleep 0.2', { wall_seconds: 60 }))).toEqual(exited(0));
   });
 });
@@ -104,7 +107,7 @@ describe('cpu_seconds', () => {
     expect(ran.detail.receipt?.resource_usage?.cpu_ms).toBeGreaterThanOrEqual(500);
   });
 
-  test('counts the processes of a job together, also those that are over', { tags: ['Submission-15'] }, async () => {
+  test('counts all processes of a job together, including ended ones', { tags: ['Submission-15'] }, async () => {
     const code = `import os, time
 while True:
     if os.fork() == 0:
@@ -136,7 +139,7 @@ describe('mem_mb', () => {
     expect(outcomeOf(ran)).toEqual(oomKilled);
   });
 
-  test('is broken by a child too, whatever the parent then exits with', { tags: ['States-1e'] }, async () => {
+  test("is exceeded by a child too, whatever the parent's exit code", { tags: ['States-1e'] }, async () => {
     const code = `import os
 if os.fork() == 0:
     data = bytearray(300 * 1024 * 1024)
@@ -154,13 +157,13 @@ os.wait()`;
     expect(peak).toBeLessThanOrEqual(64 * 1024 * 1024);
   });
 
-  test('lets a program have what it asked for: 200 MB touched of 256', async () => {
+  test('lets a program use what it asked for: 200 MB touched of 256', async () => {
     const ran = await python('data = b"x" * (200 * 1024 * 1024); print(len(data))', { mem_mb: 256 });
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeGreaterThan(200 * 1024 * 1024);
   });
 
-  test('counts memory, not addresses: what numpy and V8 reserve costs nothing', async () => {
+  test('counts memory, not address space: the reservations of numpy and V8 are free', async () => {
     const ran = await python('import mmap; m = mmap.mmap(-1, 8 << 30); m[0] = 1; print("ok")', { mem_mb: 64 });
     expect(outcomeOf(ran)).toEqual(exited(0));
     const heap = await node('console.log(new ArrayBuffer(200 << 20).byteLength)', { mem_mb: 128 });
@@ -188,14 +191,14 @@ except OSError as error:
     expect(violations(ran)).toEqual(['pids']);
   });
 
-  test('holds a fork bomb, which ends with its time', async () => {
+  test('holds a fork bomb, which ends at its time limit', async () => {
     const ran = await bash('bomb() { bomb | bomb & }; bomb; sleep 60', { max_pids: 32, wall_seconds: 1 });
     expect(outcomeOf(ran)).toMatchObject({ status: 'timed_out' });
   });
 });
 
 describe('max_file_mb', () => {
-  test('refuses the byte that is one too many, and the program goes on', { tags: ['Submission-18'] }, async () => {
+  test('refuses the first byte too many, and the program goes on', { tags: ['Submission-18'] }, async () => {
     const code = `
 with open('/work/output/a', 'wb') as file: file.write(bytes(1 << 20))
 try:
@@ -216,21 +219,21 @@ except OSError as error:
   });
 });
 
-describe('a program that will not go', () => {
-  /** No process of this service that carries `mark` in its arguments is left on the host. */
+describe('a program that tries to stay', () => {
+  /** No process of this service that has `mark` in its arguments is left on the host. */
   const expectGone = (mark: string) => {
     const left = leftoversOf(rig().dataDir).filter((line) => line.includes(mark));
     expect(left).toEqual([]);
   };
 
-  test('leaves children behind in its group: they end with it', async () => {
+  test('leaves children in its process group: they end with it', async () => {
     const ran = await bash('sleep 4711 & sleep 4711 & echo done');
     expect(outcomeOf(ran)).toEqual(exited(0));
     expect(ran.result.stdout).toBe('done\n');
     expectGone('4711');
   });
 
-  test('leaves daemons behind, twice forked, in a session of their own, with stdout open', async () => {
+  test('leaves daemons, forked twice, in their own session, with stdout open', async () => {
     const code = `import os, time
 if os.fork() == 0:
     os.setsid()
@@ -240,7 +243,7 @@ if os.fork() == 0:
 os.wait()
 print('done')`;
     const ran = await python(code, { wall_seconds: 120 });
-    // Had it been waited for, the wall limit would have ended it.
+    // A wait for them would have lasted until the wall limit.
     expect(outcomeOf(ran)).toEqual(exited(0));
     expectGone('4712');
   });
@@ -257,6 +260,6 @@ print('done')`;
   });
 });
 
-test('after each of these the service runs the next job as if nothing had been', async () => {
+test('after each of these the service runs the next job normally', async () => {
   expect((await bash('echo ok')).result.stdout).toBe('ok\n');
 });

@@ -10,10 +10,10 @@ const python = (code: string) => rig().run({ language: 'python', code });
 const bash = (code: string) => rig().run({ language: 'bash', code });
 const records = ({ events }: Ran, stream: string) =>
   events.filter(({ kind }) => kind === stream).map(({ data }) => data as { text: string; partial?: true });
-/** Writes bytes as they are, given as a Python expression. */
+/** Writes bytes, given as a Python expression, unchanged. */
 const write = (expression: string, stream = 'stdout') => `import sys\nsys.${stream}.buffer.write(${expression})`;
 
-describe('the folded text is what was written', { tags: ['Result-5'] }, () => {
+describe('the folded text is what was written:', { tags: ['Result-5'] }, () => {
   test.each([
     ['nothing', "b''", ''],
     ['one line', "b'a\\n'", 'a\n'],
@@ -54,14 +54,14 @@ describe('the folded text is what was written', { tags: ['Result-5'] }, () => {
     expect(result.stderr).toBe('err 1\nerr 2\nerr 3\nerr 4\nerr 5\n');
   });
 
-  test('characters that were written in halves', async () => {
+  test('characters that were written in two parts', async () => {
     const { result } = await python("import os\nfor byte in '😀é'.encode(): os.write(1, bytes([byte]))");
     expect(result.stdout).toBe('😀é');
   });
 });
 
 describe('bytes that are not UTF-8', () => {
-  test('become U+FFFD each, and what was seen is counted and digested raw', {
+  test('become one U+FFFD each, and the raw bytes are counted and digested', {
     tags: ['Receipt-15', 'Receipt-16', 'Receipt-17', 'Result-9'],
   }, async () => {
     const bytes = Buffer.from('a\xff\xfeb\n\xc3\n\xe2\x82\n\xed\xa0\x80\n', 'latin1');
@@ -162,7 +162,7 @@ describe('a stream is stored up to 1 MiB', () => {
     expect(ran.events.filter(({ kind }) => kind === 'truncated')).toHaveLength(1);
   });
 
-  test('one line of 10 MB is drained to its end, counted and digested', {
+  test('one line of 10 MB is read to its end, counted and digested', {
     tags: ['Receipt-16', 'Limits-21', 'CHAIN-06'],
   }, async () => {
     const ran = await python(write("b'0123456789' * 1_000_000"));
@@ -199,13 +199,13 @@ test('the receipt digests the retained texts joined by one LF, without a trailin
   });
 });
 
-describe('programs that treat their streams badly', () => {
+describe('programs that misuse their streams:', () => {
   test('one that closes its stdout', async () => {
     const { result } = await bash('echo before; exec 1>&-; echo after 2>/dev/null; echo err >&2; exit 3');
     expect(result).toMatchObject({ status: 'failed', exit_code: 3, stdout: 'before\n' });
   });
 
-  test('one that closes everything at once and goes on', async () => {
+  test('one that closes all its streams at once and goes on', async () => {
     const { result } = await bash('echo a; exec 0<&- 1>&- 2>&-; exit 0');
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'a\n', stderr: '' });
   });
@@ -215,7 +215,7 @@ describe('programs that treat their streams badly', () => {
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'done\n' });
   });
 
-  test('one that exits at once, its last words not lost', async () => {
+  test('one that exits right after writing, whose last output is kept', async () => {
     const { result } = await python("import os; os.write(1, b'x' * 60000); os._exit(0)");
     expect(result.stdout).toHaveLength(60_000);
   });

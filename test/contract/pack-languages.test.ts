@@ -1,6 +1,6 @@
 /**
- * Languages that runtime packs bring, from the packs as they are shipped. Two are built for every run: one that is
- * interpreted and one that is compiled; `PACKS=all` builds the others too, which takes some minutes the first time.
+ * Languages of runtime packs, with the shipped recipes. Two packs are built for every run: an interpreted and a
+ * compiled language. `PACKS=all` builds the others too, which takes some minutes the first time.
  */
 import type { JobSubmission } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
@@ -42,41 +42,38 @@ public class Main {
 }`,
 };
 const languages = Object.keys(PROGRAMS).filter((language) => isEvery || ['lua', 'c', 'cpp'].includes(language));
-/** Compilers take their time where a processor is shared. */
+/** Compilers take long where a processor is shared. */
 const limits = { wall_seconds: 60, cpu_seconds: 60 };
 const given = { args: ['one', 'two words'], env: { A: 'b=c' }, stdin: 'in', outputs: ['output/**'], limits };
 
 describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
   const rig = useRig({ provider, 'runtime-packs-dir': packs });
 
-  test('the capabilities list them beside the pack that each is from', async () => {
+  test('the capabilities list them with the pack of each', async () => {
     const capabilities = await rig().alpha.client.capabilities();
     expect(capabilities.languages).toEqual(expect.arrayContaining(['python', 'node', 'bash', ...languages]));
     expect(capabilities.runtime_packs).toContainEqual(expect.objectContaining({ name: 'c', languages: ['c', 'cpp'] }));
   });
 
-  test.each(languages)(
-    'a program in %s runs without its pack being named, which the receipt tells',
-    async (language) => {
-      const { result, detail } = await rig().run({ language, code: PROGRAMS[language] ?? '', ...given });
-      expect([result.stderr, result.stdout, result.status]).toEqual(['', 'one\ttwo words\tb=c\tin\n', 'succeeded']);
-      expect(result.artifacts.map(({ path }) => path)).toEqual(['output/f']);
-      expect(detail.receipt).toMatchObject({
-        runtime: null,
-        runtime_pack: { name: language === 'cpp' ? 'c' : language },
-      });
-    },
-  );
+  test.each(languages)('a program in %s runs without naming its pack, which the receipt names', async (language) => {
+    const { result, detail } = await rig().run({ language, code: PROGRAMS[language] ?? '', ...given });
+    expect([result.stderr, result.stdout, result.status]).toEqual(['', 'one\ttwo words\tb=c\tin\n', 'succeeded']);
+    expect(result.artifacts.map(({ path }) => path)).toEqual(['output/f']);
+    expect(detail.receipt).toMatchObject({
+      runtime: null,
+      runtime_pack: { name: language === 'cpp' ? 'c' : language },
+    });
+  });
 
   const compiled: JobSubmission = { language: 'c', code: 'int main(void) { return 3; }', limits };
 
-  test('a compiled program that fails is not one that was not compiled', async () => {
+  test('a compiled program that fails differs from one that did not compile', async () => {
     const { result, detail } = await rig().run(compiled);
     expect([result.status, result.exit_code, result.violations]).toEqual(['failed', 3, []]);
     expect(detail.terminal_reason).toBe('exited');
   });
 
-  test('a program that does not compile fails as that, with what its compiler said', async () => {
+  test("a program that does not compile fails as such, with its compiler's message", async () => {
     const { result, detail } = await rig().run({ ...compiled, code: 'int main(void) { return missing; }' });
     expect([result.status, result.exit_code, detail.terminal_reason]).toEqual(['failed', null, 'compile_failed']);
     expect(result.stderr).toContain('‘missing’ undeclared');
@@ -84,7 +81,7 @@ describe.each(['namespace', 'gvisor'])('in the class of %s', (provider) => {
     expect(result.violations).toEqual([{ type: 'compile', message, phase: 'compile' }]);
   });
 
-  test('a limit that ends the compiler is told as the compiler’s', async () => {
+  test('a limit that ends the compiler is reported as the compiler’s', async () => {
     const code = `template <int N, int M> struct F { static const long v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };
 template <int M> struct F<0, M> { static const long v = M; };
 int main() { return F<30, 1>::v; }`;
@@ -93,7 +90,7 @@ int main() { return F<30, 1>::v; }`;
     expect([result.status, result.violations]).toMatchObject(['timed_out', [{ type: 'wall_time', phase: 'compile' }]]);
   });
 
-  test('what includes its own stdin gets none: that is the program’s', async () => {
+  test('a source that includes stdin gets none: stdin is for the program', async () => {
     const code = '#include "/dev/stdin"\n#include <stdio.h>\nint main(void) { putchar(getchar()); return 0; }';
     const { result } = await rig().run({ ...compiled, code, stdin: 'x' });
     expect([result.stderr, result.stdout]).toEqual(['', 'x']);
@@ -103,7 +100,7 @@ int main() { return F<30, 1>::v; }`;
 describe('without the packs', () => {
   const rig = useRig();
 
-  test('a language that there is but not here is unavailable, and not unknown', async () => {
+  test('a known language without its pack is unavailable, and not unknown', async () => {
     const answer = await rig().post({ language: 'ruby', code: 'puts 1' });
     expect([answer.status, answer.json.error.code]).toEqual([422, 'runtime_unavailable']);
   });

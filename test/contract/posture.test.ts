@@ -1,4 +1,6 @@
-/** Spec § Job detail, § Receipt: what is claimed of a run is what was observed, and a program can check it from inside. */
+/**
+ * Spec § Job detail, § Receipt: what is claimed of a job is what was observed, and a program can check it from inside.
+ */
 import { createHash } from 'node:crypto';
 import { verifyReceipt } from '@svc/evidence';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -65,7 +67,7 @@ open('output/b', 'w').write('b')`;
     );
   });
 
-  test('detail says what held the job', {
+  test("detail states the job's posture", {
     tags: ['Detail-6', 'Detail-7', 'Detail-8', 'Detail-10', 'Detail-11', 'Detail-16'],
   }, () => {
     expect(ran.detail).toMatchObject({
@@ -105,7 +107,7 @@ open('output/b', 'w').write('b')`;
       requested_limits: limits,
       effective_limits: limits,
       limit_enforcement: ALL_HELD,
-      // Whichever of the two builds cells of this class on this host.
+      // Either of the two that builds cells of this class on this host.
       runtime_identity: {
         name: expect.stringMatching(/^(crun|svc-launcher)$/) as unknown,
         version: expect.stringMatching(/^\d+(\.\d+)*/) as unknown,
@@ -123,7 +125,7 @@ open('output/b', 'w').write('b')`;
     expect(ran.detail.receipt?.policy_sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('the receipt has what was used: wall, CPU and memory, and no more', {
+  test('the receipt has the usage: wall, CPU and memory, and no more', {
     tags: ['Receipt-6', 'Receipt-18'],
   }, () => {
     const usage = ran.detail.receipt?.resource_usage;
@@ -137,19 +139,19 @@ open('output/b', 'w').write('b')`;
     expect(verifyReceipt({ ...ran.detail.receipt })).toMatchObject({ kind: 'intact' });
   });
 
-  test('a job without stdin has no digest of one', { tags: ['Receipt-1'] }, async () => {
+  test('a job without stdin has no stdin digest', { tags: ['Receipt-1'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.receipt?.stdin_sha256).toBeNull();
   });
 
-  test('a foreign job and an unknown one are the same 404', { tags: ['GetJob-2'] }, async () => {
+  test('a foreign job and an unknown one give the same 404', { tags: ['GetJob-2'] }, async () => {
     const foreign = await rig().request(`/v1/jobs/${ran.job_id}`, { key: rig().beta.key });
     const unknown = await rig().request('/v1/jobs/job_01a1fce9-3897-715b-9921-7a9913871a76');
     expect([foreign.status, unknown.status]).toEqual([404, 404]);
     expect(foreign.json.error.message).toBe(unknown.json.error.message);
   });
 
-  test('a job that waits claims nothing', { tags: ['Detail-3', 'Detail-4', 'Attestation-3'] }, async () => {
+  test('a queued job claims nothing', { tags: ['Detail-3', 'Detail-4', 'Attestation-3'] }, async () => {
     const { client } = rig().alpha;
     const sleeper = { language: 'bash', code: 'sleep 300', limits: { wall_seconds: 300 } };
     const jobs = await Promise.all(Array.from({ length: 8 }, () => client.submit(sleeper)));
@@ -177,7 +179,7 @@ open('output/b', 'w').write('b')`;
 describe('under the development subprocess', () => {
   const rig = useRig({ provider: 'subprocess' });
 
-  test('nothing is claimed but the wall limit, and the host’s network is named', {
+  test('nothing is claimed but the wall limit, and networking is the host’s', {
     tags: ['What-8b', 'Detail-9', 'Detail-10', 'Detail-11', 'Detail-16'],
   }, async () => {
     const { result, detail } = await rig().run({ language: 'python', code: 'print("hi")' });

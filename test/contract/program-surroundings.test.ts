@@ -20,7 +20,7 @@ describe.each([
     expect(await stdoutOf({ language, code: copy, stdin })).toBe(stdin);
   });
 
-  test('stdin is at its end where none was given', { tags: ['Submission-4'] }, async () => {
+  test('stdin is at its end if none was given', { tags: ['Submission-4'] }, async () => {
     expect(await stdoutOf({ language, code: copy })).toBe('');
     expect(await stdoutOf({ language, code: copy, stdin: '' })).toBe('');
   });
@@ -36,7 +36,7 @@ describe('the working directory', () => {
     expect(listing).toBe('/work\ninput main.sh output\ninput/a b\n');
   });
 
-  test('holds input files as they were given, in directories as they were named', {
+  test('has the input files in their directories, unchanged', {
     tags: ['Submission-5'],
   }, async () => {
     const files = [
@@ -47,14 +47,14 @@ describe('the working directory', () => {
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('one\n ff 00\n');
   });
 
-  test('lets nothing of the input be changed', { tags: ['Submission-39'] }, async () => {
+  test('lets no part of the input be changed', { tags: ['Submission-39'] }, async () => {
     const files = [{ path: 'input/a', content_base64: base64('kept') }];
     const code =
       'for act in "echo x > input/a" "rm input/a" "touch input/b" "chmod 777 input/a"; do (eval "$act") 2>/dev/null && echo "$act"; done; cat input/a';
     expect(await stdoutOf({ language: 'bash', code, files })).toBe('kept');
   });
 
-  test('has output/ and /tmp to write to, and little else', { tags: ['Submission-39'] }, async () => {
+  test('allows writing to output/ and /tmp, and little else', { tags: ['Submission-39'] }, async () => {
     const code = `
 for directory in /work/output /tmp / /usr /etc /proc /dev /root /var; do
   (echo x > "$directory/probe") 2>/dev/null && echo "$directory"
@@ -65,7 +65,7 @@ true`;
 });
 
 describe('the environment', () => {
-  test('is small and fixed, and holds nothing of the service’s own', { tags: ['Submission-40'] }, async () => {
+  test('is small and fixed, and has nothing of the service’s own', { tags: ['Submission-40'] }, async () => {
     const names = await stdoutOf({ language: 'python', code: 'import os; print(" ".join(sorted(os.environ)))' });
     expect(names.trim().split(' ')).toEqual(expect.arrayContaining(['HOME', 'LANG', 'PATH', 'PYTHONUNBUFFERED']));
     expect(
@@ -77,7 +77,7 @@ describe('the environment', () => {
     expect(await stdoutOf({ language: 'bash', code: 'echo "$HOME $LANG"' })).toBe('/tmp C.UTF-8\n');
   });
 
-  test('is a user without name or power', async () => {
+  test('is a user without name or privileges', async () => {
     expect(await stdoutOf({ language: 'bash', code: 'id -u; id -g; id -G' })).toBe('1000\n1000\n1000\n');
   });
 
@@ -105,7 +105,7 @@ describe('stdio can be opened again by path', { tags: ['Submission-41'] }, () =>
     expect(result).toMatchObject({ status: 'succeeded', stdout: 'y\nz\n', stderr: 'x\n' });
   });
 
-  test('from python and node too', async () => {
+  test('also from python and node', async () => {
     const python = await rig().run({ language: 'python', code: "open('/dev/stderr', 'w').write('p')" });
     expect(python.result.stderr).toBe('p');
     const node = await rig().run({ language: 'node', code: "require('fs').writeFileSync('/dev/stdout', 'n')" });
@@ -125,7 +125,7 @@ describe('node source', () => {
     expect(await stdoutOf({ language: 'node', code })).toBe('function /work/main.cjs\n');
   });
 
-  test('that is neither fails as the interpreter says, and is no error of the service', async () => {
+  test("that is neither fails with the interpreter's message, and is no error of the service", async () => {
     const { result } = await rig().run({ language: 'node', code: 'const = 1' });
     expect(result).toMatchObject({ status: 'failed', exit_code: 1 });
     expect(result.stderr).toContain('SyntaxError');

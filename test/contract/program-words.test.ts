@@ -1,4 +1,4 @@
-/** What a program is given beside its source, and what comes back of it without names: additions to the contract. */
+/** What a program gets beside its source, and outputs that were not named: additions to the contract. */
 import { canonicalJson, sha256Hex } from '@svc/evidence';
 import type { JobSubmission } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
@@ -32,14 +32,14 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
   );
 
   test.each(['node', 'typescript'])(
-    'a program in %s has them too where it is started anew for its heap',
+    'a program in %s also has them if it is restarted for its heap',
     async (language) => {
       const { result } = await rig().run({ language, code: SHOW[language] ?? '', ...words, limits: { mem_mb: 200 } });
       expect([result.stdout, result.stderr]).toEqual([SHOWN[language], '']);
     },
   );
 
-  test('as many words as may be reach a program whole, beside its stdin', { tags: ['Submission-45'] }, async () => {
+  test('the most words allowed reach a program whole, beside its stdin', { tags: ['Submission-45'] }, async () => {
     const args = Array.from({ length: 64 }, (_, at) => String(at % 10).repeat(512));
     const env = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`V${at}`, 'v'.repeat(512)]));
     const code = 'import os, sys\nprint(sum(map(len, sys.argv[1:])), len(os.environ["V63"]), sys.stdin.read())';
@@ -61,7 +61,7 @@ describe('the record of a job', () => {
   const rig = useRig();
   const job: JobSubmission = { language: 'bash', code: 'true', args: ['a', 'b'], env: { B: '2', A: '1' } };
 
-  test('has its arguments and variables as they were given, and their digests in the receipt', {
+  test('has its arguments and variables as submitted, and their digests in the receipt', {
     tags: ['Receipt-25'],
   }, async () => {
     const { detail } = await rig().run(job);
@@ -72,7 +72,7 @@ describe('the record of a job', () => {
     });
   });
 
-  test('has none and no digest where none were given', { tags: ['Receipt-25'] }, async () => {
+  test('has neither nor a digest if none were given', { tags: ['Receipt-25'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.requested_spec).toMatchObject({ args: [], env: {} });
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });

@@ -15,7 +15,7 @@ beforeAll(async () => {
   });
 });
 
-/** RFC 8785 for the data that events carry: sorted members, no white space. Written apart from the service's own. */
+/** RFC 8785 for the data of events: sorted members, no white space. Written independently of the service's code. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -74,7 +74,7 @@ describe('the history', () => {
     });
   });
 
-  test('tells in its events what was asked, what started and how it ended', {
+  test('has in its events the submission, the start and the outcome', {
     tags: ['Events-4', 'Events-4a', 'Events-4g'],
   }, () => {
     const dataOf = (kind: string) => ran.events.find((event) => event.kind === kind)?.data;
@@ -115,7 +115,7 @@ describe('a page', () => {
   });
 
   test.each([1, 2, 7, 1000])(
-    'of %i leads on to the next, and together they are the history',
+    'of %i leads to the next, and together they are the history',
     { tags: ['Replay-2', 'Replay-3'] },
     async (limit) => {
       const events: JobEvent[] = [];
@@ -145,7 +145,7 @@ describe('a page', () => {
     expect((await replay(`?after=${all() + 100}`)).json).toMatchObject({ events: [] });
   });
 
-  test('of a job that goes on is empty with its own cursor until something happens', {
+  test('of a running job is empty, with its own cursor, until something happens', {
     tags: ['Replay-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -170,7 +170,7 @@ describe('a page', () => {
     ['?after='],
     ['?after=1&after=2'],
     ['?before=1'],
-  ])('may not be asked for as %s', { tags: ['Replay-2'] }, async (query) => {
+  ])('may not be requested as %s', { tags: ['Replay-2'] }, async (query) => {
     const { status, json } = await replay(query);
     expect([status, json.error.code]).toEqual([400, 'invalid_request']);
   });
@@ -182,7 +182,7 @@ describe('a page', () => {
   });
 });
 
-test('a foreign job and an unknown one are the same 404', async () => {
+test('a foreign job and an unknown one give the same 404', async () => {
   const foreign = await rig().request(`/v1/jobs/${ran.job_id}/replay`, { key: rig().beta.key });
   const unknown = await replay('', 'job_01a1fce9-3897-715b-9921-7a9913871a76');
   expect([foreign.status, unknown.status]).toEqual([404, 404]);

@@ -1,6 +1,6 @@
 /**
- * Spec § Limits, § Response transfer rules: clients that vanish in every phase of a request and of a stream. Whatever a
- * request held is let go with its connection: permits, followers, timers and descriptors.
+ * Spec § Limits, § Response transfer rules: clients that vanish in every phase of a request and of a stream. Everything
+ * a request held is freed with its connection: permits, followers, timers and descriptors.
  */
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,10 @@ import { ScriptedDoor } from './scripted-door.ts';
 
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
-/** Of timers and descriptors: what others in this process may have made or let go meanwhile. One a reset would be more. */
+/**
+ * Of timers and descriptors: what other code of this process may have made or freed meanwhile. One per reset would be
+ * more.
+ */
 const STRAY = 6;
 const patient = { timeout: 60_000 };
 
@@ -22,7 +25,7 @@ let ended: JobKey;
 let followers = 0;
 
 beforeAll(async () => {
-  // A loaded machine may take its time: no deadline may end what a client here is to end.
+  // A loaded machine may be slow: no deadline may end what a client here is to end.
   const long = { headMilliseconds: 600_000, bodyMilliseconds: 600_000, writeProgressMilliseconds: 600_000 };
   served = await ScriptedDoor.open({ bounds: { ...long, connections: 1000 } });
   countFollowers();
@@ -36,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
-/** Who waits for news of a job, counted where they register. */
+/** Followers that wait for news of a job, counted where they register. */
 function countFollowers(): void {
   const { nudges } = served.rig;
   const next = nudges.next.bind(nudges);
@@ -54,7 +57,7 @@ function countFollowers(): void {
   };
 }
 
-/** What this process holds that it should let go of. */
+/** What this process holds that it should free. */
 function held() {
   const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   return { descriptors: readdirSync('/proc/self/fd').length, timers };
@@ -69,17 +72,17 @@ interface Phase {
   readonly name: string;
   /** What is sent before the client vanishes. */
   readonly bytes: () => string | Promise<string>;
-  /** What a request in this phase holds; null where it holds nothing, and vanishes at once. */
+  /** What a request in this phase holds; null if it holds nothing, and vanishes at once. */
   readonly permit: PermitKind | null;
-  /** What it has received by then; nothing where it is left out. */
+  /** What it has received by then; nothing if left out. */
   readonly told?: string;
 }
 
 const stream = (job: () => JobKey) => () => get(`/v1/jobs/${job().job_id}/stream`, UPGRADE);
 const PHASES: readonly Phase[] = [
-  { name: 'before it said anything', bytes: () => '', permit: null },
+  { name: 'before it sent anything', bytes: () => '', permit: null },
   { name: 'in the head', bytes: () => get('/v1/whoami').slice(0, -20), permit: null },
-  { name: 'behind a request whose answer it does not wait for', bytes: () => get('/v1/jobs'), permit: null },
+  { name: 'after a request, without waiting for its answer', bytes: () => get('/v1/jobs'), permit: null },
   {
     name: 'in the body',
     bytes: () =>
@@ -102,7 +105,7 @@ const PHASES: readonly Phase[] = [
       ),
     permit: null,
   },
-  { name: 'in a stream that is live', bytes: stream(() => running), permit: 'stream', told: '"started"' },
+  { name: 'in a live stream', bytes: stream(() => running), permit: 'stream', told: '"started"' },
   {
     name: 'in a message to a stream',
     bytes: () => `${stream(() => running)()}\x81\xfe`,
@@ -145,7 +148,7 @@ describe('E-16: after clients that vanished', { tags: ['E-16'] }, () => {
     expect((await fetch(`${served.door.url}/healthz`)).status).toBe(200);
   });
 
-  test('nothing of it is a fault of the service', () => {
+  test('the service has logged no failure', () => {
     expect(served.door.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-/** Spec § GET /v1/jobs/{id}/result: the folded result, now or once the job has ended. */
+/** Spec § GET /v1/jobs/{id}/result: the folded result, at once or after the job's end. */
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -47,7 +47,7 @@ describe('wait_seconds', () => {
     expect(performance.now() - started).toBeLessThan(30_000);
   });
 
-  test('that expires answers 200 with the present status and what is stored so far', {
+  test('that expires answers 200 with the current status and what is stored so far', {
     tags: ['Result-2', 'Result-4', 'GetResult-4'],
   }, async () => {
     const { client } = rig().alpha;
@@ -99,7 +99,7 @@ describe('wait_seconds', () => {
   );
 });
 
-test('a foreign job and an unknown one are the same 404', async () => {
+test('a foreign job and an unknown one give the same 404', async () => {
   const { job_id } = await rig().run({ language: 'bash', code: 'true' });
   for (const [path, key] of [
     [`/v1/jobs/${job_id}/result?wait_seconds=5`, rig().beta.key],

@@ -28,7 +28,7 @@ const toService = (): CommandOptions => ({
 });
 const run = (...words: string[]) => svc(['run', ...words], toService());
 
-/** The name of the first thing that appears in a directory. */
+/** The name of the first entry that appears in a directory. */
 async function firstEntryOf(directory: string): Promise<string> {
   for await (const { filename } of watch(directory)) if (filename !== null) return filename;
   throw new Error(`nothing appeared in ${directory}`);
@@ -43,7 +43,7 @@ describe('svc run', () => {
     expect(await run(file)).toMatchObject({ code: 3, stdout: 'é\nno newline', stderr: 'err\n' });
   });
 
-  test('shows a terminal no escape sequence of the program unless it is asked to, and a pipe the very bytes', {
+  test("escapes the program's output on a terminal unless told not to, and gives a pipe the exact bytes", {
     tags: ['OPER-05'],
   }, async () => {
     const file = program('escapes.sh', String.raw`printf 'a\033]0;title\007\302\233\342\200\256\n'`);
@@ -125,7 +125,7 @@ describe('svc run', () => {
   test.each([
     ['lines', 'yes | head -n 10001', '10000 lines'],
     ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1048576 bytes'],
-  ])('says that it was the cap on %s that cut the output', async (_cap, code, remark) => {
+  ])('says that the cap on %s cut the output', async (_cap, code, remark) => {
     expect((await run(program('long.sh', code))).stderr).toBe(
       `svc: stdout is truncated: only its first ${remark} are recorded\n`,
     );
@@ -149,7 +149,7 @@ describe('svc run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('tells a refusal in one line, with code 125', async () => {
+  test('prints a refusal in one line, with code 125', async () => {
     const ended = await run(program('f.py', ''), '--minimum-isolation', 'hardware-vm');
     expect(ended.code).toBe(125);
     expect(ended.stderr).toMatch(/^svc: .*empty.* \(invalid_request, request \S+\)\n$/);
@@ -159,7 +159,7 @@ describe('svc run', () => {
 
   test.each([
     ['no program', []],
-    ['a program that is not there', ['gone.py']],
+    ['a missing program', ['gone.py']],
     ['an unknown option', ['g.sh', '--network']],
     ['an unknown limit', ['g.sh', '--limit', 'disk=1']],
     ['a key without a service', ['g.sh', '--key', 'k']],
@@ -179,7 +179,7 @@ describe('svc run', () => {
     expect(stderr).toMatch(/^svc: no answer to POST \/v1\/jobs: .*ECONNREFUSED/);
   });
 
-  test('brings a service of its own where none is named, and leaves nothing of it', async () => {
+  test('starts its own service if none is named, and leaves nothing of it', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
     const { code, stdout } = await svc(['run', program('i.py', 'print("own")')], { cwd: scratch, env });
     expect([code, stdout]).toEqual([0, 'own\n']);
@@ -212,7 +212,7 @@ describe('svc jobs', () => {
     expect(cancelled).toMatchObject({ code: 0, stdout: `${job_id} had ended: failed\n` });
   });
 
-  test('needs a service and a job that is there', async () => {
+  test('needs a service and an existing job', async () => {
     expect((await svc(['jobs', 'list'])).code).toBe(2);
     const { code, stderr } = await svc(['jobs', 'show', 'job_1'], toService());
     expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);

@@ -1,6 +1,6 @@
 /**
- * The whole service but for its cells: the real door, the real jobs and the real ledger, over programs that do what a test
- * tells them. Orders of events that a real program shows once in a thousand runs can so be had in every one.
+ * The whole service except its cells: real HTTP, real jobs and the real store, with programs that do what a test tells
+ * them. A test can force an order of events that a real program shows once in a thousand runs.
  */
 import { WebSocket } from 'ws';
 import { type Door, type DoorOptions, KEY_OF_ACME, openDoor } from '../../packages/server/src/http/door.fixture.ts';
@@ -10,13 +10,13 @@ import { acme, JobRig } from '../../packages/server/test/job-rig.ts';
 import type { ScriptedCell } from '../../packages/server/test/scripted-provider.ts';
 
 export interface ScriptedDoorOptions extends Pick<DoorOptions, 'bounds' | 'permits'> {
-  /** Methods of the ledger that the test answers itself, over the real ones. */
+  /** Methods of the store that the test answers itself, in place of the real ones. */
   readonly faults?: (real: Store) => Partial<Store>;
   /** Jobs that run at once. */
   readonly concurrency?: number;
 }
 
-/** What came over a stream: events in the order of their frames, and the code that it was closed with. */
+/** What came over a stream: events in the order of their frames, and the close code. */
 export interface Streamed {
   readonly frames: { readonly job_id: string; readonly seq: number; readonly kind: string }[];
   readonly socket: WebSocket;
@@ -43,7 +43,7 @@ export class ScriptedDoor implements AsyncDisposable {
     return new ScriptedDoor(rig, await openDoor({ ...door, jobs: rig.jobs, ticketRows: rig.store }));
   }
 
-  /** A job whose program has begun, and the cell that it runs in. Its code tells it from others. */
+  /** A job whose program has begun, and its cell. Its code tells it from others. */
   async start(name: string): Promise<{ key: JobKey; cell: ScriptedCell }> {
     const key = await this.rig.submit({ language: 'bash', code: name });
     for await (const events of this.rig.jobs.tail(acme, key.job_id, { after: 0, signal: NEVER })) {
@@ -59,7 +59,7 @@ export class ScriptedDoor implements AsyncDisposable {
     return { key, cell };
   }
 
-  /** Opens a stream with the key, or with a ticket where `by` says so. */
+  /** Opens a stream with the key, or with a ticket if `by` says so. */
   stream({ job_id }: JobKey, { after = 0, ticket }: { after?: number; ticket?: string } = {}): Streamed {
     const url = `ws://127.0.0.1:${this.door.port}/v1/jobs/${job_id}/stream?after=${after}`;
     const socket =

@@ -1,4 +1,4 @@
-/** `svc serve` as a process: how it starts, how it refuses to, how it stops, and what it finds when it starts again. */
+/** `svc serve` as a process: how it starts, refuses to start, stops, and what it finds when it starts again. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -38,7 +38,7 @@ const settingsFor = (dataDir: string) => ({
   SERVICE_DRAIN_SECONDS: '0.5',
   SERVICE_LOG_LEVEL: 'silent',
 });
-/** Facts that other work of the host may hold up. */
+/** Waits that other work of the host may prolong. */
 const soon = { timeout: 20_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 
@@ -56,7 +56,7 @@ async function startedJob(client: ReturnType<typeof createServiceClient>): Promi
 }
 
 describe('serving', () => {
-  test('says where it listens once it is ready, and ends with exit code 0 when it is asked to', async () => {
+  test('prints its address once it is ready, and exits with 0 when asked to stop', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const dataDir = freshDirectory();
       const { command, url, client } = await serving(dataDir);
@@ -69,14 +69,14 @@ describe('serving', () => {
     }
   });
 
-  test('is the very process that was started, on the pinned Node, whatever Node the path has first', {
+  test('is the process that was started, on the pinned Node, whichever Node is first in the path', {
     tags: ['OPER-04'],
   }, async () => {
     const older = join(scratch, 'older');
     mkdirSync(older);
     writeFileSync(join(older, 'node'), '#!/bin/sh\necho v18.0.0; exit 1\n', { mode: 0o755 });
     const path = `${older}:${process.env['PATH']}`;
-    // A cell that waits would be a process of its own.
+    // A parked cell would be another process.
     const env = { PATH: path, SERVICE_PROVIDER: 'subprocess', SERVICE_PARKED_MB_MAX: '0' };
     const { command, url } = await serving(freshDirectory(), env);
     await using _command = command;
@@ -87,7 +87,7 @@ describe('serving', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 
-  test('goes on where a signal came that asks for nothing, and opens no inspector', { tags: ['OPER-04'] }, async () => {
+  test('ignores signals without a meaning, and opens no inspector', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_PROVIDER: 'subprocess' });
     await using _command = command;
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
@@ -98,7 +98,7 @@ describe('serving', () => {
     expect(await command.ended()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('reads the keys of the token issuer again with SIGHUP, and goes on with those it had where it cannot', {
+  test('reads the keys of the token issuer again with SIGHUP, and keeps the old ones if it cannot', {
     tags: ['OPER-04'],
   }, async () => {
     using issuer = await openTokenIssuer();
@@ -126,7 +126,7 @@ describe('serving', () => {
     expect((await command.ended()).code).toBe(0);
   });
 
-  test('stops in order where the terminal that it was started from goes away', async () => {
+  test('stops in order when its terminal is closed', async () => {
     const dataDir = freshDirectory();
     const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
     const first = await serving(dataDir, {}, terminal);
@@ -140,7 +140,7 @@ describe('serving', () => {
     expect((await second.client.detail(job_id)).terminal_reason).toBe('server_shutdown');
   });
 
-  test('ends at once with the second signal to stop, as a crash would end it', { tags: ['OPER-04'] }, async () => {
+  test('ends at once with the second signal to stop, as in a crash', { tags: ['OPER-04'] }, async () => {
     const { command, client } = await serving(freshDirectory(), { SERVICE_DRAIN_SECONDS: '300' });
     await using _command = command;
     await startedJob(client);
@@ -202,7 +202,7 @@ test('two services with data directories of one path in different mount namespac
   expect((await first.client.readiness()).status).toBe('ready');
 });
 
-test('what a service keeps is closed to other users, whatever its own mask is', { tags: ['OPER-02'] }, async () => {
+test('a service closes its files to other users, whatever its umask', { tags: ['OPER-02'] }, async () => {
   const dataDir = freshDirectory();
   const { command, client } = await serving(dataDir, {}, ['sh', '-c', 'umask 0; exec "$@"', 'sh']);
   await using _command = command;
@@ -215,7 +215,7 @@ test('what a service keeps is closed to other users, whatever its own mask is', 
   expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
 });
 
-test('after a crash every job is still there: what ran is recovered, what waited runs, and nothing is left over', {
+test('after a crash every job is still there: running ones are recovered, queued ones run, and nothing is left over', {
   tags: ['What-3a', 'Receipt-19', 'States-2', 'RST-03'],
 }, async () => {
   const dataDir = freshDirectory();
@@ -262,11 +262,11 @@ test('after a crash every job is still there: what ran is recovered, what waited
   expect(leftoversOf(dataDir)).toEqual([]);
 });
 
-test('a runtime that vanishes makes the service refuse jobs with 503 and costs none that it took, until it is back', {
+test('a missing runtime makes the service refuse jobs with 503 and lose none, until it is back', {
   tags: ['Endpoints-4', 'Submit-6d', 'Errors-20'],
 }, async () => {
   const ownMounts = ['unshare', '--mount', '--propagation', 'private'];
-  // crun is started for each cell: what takes it away takes away every cell.
+  // crun is started for each cell, so removing it prevents every cell.
   const environment = { SERVICE_NAMESPACE_LAUNCHER: 'crun' };
   const { command, client, url } = await serving(freshDirectory(), environment, ownMounts);
   await using _command = command;
@@ -294,7 +294,7 @@ test('a runtime that vanishes makes the service refuse jobs with 503 and costs n
   expect((await client.detail(taken.job_id)).status).toBe('queued');
   expect((await client.health()).status).toBe('ok');
   inside('umount', crun);
-  // No job has to come for it to be noticed.
+  // It is noticed without a job.
   await expect.poll(readiness, soon).toEqual([200, true, true]);
   const events = await Array.fromAsync(client.follow(taken.job_id), ({ kind }) => kind);
   expect(events).toEqual(['queued', 'started', 'stdout', 'finished']);
@@ -333,7 +333,7 @@ test('a job that is larger than a restarted service allows ends as an error that
   expect(events).toEqual(['queued', 'violation', 'finished']);
 });
 
-describe('a start that cannot be is one clear line and exit code 1', () => {
+describe('a failed start prints one clear line and exits with 1', () => {
   async function expectLine(env: Record<string, string>, line: RegExp, within: string[] = []): Promise<void> {
     const { code, stdout, stderr } = await svc(['serve'], { env, within });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -367,32 +367,32 @@ describe('a start that cannot be is one clear line and exit code 1', () => {
     expect(readdirSync(dataDir)).toEqual([]);
   });
 
-  test('a store that is none', async () => {
+  test('a malformed store', async () => {
     const file = freshDirectory();
     writeFileSync(file, 'this is no database, and it is longer than a header of one '.repeat(10));
     await expectLine({ ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${file}` }, /^svc: /);
   });
 
-  test('a store that another service has', async () => {
+  test('a store that another service holds', async () => {
     const dataDir = freshDirectory();
     const { command } = await serving(dataDir, { SERVICE_PROVIDER: 'subprocess' });
     await using _command = command;
     await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'subprocess' }, /^svc: /);
   });
 
-  test('a setting that there is not, or that is wrong', async () => {
+  test('an unknown or wrong setting', async () => {
     await expectLine({ SERVICE_PROT: '1' }, /^svc: SERVICE_PROT is not a setting/);
     await expectLine({ SERVICE_PORT: 'http' }, /^svc: SERVICE_PORT does not take "http"/);
   });
 
-  test('a runtime that is not there, with what to do', async () => {
+  test('a missing runtime, with what to do', async () => {
     const hide = 'mount --bind /dev/null "$(command -v crun)" && exec "$@"';
     const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
     const settings = { ...settingsFor(freshDirectory()), SERVICE_NAMESPACE_LAUNCHER: 'crun' };
     await expectLine(settings, /^svc: .*namespace.*svc doctor/, within);
   });
 
-  test('a flag that there is not is a wrong usage', async () => {
+  test('an unknown flag is a wrong usage', async () => {
     expect((await svc(['serve', '--prot', '1'])).code).toBe(2);
   });
 });

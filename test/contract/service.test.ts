@@ -1,4 +1,4 @@
-/** Spec § Endpoints, § Other bodies: what the service says of itself, to anyone and to a caller. */
+/** Spec § Endpoints, § Other bodies: what the service says about itself, to anyone and to a caller. */
 import { readFileSync } from 'node:fs';
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS, SCOPES } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
@@ -7,12 +7,12 @@ import { useRig } from '../rig/rig.ts';
 const rig = useRig({ 'metrics-token': 'token-of-metrics' });
 
 describe('to anyone', () => {
-  test('healthz says that it lives', { tags: ['Endpoints-3'] }, async () => {
+  test('healthz says that it is alive', { tags: ['Endpoints-3'] }, async () => {
     const { status, json } = await rig().request('/healthz', { key: null });
     expect([status, json]).toEqual([200, { status: 'ok' }]);
   });
 
-  test('readyz says that it would take a job', { tags: ['Endpoints-4'] }, async () => {
+  test('readyz says that it would accept a job', { tags: ['Endpoints-4'] }, async () => {
     const { status, json } = await rig().request('/readyz', { key: null });
     expect([status, json]).toEqual([
       200,
@@ -20,7 +20,7 @@ describe('to anyone', () => {
     ]);
   });
 
-  test('openapi.json is the contract that is checked in', { tags: ['Endpoints-5'] }, async () => {
+  test('openapi.json is the checked-in contract', { tags: ['Endpoints-5'] }, async () => {
     const { status, json } = await rig().request('/openapi.json', { key: null });
     expect(status).toBe(200);
     const file = readFileSync(new URL(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8');
@@ -39,7 +39,7 @@ describe('to anyone', () => {
 });
 
 describe('to a caller', () => {
-  test('capabilities says what it can run, in what, and up to which bounds', {
+  test('capabilities says what it can run, in which class, and up to which bounds', {
     tags: ['What-2a', 'Bodies-5', 'Bodies-6', 'Bodies-7', 'Bodies-8', 'Versioning-8'],
   }, async () => {
     const capabilities = await rig().alpha.client.capabilities();
@@ -85,7 +85,7 @@ describe('to a caller', () => {
     }
   });
 
-  test('whoami says who calls, without the key', { tags: ['Bodies-9'] }, async () => {
+  test('whoami names the caller, without the key', { tags: ['Bodies-9'] }, async () => {
     const { json, text } = await rig().request('/v1/whoami');
     expect(json).toEqual({
       tenant: 'alpha',

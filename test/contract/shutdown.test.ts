@@ -1,4 +1,4 @@
-/** Spec § GET /v1/jobs/{id}/result, § Errors: what a service that is stopping still answers, and what it leaves. */
+/** Spec § GET /v1/jobs/{id}/result, § Errors: what a stopping service still answers, and what it leaves. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -14,11 +14,11 @@ const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { w
 function expectShuttingDown({ status, json, headers }: Answer): void {
   expect([status, json.error.code, json.error.retryable]).toEqual([503, 'shutting_down', true]);
   expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  // The client comes back on another connection, to whatever then answers here.
+  // The client comes back on another connection, to whatever answers there then.
   expect(headers.get('connection')).toBe('close');
 }
 
-/** A stream that has told of the start of its job: what came over it, and how it was closed. */
+/** A stream that has sent the start of its job: its events, and its close code. */
 async function openStream(rig: Rig, job_id: string) {
   const { url } = rig.service;
   const headers = { authorization: `Bearer ${rig.alpha.key}` };
@@ -30,7 +30,7 @@ async function openStream(rig: Rig, job_id: string) {
   return { kinds, closed };
 }
 
-/** A submission whose body is not all there yet. */
+/** A submission whose body is incomplete. */
 async function halfSubmitted(rig: Rig): Promise<{ socket: Socket; rest: string }> {
   const body = JSON.stringify({ language: 'bash', code: 'true' });
   const socket = connect(rig.port, '127.0.0.1');
@@ -38,7 +38,7 @@ async function halfSubmitted(rig: Rig): Promise<{ socket: Socket; rest: string }
     `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig.alpha.key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\n\r\n`,
   );
-  // The service has begun to read the body once it says that it may come.
+  // The service has begun to read the body once it answers 100.
   await once(socket, 'data');
   return { socket, rest: body };
 }
@@ -55,7 +55,7 @@ async function submitted({ alpha }: Rig, count: number): Promise<string[]> {
   return await Promise.all(Array.from({ length: count }, async () => (await alpha.client.submit(submission)).job_id));
 }
 
-/** So many jobs that all run. */
+/** This many jobs, all running. */
 async function begun(rig: Rig, count: number): Promise<string[]> {
   const jobs = await submitted(rig, count);
   for (const job_id of jobs) {
@@ -105,7 +105,7 @@ test('RST-01: a stop under load refuses, answers, closes and ends everything, an
     expect(await closed).toBe(STREAM_CLOSE_CODES.restarting);
     expect(kinds).not.toContain('finished');
   }
-  // Under way are now only the programs, which the stop would wait for.
+  // Only the programs are left, and the stop would wait for them.
   for (const id of running) await client.cancel(id);
   expect(await stopped).toEqual([]);
 
@@ -116,14 +116,14 @@ test('RST-01: a stop under load refuses, answers, closes and ends everything, an
   expect(await next.stop()).toEqual([]);
 });
 
-test('jobs that outlast the time they are given are recorded as ended by the stop, and what was queued runs later', {
+test('jobs that exceed the drain time are recorded as ended by the stop, and queued ones run later', {
   ...loadTimeout,
   tags: ['States-2a'],
 }, async () => {
   const first = await Rig.start({ 'drain-seconds': '0.2', concurrency: String(LOAD.running) });
   const running = await begun(first, LOAD.running);
   const { job_id } = await first.alpha.client.submit({ language: 'bash', code: 'echo later' });
-  // Stopping twice is stopping once.
+  // A second stop changes nothing.
   const stopped = first.service.stop();
   expect(await first.stop('kept')).toEqual([]);
   await stopped;
@@ -141,14 +141,14 @@ test('jobs that outlast the time they are given are recorded as ended by the sto
   expect(await second.stop()).toEqual([]);
 });
 
-test('a job that ends within the time it is given is recorded as it ended', async () => {
+test('a job that ends within the drain time is recorded as it ended', async () => {
   const first = await Rig.start({ provider: 'subprocess', 'drain-seconds': '60' });
   const { client } = first.alpha;
   const code = 'echo started; sleep 1; echo done; exit 3';
   const { job_id } = await client.submit({ language: 'bash', code });
   for await (const { kind } of client.follow(job_id)) if (kind === 'stdout') break;
   const stopped = first.stop('kept');
-  // What there is can be read as long as the service has not stopped.
+  // Stored results can be read until the service has stopped.
   expect((await client.detail(job_id)).status).toBe('running');
   expect(await stopped).toEqual([]);
   const second = await Rig.start({ provider: 'subprocess' }, first.dataDir);

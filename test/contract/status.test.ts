@@ -1,8 +1,8 @@
-/** Spec § Other bodies: GET /v1/status says how the service stands, as it stands. */
+/** Spec § Other bodies: GET /v1/status shows the current state of the service. */
 import { describe, expect, test } from 'vitest';
 import { Rig, useRig } from '../rig/rig.ts';
 
-/** Facts that other work of the host may hold up. */
+/** Waits that other work of the host may prolong. */
 const soon = { timeout: 30_000 };
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } } as const;
 
@@ -10,7 +10,9 @@ describe('status', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1', 'queue-max': '9' });
   const status = () => rig().alpha.client.status();
 
-  test('has the members of the contract, and of an idle service', { tags: ['Bodies-10', 'Versioning-8'] }, async () => {
+  test('has the members of the contract, and the values of an idle service', {
+    tags: ['Bodies-10', 'Versioning-8'],
+  }, async () => {
     expect(await status()).toEqual({
       status: 'ok',
       version: expect.stringMatching(/^\d+\.\d+\.\d+/) as unknown,
@@ -26,7 +28,7 @@ describe('status', () => {
     expect((await status()).uptime_seconds).toBeGreaterThanOrEqual(uptime_seconds);
   });
 
-  test('counts the cells that wait for a job, and what they take of memory', { tags: ['Bodies-10'] }, async () => {
+  test('counts the parked cells, and their memory', { tags: ['Bodies-10'] }, async () => {
     await expect.poll(async () => (await status()).parked.cells, soon).toBeGreaterThanOrEqual(3);
     const { mem_mb, mem_mb_max } = (await status()).parked;
     expect(mem_mb).toBeGreaterThan(3);
@@ -43,7 +45,7 @@ describe('status', () => {
     const age = queue.oldest_age_ms ?? -1;
     expect(age).toBeGreaterThanOrEqual(0);
     await expect.poll(async () => (await status()).queue.oldest_age_ms, soon).toBeGreaterThan(age);
-    // The younger one waits on: its age is what is told then.
+    // The younger one still waits: its age is now stated.
     await alpha.client.cancel(queued[0]?.job_id ?? '');
     expect((await status()).queue.depth).toBe(1);
     await beta.client.cancel(queued[1]?.job_id ?? '');
@@ -53,7 +55,7 @@ describe('status', () => {
   });
 });
 
-test('a service that is stopping says so as long as it answers, and is not ready', {
+test('a stopping service says so as long as it answers, and is not ready', {
   tags: ['Endpoints-4'],
 }, async () => {
   const rig = await Rig.start({ provider: 'subprocess', concurrency: '1', 'drain-seconds': '60' });

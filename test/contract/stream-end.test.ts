@@ -1,6 +1,6 @@
 /**
- * Spec § WebSocket stream 3 and 5: a job that becomes terminal anywhere between the history that a stream replays and the
- * events that it follows live. Each event comes once and in order, `finished` is the last, and then the stream closes.
+ * Spec § WebSocket stream 3 and 5: a job that ends anywhere between the history that a stream replays and the events
+ * that it follows live. Each event comes once and in order, `finished` is the last, and then the stream closes.
  */
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { ScriptedDoor, type Streamed } from './scripted-door.ts';
 const TRIES = loadSize({ small: 160, full: 10_000 });
 const LANES = 16;
 
-/** What a test does about a read of events: called before and after each, with its ordinal from 1. */
+/** What a test does at a read of events: called before and after each, with its ordinal from 1. */
 type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
 const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   served = await ScriptedDoor.open({
     faults: (real) => ({
       async events(key, page) {
-        // A page of one is no follower's: it asks whether there is such a job.
+        // A page of one is not a follower's: it asks whether the job exists.
         const watch = page.limit > 1 ? onReads.get(key.job_id) : undefined;
         const read = watch === undefined ? 0 : ++watch.count;
         await watch?.onRead(read, 'before');
@@ -33,8 +33,8 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 
 /**
- * Where the end falls. A stream reads what is stored, finds that there is no more, and waits. The end comes before or
- * after one of these two reads, before the handshake or while it is under way, or once the reader was told of the start.
+ * Where the end falls. A stream reads the stored events, finds no more, and waits. The end comes before or after one of
+ * these two reads, before or during the handshake, or once the reader got the start.
  */
 const MOMENTS = [
   { read: 1, when: 'before' },
@@ -46,12 +46,12 @@ const MOMENTS = [
   'live',
 ] as const;
 
-/** Which of the possible orders a try takes, all told by its number. */
+/** Which of the possible orders a try takes, derived from its number. */
 function planOf(number: number) {
   const digit = (base: number, count: number) => Math.floor(number / base) % count;
   return {
     moment: MOMENTS[number % MOMENTS.length] ?? 'live',
-    /** Whether the stream goes on only when the end is stored, or while it is being stored. */
+    /** Whether the stream continues only when the end is stored, or while it is being stored. */
     isAwaited: digit(7, 2) === 0,
     /** Turns of the event loop between the moment and the end. */
     turns: digit(14, 5),
@@ -61,7 +61,7 @@ function planOf(number: number) {
   };
 }
 
-/** What is wrong with a try; null where nothing is. */
+/** What is wrong with a try; null if nothing is. */
 async function attempt(number: number): Promise<string | null> {
   const plan = planOf(number);
   const { key, cell } = await served.start(`try ${number}`);

@@ -1,6 +1,4 @@
-/**
- * Spec § GET /v1/jobs/{id}/replay, § WebSocket stream: histories and readers of a size that must not be held in memory.
- */
+/** Spec § GET /v1/jobs/{id}/replay, § WebSocket stream: histories and readers too large to hold in memory. */
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { KEY_OF_ACME } from '../../packages/server/src/http/door.fixture.ts';
@@ -18,7 +16,7 @@ interface Link {
   readonly event_hash: string;
 }
 
-/** What is known of a history while it is read: how much of it came, each event once and linked to the one before. */
+/** Checks a history while it is read: how many events came, each once and linked to the one before. */
 class Reading {
   count = 0;
   head: string | null = null;
@@ -34,7 +32,7 @@ class Reading {
   }
 }
 
-/** Adds so many events of this text to a job's history, as a program that may write as much as it likes. */
+/** Adds this many events with this text to a job's history, as a program without caps would. */
 async function append({ rig }: ScriptedDoor, key: JobKey, { count, text }: { count: number; text: string }) {
   const timestamp = new Date().toISOString();
   for (let added = 0; added < count; added += appendedAtOnce) {
@@ -48,33 +46,37 @@ async function append({ rig }: ScriptedDoor, key: JobKey, { count, text }: { cou
 }
 
 describe('a long history', () => {
-  test('is read whole in pages and over a stream, and its end is what the receipt names', loadTimeout, async () => {
-    await using served = await ScriptedDoor.open();
-    const { key, cell } = await served.start('long');
-    await append(served, key, { count: EVENTS, text: 'x' });
-    cell.end({ kind: 'exited', exit_code: 0 });
-    const { receipt_json } = await served.rig.ended(key);
-    const { head, count } = (JSON.parse(receipt_json ?? '') as { event_chain: { head: string; count: number } })
-      .event_chain;
-    const whole = { count: EVENTS + 3, head, last: 'finished', problem: null };
-    expect(count).toBe(whole.count);
+  test(
+    'is read whole in pages and over a stream, and its end is the one that the receipt names',
+    loadTimeout,
+    async () => {
+      await using served = await ScriptedDoor.open();
+      const { key, cell } = await served.start('long');
+      await append(served, key, { count: EVENTS, text: 'x' });
+      cell.end({ kind: 'exited', exit_code: 0 });
+      const { receipt_json } = await served.rig.ended(key);
+      const { head, count } = (JSON.parse(receipt_json ?? '') as { event_chain: { head: string; count: number } })
+        .event_chain;
+      const whole = { count: EVENTS + 3, head, last: 'finished', problem: null };
+      expect(count).toBe(whole.count);
 
-    const paged = new Reading();
-    let after: number | null = 0;
-    while (after !== null) {
-      const page = await replay(served, key, after);
-      for (const event of page.events) paged.take(event);
-      after = page.next_cursor;
-    }
-    expect(paged).toEqual(whole);
+      const paged = new Reading();
+      let after: number | null = 0;
+      while (after !== null) {
+        const page = await replay(served, key, after);
+        for (const event of page.events) paged.take(event);
+        after = page.next_cursor;
+      }
+      expect(paged).toEqual(whole);
 
-    const streamed = new Reading();
-    const { socket, closed } = served.stream(key);
-    socket.removeAllListeners('message');
-    socket.on('message', (data: Buffer) => streamed.take(JSON.parse(data.toString()) as Link));
-    expect(await closed).toBe(STREAM_CLOSE_CODES.finished);
-    expect(streamed).toEqual(whole);
-  });
+      const streamed = new Reading();
+      const { socket, closed } = served.stream(key);
+      socket.removeAllListeners('message');
+      socket.on('message', (data: Buffer) => streamed.take(JSON.parse(data.toString()) as Link));
+      expect(await closed).toBe(STREAM_CLOSE_CODES.finished);
+      expect(streamed).toEqual(whole);
+    },
+  );
 });
 
 async function replay({ door }: ScriptedDoor, { job_id }: JobKey, after: number) {
@@ -84,7 +86,7 @@ async function replay({ door }: ScriptedDoor, { job_id }: JobKey, after: number)
 }
 
 describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
-  test('is read for no further than its socket takes, holds up nobody, and loses nothing by its cursor', {
+  test('is sent no more than its socket takes, delays nobody, and loses nothing by its cursor', {
     ...loadTimeout,
     tags: ['Stream-5a'],
   }, async () => {
@@ -107,10 +109,10 @@ describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
     await append(served, key, { count, text: 'x'.repeat(16_000) });
     reads = 0;
     await expect.poll(() => served.door.permits.held('stream'), { timeout: 60_000 }).toBe(0);
-    // What a kernel holds for a connection is a few megabytes, of the many that there are.
+    // A kernel holds a few megabytes for a connection, of the many that there are.
     expect(reads * pages).toBeLessThan(count / 2);
 
-    // Meanwhile and afterwards others read, and the slow one goes on where it was.
+    // Meanwhile and afterwards others read, and the slow one resumes after its cursor.
     cell.end({ kind: 'exited', exit_code: 0 });
     const other = served.stream(key);
     expect(await other.closed).toBe(STREAM_CLOSE_CODES.finished);

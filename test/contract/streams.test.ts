@@ -21,7 +21,7 @@ async function mint(service: Rig, job_id: string, key = service.alpha.key): Prom
   return json;
 }
 
-/** How an upgrade was answered: 101, or the status and code of its refusal. The connection is then dropped. */
+/** The answer to an upgrade: 101, or the status and code of its refusal. The connection is then dropped. */
 async function upgrade(service: Rig, stream_url: string): Promise<readonly [number, string?]> {
   const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url);
   const { promise, resolve } = Promise.withResolvers<readonly [number, string?]>();
@@ -37,7 +37,7 @@ async function upgrade(service: Rig, stream_url: string): Promise<readonly [numb
   return answered;
 }
 
-/** The sequence numbers and kinds that a stream brought, and how it was closed. */
+/** The sequence numbers and kinds that a stream sent, and its close code. */
 async function streamed(service: Rig, stream_url: string, key: string | null = null) {
   const headers = key === null ? {} : { authorization: `Bearer ${key}` };
   const socket = new WebSocket(service.service.url.replace('http', 'ws') + stream_url, { headers });
@@ -47,7 +47,7 @@ async function streamed(service: Rig, stream_url: string, key: string | null = n
   return { events, code };
 }
 
-/** A key that ends soon, with two tickets that it minted before; a loaded machine gets more time to do so. */
+/** A key that expires soon, with two tickets that it minted before; a loaded machine gets more time for that. */
 async function mintedBeforeTheEnd(operator: OpenCredentials, job_id: string, seconds = 1): Promise<[string, Ticket[]]> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString();
   const { key } = await operator.create({ tenant: 'alpha', principal: null, scopes: null, expires_at });
@@ -65,7 +65,7 @@ async function begun({ alpha }: Rig): Promise<string> {
 }
 
 describe('a ticket', () => {
-  test('opens one of fifty streams that ask for it at once', { tags: ['Ticket-3'] }, async () => {
+  test('opens one of fifty streams that use it at once', { tags: ['Ticket-3'] }, async () => {
     const job_id = await begun(rig());
     for (let round = 0; round < loadSize({ small: 2, full: 100 }); round++) {
       const { stream_url } = await mint(rig(), job_id);
@@ -76,7 +76,7 @@ describe('a ticket', () => {
     await rig().alpha.client.cancel(job_id);
   });
 
-  test('of a credential that has expired opens nothing, and never will', async () => {
+  test('of an expired credential opens nothing, and never will', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     const operator = await openCredentials({ dataDir: rig().dataDir });
     const [key, tickets] = await mintedBeforeTheEnd(operator, job_id);
@@ -84,7 +84,7 @@ describe('a ticket', () => {
     for (const { stream_url } of tickets) expect(await upgrade(rig(), stream_url)).toEqual([401, 'unauthorized']);
   });
 
-  test('that is spent, made up or of another job is refused as what it is: no credential', async () => {
+  test('that is spent, forged or of another job is refused like a missing credential', async () => {
     const [first, second] = [await rig().run({ language: 'bash', code: 'true' }), await rig().run(sleeperOf(0))];
     const { ticket, stream_url } = await mint(rig(), first.job_id);
     const { ticket: other } = await mint(rig(), first.job_id);
@@ -106,7 +106,7 @@ describe('a ticket', () => {
     const { job_id } = await before.run({ language: 'bash', code: 'echo kept' });
     const foreign = await before.run({ language: 'bash', code: 'true' }, before.beta);
     const operator = () => openCredentials({ dataDir: before.dataDir });
-    // On a loaded machine a restart may take longer than a ticket lives: that one has shown nothing.
+    // On a loaded machine a restart may take longer than a ticket lives: that ticket shows nothing.
     for (let turn = 0, isConclusive = false; !isConclusive; turn++) {
       const issue = async () =>
         await (await operator()).create({ tenant: 'alpha', principal: null, scopes: null, expires_at: null });
@@ -144,7 +144,7 @@ function sleeperOf(seconds: number) {
 }
 
 describe('a stream', () => {
-  test('of a real program that ends while it is opened has each event once, and finished last', {
+  test('of a real program that ends during the opening has each event once, and finished last', {
     ...loadTimeout,
     tags: ['What-7', 'Stream-1'],
   }, async () => {
@@ -165,7 +165,7 @@ describe('a stream', () => {
     }
   });
 
-  test('is one of two hundred of one job, and each has the whole of it', loadTimeout, async () => {
+  test('among two hundred of one job has all of its events', loadTimeout, async () => {
     const job_id = await begun(rig());
     const opened = Array.from({ length: 200 }, () => streamed(rig(), `/v1/jobs/${job_id}/stream`, rig().alpha.key));
     const streams = Promise.all(opened);

@@ -1,4 +1,6 @@
-/** Spec § Job submission, § POST /v1/jobs, § Limits: what is taken, what is refused, and that a refusal makes no job. */
+/**
+ * Spec § Job submission, § POST /v1/jobs, § Limits: what is accepted, what is refused, and that a refusal makes no job.
+ */
 import { LIMIT_CEILINGS, LIMIT_DEFAULTS } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
@@ -11,8 +13,8 @@ const file = (path: string, content: string | Uint8Array = 'x') => ({
   content_base64: Buffer.from(content).toString('base64'),
 });
 
-describe('a submission that is taken', () => {
-  test('answers 201 with where the job is, relative and once more as Location', {
+describe('an accepted submission', () => {
+  test("is answered 201 with the job's addresses, relative and also as Location", {
     tags: ['Bodies-12', 'Submit-1e', 'Submit-1f'],
   }, async () => {
     const { status, headers, json } = await rig().post(bash());
@@ -55,7 +57,7 @@ describe('a submission that is taken', () => {
     });
   });
 
-  test('is clamped to the ceilings and never refused for being over them', {
+  test('is clamped to the ceilings and never refused for exceeding them', {
     tags: ['What-3', 'Submission-23', 'Submission-24', 'Limits-22'],
   }, async () => {
     const { detail } = await rig().run(
@@ -65,7 +67,7 @@ describe('a submission that is taken', () => {
     expect(detail.effective_spec?.limits).toEqual(LIMIT_CEILINGS);
   });
 
-  test('keeps limits below the ceilings as they are, and wall and CPU seconds may be fractional', {
+  test('keeps limits below the ceilings, and wall and CPU seconds may be fractional', {
     tags: ['Submission-19'],
   }, async () => {
     const limits = { wall_seconds: 2.5, cpu_seconds: 1.25, mem_mb: 64, max_pids: 16, max_file_mb: 1 };
@@ -73,7 +75,7 @@ describe('a submission that is taken', () => {
     expect(detail.requested_spec.limits).toEqual(limits);
   });
 
-  test('may ask for the class that this service has, and for anything weaker', {
+  test('may demand the class of this service, and any weaker one', {
     tags: ['Submission-8', 'Submission-28'],
   }, async () => {
     for (const minimum_isolation of ['none', 'linux-shared-kernel']) {
@@ -97,7 +99,7 @@ describe('a submission that is taken', () => {
   });
 });
 
-describe('a submission that is refused', () => {
+describe('a refused submission', () => {
   /** Nothing may be left of it: no job, whatever the reason. */
   async function expectRefusal(body: unknown, status: number, code: string, pointer = ''): Promise<void> {
     const before = await rig().jobCount();
@@ -112,9 +114,9 @@ describe('a submission that is refused', () => {
     ['no language', { code: 'true' }, '/language'],
     ['no code', { language: 'bash' }, '/code'],
     ['empty code', bash({ code: '' }), '/code'],
-    ['code that is no string', bash({ code: 1 }), '/code'],
-    ['a language that is no string', bash({ language: null }), '/language'],
-    ['stdin that is no string', bash({ stdin: [] }), '/stdin'],
+    ['code that is not a string', bash({ code: 1 }), '/code'],
+    ['a language that is not a string', bash({ language: null }), '/language'],
+    ['stdin that is not a string', bash({ stdin: [] }), '/stdin'],
     ['an unknown member', bash({ network: true }), '/network'],
     ['an unknown limit', bash({ limits: { disk_mb: 1 } }), '/limits/disk_mb'],
     ['an unknown requirement', bash({ requirements: { seccomp: true } }), '/requirements/seccomp'],
@@ -122,13 +124,9 @@ describe('a submission that is refused', () => {
     ['__proto__ as a member', '{"language":"bash","code":"true","__proto__":{"x":1}}', '/__proto__'],
     ['a limit of zero', bash({ limits: { wall_seconds: 0 } }), '/limits/wall_seconds'],
     ['a negative limit', bash({ limits: { cpu_seconds: -1 } }), '/limits/cpu_seconds'],
-    ['a limit that is no number', bash({ limits: { mem_mb: '64' } }), '/limits/mem_mb'],
-    [
-      'a class that there is not',
-      bash({ requirements: { minimum_isolation: 'strong' } }),
-      '/requirements/minimum_isolation',
-    ],
-    ['base64 that is none', bash({ files: [{ path: 'input/a', content_base64: '*' }] }), '/files/0/content_base64'],
+    ['a limit that is not a number', bash({ limits: { mem_mb: '64' } }), '/limits/mem_mb'],
+    ['an unknown class', bash({ requirements: { minimum_isolation: 'strong' } }), '/requirements/minimum_isolation'],
+    ['malformed base64', bash({ files: [{ path: 'input/a', content_base64: '*' }] }), '/files/0/content_base64'],
     [
       'base64 without its padding',
       bash({ files: [{ path: 'input/a', content_base64: 'eA' }] }),
@@ -152,7 +150,7 @@ describe('a submission that is refused', () => {
     ['no object', [bash()], ''],
     ['null', 'null', ''],
   ])(
-    'for %s, with its JSON pointer',
+    'names %s by its JSON pointer',
     { tags: ['Submission-2', 'Submission-10', 'Submission-31', 'Errors-5'] },
     (_name, body, pointer) => expectRefusal(body, 400, 'invalid_request', pointer),
   );
@@ -173,11 +171,11 @@ describe('a submission that is refused', () => {
     ['a number that no double holds', '{"language":"bash","code":"true","files":1e400}'],
     ['nesting deeper than 32', `${'['.repeat(33)}${']'.repeat(33)}`],
     ['more than 2,000 tokens', `[${'0,'.repeat(2000)}0]`],
-  ])('for a body with %s', { tags: ['Submission-11', 'Errors-5'] }, (_name, body) =>
+  ])('is refused for a body with %s', { tags: ['Submission-11', 'Errors-5'] }, (_name, body) =>
     expectRefusal(body, 400, 'invalid_json'),
   );
 
-  test('for a language that there is not, and not for how it is spelled', {
+  test('is refused for an unknown language, but not for its spelling', {
     tags: ['Submission-13', 'Submit-5a', 'Errors-6'],
   }, async () => {
     await expectRefusal(bash({ language: 'cobol' }), 400, 'unsupported_language', '/language');
@@ -185,22 +183,24 @@ describe('a submission that is refused', () => {
     await expectRefusal(bash({ language: '__proto__' }), 400, 'unsupported_language', '/language');
   });
 
-  test('for a runtime pack that is not here', { tags: ['Submit-5', 'Errors-13'] }, () =>
+  test('is refused for a runtime pack that is not here', { tags: ['Submit-5', 'Errors-13'] }, () =>
     expectRefusal(bash({ runtime: 'python-data-9' }), 422, 'runtime_unavailable', '/runtime'),
   );
 
-  test('for wanting the network', { tags: ['Submission-20', 'Submit-4', 'Limits-23'] }, () =>
+  test('is refused for requesting the network', { tags: ['Submission-20', 'Submit-4', 'Limits-23'] }, () =>
     expectRefusal(bash({ limits: { allow_network: true } }), 400, 'network_not_allowed', '/limits/allow_network'),
   );
 
   test.each(['gvisor-application-kernel', 'hardware-vm', 'confidential-vm', 'wasm-capability'])(
-    'for demanding %s of a service that has less',
+    'is refused for demanding %s of a weaker service',
     { tags: ['Submit-3', 'Submit-3b', 'Errors-14'] },
     (minimum_isolation) =>
       expectRefusal(bash({ requirements: { minimum_isolation } }), 422, 'minimum_isolation_unsatisfied'),
   );
 
-  test('for a content type that is not plain JSON, or a body that is compressed', { tags: ['What-6'] }, async () => {
+  test('is refused for a content type that is not plain JSON, and for a compressed body', {
+    tags: ['What-6'],
+  }, async () => {
     const body = JSON.stringify(bash());
     for (const headers of [
       { 'content-type': 'text/plain' },

@@ -1,7 +1,7 @@
 /**
- * Spec § Limits, § What the service does 6: byte-exact requests, clean and bent, on raw sockets to the running service.
- * Whatever two readers could read differently is refused with the envelope and a request id, nothing that follows it on
- * the connection is executed, and the next client is served as if nothing had been. Rows E-01 to E-12, E-17 and E-19.
+ * Spec § Limits, § What the service does 6: byte-exact requests, valid and malformed, on raw sockets to the running
+ * service. What two readers could read differently is refused with the envelope and a request id, nothing after it on
+ * the connection is executed, and the next client is served normally. Rows E-01 to E-12, E-17 and E-19.
  */
 import { gzipSync } from 'node:zlib';
 import { bodyBytesMax } from '@svc/protocol';
@@ -18,7 +18,7 @@ const KEY = 'Authorization: Bearer key-of-alpha\r\n';
 const JSON_TYPE = 'Content-Type: application/json\r\n';
 const SPEC = '{"language":"bash","code":"true"}';
 const POST = `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}${JSON_TYPE}`;
-/** What must never be executed behind a request that was refused: it would make a job. */
+/** The request after a refused one must never be executed: it would make a job. */
 const NEXT = `${POST}Content-Length: ${SPEC.length}\r\n\r\n${SPEC}`;
 const get = (target: string, headers = HOST) => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
 const sized = (length: string | number, body = SPEC) => `${POST}Content-Length: ${length}\r\n\r\n${body}`;
@@ -26,11 +26,11 @@ const chunksOf = (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\
 const chunked = (coding: string, body = chunksOf(SPEC)) => `${POST}Transfer-Encoding: ${coding}\r\n\r\n${body}`;
 
 afterEach(async () => {
-  // The service is as it was for everybody else.
+  // The service is unchanged for everybody else.
   expect((await rig().request('/healthz', { key: null })).status).toBe(200);
 });
 
-/** What a refusal must be, whoever refused. */
+/** What every refusal must be, whichever layer refuses. */
 function expectRefusal(answer: RawAnswer | undefined, status: number, code: string): void {
   const { error } = JSON.parse(answer?.body ?? '{"error":{}}') as { error: Record<string, unknown> };
   expect([answer?.status, error['code']]).toEqual([status, code]);
@@ -44,13 +44,13 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code: stri
   });
 }
 
-/** Sends everything at once and gives every whole answer that came before the service closed the connection. */
+/** Sends everything at once and returns every whole answer that came before the service closed the connection. */
 async function exchange(bytes: string): Promise<RawAnswer[]> {
   using raw = await RawSocket.open(rig().port);
   return await raw.send(bytes).untilClosed();
 }
 
-/** One answer on a connection that stays open, and is used once more to prove it. */
+/** One answer on a connection that stays open, which a second request proves. */
 async function kept(bytes: string): Promise<RawAnswer> {
   using raw = await RawSocket.open(rig().port);
   const answer = await raw.send(bytes).answer();
@@ -70,7 +70,7 @@ function tagsOf(title: string): string[] {
   return [title.split(' ', 1), ALSO_SHOWN[title] ?? []].flat();
 }
 
-describe('refused with 400, the connection closed, and the request behind it not executed:', () => {
+describe('refused with 400, the connection closed, and the request after it not executed:', () => {
   for (const [title, bytes] of [
     ['E-01 two hosts', get('/healthz', HOST + HOST)],
     ['E-01 two hosts that differ', get('/healthz', `${HOST}Host: other.example\r\n`)],
@@ -80,7 +80,7 @@ describe('refused with 400, the connection closed, and the request behind it not
     ['E-01 a host with user information', get('/healthz', 'Host: me@a\r\n')],
     ['E-01 a host with a space', get('/healthz', 'Host: a b\r\n')],
     ['E-01 two hosts in one', get('/healthz', 'Host: a, b\r\n')],
-    ['E-01 a port that is none', get('/healthz', 'Host: a:b\r\n')],
+    ['E-01 a malformed port', get('/healthz', 'Host: a:b\r\n')],
     ['E-02 HTTP/0.9', 'GET /healthz\r\n\r\n'],
     ['E-02 HTTP/2.0', `GET /healthz HTTP/2.0\r\n${HOST}\r\n`],
     ['E-02 HTTP/1.2', `GET /healthz HTTP/1.2\r\n${HOST}\r\n`],
@@ -108,9 +108,9 @@ describe('refused with 400, the connection closed, and the request behind it not
     ['E-04 an unknown coding', chunked('xchunked')],
     ['E-04 chunked twice', chunked('chunked, chunked')],
     ['E-04 two codings', chunked('chunked\r\nTransfer-Encoding: chunked')],
-    ['E-04 chunked behind a vertical tab', chunked('\vchunked')],
+    ['E-04 chunked after a vertical tab', chunked('\vchunked')],
     ['E-04 a coding in HTTP/1.0', chunked('chunked').replace('HTTP/1.1', 'HTTP/1.0')],
-    ['E-04 a chunk size that is none', chunked('chunked', 'zz\r\n{}\r\n0\r\n\r\n')],
+    ['E-04 a malformed chunk size', chunked('chunked', 'zz\r\n{}\r\n0\r\n\r\n')],
     ['E-04 a negative chunk size', chunked('chunked', '-2\r\n{}\r\n0\r\n\r\n')],
     ['E-04 an endless chunk size', chunked('chunked', `${'f'.repeat(20)}\r\n{}\r\n0\r\n\r\n`)],
     ['E-04 a chunk longer than its size', chunked('chunked', '1\r\n{}\r\n0\r\n\r\n')],
@@ -128,7 +128,7 @@ describe('refused with 400, the connection closed, and the request behind it not
     ['E-06 two idempotency keys', sized(`${SPEC.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: b`)],
     ['E-07 an address of another scheme as target', get('ftp://svc.example/healthz')],
     ['E-07 an address with user information as target', get('http://user@svc.example/healthz')],
-    ['E-07 an address with a host that is none as target', get('http://a b/healthz')],
+    ['E-07 an address with a malformed host as target', get('http://a b/healthz')],
     ['E-07 a whole address as target and no host', 'GET http://svc.example/healthz HTTP/1.1\r\n\r\n'],
     ['E-07 an authority as target', get('svc.example:80')],
     ['E-07 an asterisk as target', get('*')],
@@ -177,18 +177,18 @@ describe('refused with 400, the connection closed, and the request behind it not
   });
 });
 
-describe('served, the connection kept:', { tags: ['What-6'] }, () => {
+describe('served, with the connection kept:', { tags: ['What-6'] }, () => {
   test.each([
     ['E-01 a host with a port', get('/healthz', 'Host: svc.example:8080\r\n')],
     ['E-01 an IPv6 host', get('/healthz', 'Host: [::1]:8080\r\n')],
-    ['E-09 names of properties that every object has', get('/healthz', `${HOST}__proto__: a\r\nconstructor: b\r\n`)],
+    ['E-09 names of inherited properties', get('/healthz', `${HOST}__proto__: a\r\nconstructor: b\r\n`)],
     [
       'E-07 headers that would override the method',
       get('/healthz', `${HOST}X-HTTP-Method-Override: DELETE\r\nX-Method-Override: PUT\r\n`),
     ],
     ['E-07 a whole address as target', get('http://svc.example/healthz')],
     ...['h2c', 'websocket', 'TLS/1.0'].map((protocol): [string, string] => [
-      `E-07 a wish to upgrade to ${protocol}`,
+      `E-07 an upgrade to ${protocol}`,
       get('/healthz', `${HOST}Connection: upgrade\r\nUpgrade: ${protocol}\r\n`),
     ]),
     ['E-06 a header value of bytes above ASCII', get('/healthz', `${HOST}X: \xe9\r\n`)],
@@ -210,7 +210,7 @@ describe('served, the connection kept:', { tags: ['What-6'] }, () => {
   });
 });
 
-describe('answered for what it is, the connection kept:', () => {
+describe('answered for its content, with the connection kept:', () => {
   test.each(['TRACE', 'PROPFIND', 'QUERY', 'PURGE', 'PUT', 'PATCH'])(
     'E-07 %s with 405 and Allow',
     { tags: ['E-07'] },
@@ -248,18 +248,18 @@ describe('answered for what it is, the connection kept:', () => {
   });
 });
 
-describe('refused before a byte of the body is asked for:', { tags: ['E-11'] }, () => {
+describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, () => {
   const CONTINUE = 'Expect: 100-continue\r\n';
 
   test.each([
     [
-      'E-11 a body of nobody',
+      'E-11 a body without a credential',
       `POST /v1/jobs HTTP/1.1\r\n${HOST}${JSON_TYPE}${CONTINUE}Content-Length: 9\r\n\r\n`,
       401,
       'unauthorized',
     ],
     [
-      'E-11 a body of a stranger',
+      'E-11 a body with an invalid credential',
       `POST /v1/jobs HTTP/1.1\r\n${HOST}Authorization: Bearer wrong\r\n${JSON_TYPE}${CONTINUE}Content-Length: 9\r\n\r\n`,
       401,
       'unauthorized',
@@ -278,7 +278,7 @@ describe('refused before a byte of the body is asked for:', { tags: ['E-11'] }, 
       'expectation_failed',
     ],
     [
-      'E-11 a body where none belongs',
+      'E-11 a body for an operation without one',
       `GET /v1/whoami HTTP/1.1\r\n${HOST}${KEY}${CONTINUE}Content-Length: 9\r\n\r\n`,
       400,
       'invalid_request',
@@ -293,21 +293,21 @@ describe('refused before a byte of the body is asked for:', { tags: ['E-11'] }, 
     ),
   ])('%s', async (_row, bytes, status, code) => {
     using raw = await RawSocket.open(rig().port);
-    // No byte of the body is sent: the answer cannot depend on one.
+    // No byte of the body is sent, so the answer cannot depend on one.
     const answer = await raw.send(bytes).answer();
     expectRefusal(answer, status, code);
     expect(answer.headers['connection']).toBe('close');
     expect(raw.text.startsWith(`HTTP/1.1 ${status}`)).toBe(true);
   });
 
-  test('E-11 and one that is welcome is asked for', async () => {
+  test('E-11 an acceptable body is requested', async () => {
     using raw = await RawSocket.open(rig().port);
     raw.send(`${POST}${CONTINUE}Content-Length: ${SPEC.length}\r\n\r\n`);
     await raw.until(() => raw.text === 'HTTP/1.1 100 Continue\r\n\r\n');
     expect((await raw.send(SPEC).answers(2))[1]?.status).toBe(201);
   });
 
-  test('E-19 a bomb is thrown away as it comes', { tags: ['E-19'] }, async () => {
+  test('E-19 a compression bomb is discarded as it comes', { tags: ['E-19'] }, async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     const before = await rig().jobCount();
     const answer = await rig().post(bomb, { headers: { 'content-encoding': 'gzip' } });
@@ -315,7 +315,7 @@ describe('refused before a byte of the body is asked for:', { tags: ['E-11'] }, 
     expect(await rig().jobCount()).toBe(before);
   });
 
-  test('E-19 no answer is compressed, whatever a client would take', async () => {
+  test('E-19 no answer is compressed, whatever a client accepts', async () => {
     const { headers } = await rig().request('/v1/capabilities', {
       headers: { 'accept-encoding': 'gzip, br, zstd', te: 'trailers, gzip' },
     });
@@ -366,15 +366,15 @@ describe('E-17 a thousand requests in a row on one connection', { tags: ['E-17']
     const paths = Array.from({ length: 1000 }, (_, index) => (index % 2 === 0 ? '/v1/whoami' : '/v1/jobs?limit=0'));
     using raw = await RawSocket.open(limited().port);
     const answers = await raw.send(paths.map((path) => get(path, HOST + KEY)).join('')).answers(1000);
-    // Each answer is its own request's: what that path is answered with, or that the budget is spent.
+    // Each answer belongs to its own request: the path's answer, or that the budget is spent.
     const ownStatuses = paths.map((path) => [path === '/v1/whoami' ? 200 : 400, 429]);
     expect(answers.filter(({ status }, index) => !ownStatuses[index]?.includes(status))).toEqual([]);
     const served = answers.filter(({ status }) => status !== 429).length;
-    // A token flows in every 100 seconds: a machine that is so slow may serve one more.
+    // The bucket gains a token every 100 seconds, so a very slow machine may serve one request more.
     expect([100, 101, 102]).toContain(served);
     const ids = new Set(answers.map(({ headers }) => headers['x-request-id']));
     expect(ids.size).toBe(1000);
-    // Nobody else pays for it.
+    // Other tenants pay nothing for it.
     expect((await limited().request('/v1/whoami', { key: limited().beta.key })).status).toBe(200);
   });
 });

@@ -1,4 +1,7 @@
-/** Spec § Versioning 3–6, § Events 7, § Job detail: what an older version left is served, run, ended and attested by this one. */
+/**
+ * Spec § Versioning 3–6, § Events 7, § Job detail: this version serves, runs, ends and attests what an older version
+ * left.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +20,7 @@ const verifier = join(import.meta.dirname, '../../packages/verifier/bin/service-
 const settings = { 'legacy-keys': 'acme=key-of-acme,umbrella=key-of-umbrella', 'attestation-mode': 'on' };
 const patient = { timeout: 30_000 };
 
-/** Every job of the stored ledger of v0.3, and how it is to end. */
+/** Every job of the stored v0.3 store, and how it is to end. */
 const ENDED = {
   acme: ['job_09', 'job_01', 'job_f0c1', 'job_a1b2', 'job_c3d4', 'job_d4e5', 'job_e5f6'],
   umbrella: ['job_02', 'job_b2c3'],
@@ -60,7 +63,7 @@ describe('after an upgrade', () => {
   });
 
   test.each(ENDED.acme)(
-    'nothing is said of how %s ran, which nobody recorded (Spec § Job detail)',
+    'nothing is claimed of how %s ran, which nobody recorded (Spec § Job detail)',
     { tags: ['Detail-4', 'Detail-5'] },
     async (job_id) => {
       expect(await clientOf('acme').detail(job_id)).toMatchObject({
@@ -83,7 +86,7 @@ describe('after an upgrade', () => {
     expect(await clientOf('acme').result('job_09')).toMatchObject({ stdout: 'first\n', stderr: 'é\n', exit_code: 0 });
   });
 
-  test('jobs that waited run, with the defaults for limits that were not recorded', async () => {
+  test('queued jobs run, with the defaults for limits that were not recorded', async () => {
     const plain = await clientOf('acme').detail('job_zz');
     expect(plain).toMatchObject({ status: 'succeeded', requested_spec: { limits: {} } });
     expect(plain.effective_spec?.limits).toMatchObject({ wall_seconds: 10, mem_mb: 256 });
@@ -94,7 +97,7 @@ describe('after an upgrade', () => {
     expect((await clientOf('acme').detail('job_07aa')).effective_spec?.limits).toMatchObject({ cpu_seconds: 2 });
   });
 
-  test('jobs that waited get receipts of what was submitted, with the limits that they were run with', {
+  test('queued jobs get receipts of what was submitted, with the limits that they ran with', {
     tags: ['Receipt-1'],
   }, async () => {
     for (const job of WAITED) {
@@ -117,7 +120,7 @@ describe('after an upgrade', () => {
     });
   });
 
-  test('a chain goes on behind events of v0.1, and says that it is not complete', {
+  test('a chain continues after events of v0.1, and says that it is not complete', {
     tags: ['Receipt-21'],
   }, async () => {
     const events = await eventsOf('acme', 'job_zz');
@@ -145,7 +148,7 @@ describe('after an upgrade', () => {
     },
   );
 
-  test('jobs are listed by the time they came, in pages, and no other tenant sees them', async () => {
+  test('jobs are listed by the time of their submission, in pages, and no other tenant sees them', async () => {
     const pages = await Array.fromAsync(clientOf('acme').listAll({ limit: 2 }));
     expect(pages.map((item) => item.job_id)).toEqual([
       'job_00bb',
@@ -220,7 +223,7 @@ describe('every job that ended is attested after an upgrade', () => {
   });
 });
 
-/** Waits until the bytes are served; what is stored and not of this service is withdrawn by asking for it. */
+/** Waits until the bytes are served. A stored attestation of a foreign key is withdrawn when it is requested. */
 async function attested(tenant: string, job_id: string): Promise<void> {
   const served = async () => (await fetchPart(tenant, job_id)).status;
   await expect.poll(served, patient).toBe(200);
@@ -236,7 +239,7 @@ function verify(...words: string[]) {
   return { code: status, stdout, stderr };
 }
 
-test('an auditor is told that events of v0.1 prove nothing, alone or beside their receipt', async () => {
+test('an auditor learns that events of v0.1 prove nothing, alone or with their receipt', async () => {
   const history = join(evidence, 'first.ndjson');
   const receipt = join(evidence, 'first.json');
   const events = await eventsOf('acme', 'job_09');
@@ -248,7 +251,7 @@ test('an auditor is told that events of v0.1 prove nothing, alone or beside thei
   expect(`${alone.code} ${alone.stdout}${alone.stderr}`).toMatch(/^6 .*there is nothing to verify/s);
 });
 
-test('a ledger of v0.1 is upgraded at once, and every job of it that ended is attested', async () => {
+test('a store of v0.1 is upgraded at once, and every ended job of it is attested', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   copyFileSync(join(fixtures, 'v0.1.db'), join(dataDir, 'svc.db'));
   const first = await Rig.start(settings, dataDir);
@@ -262,7 +265,7 @@ test('a ledger of v0.1 is upgraded at once, and every job of it that ended is at
   expect(await first.stop()).toEqual([]);
 });
 
-test('a ledger of a newer version is refused in one line, and left as it is', async () => {
+test('a store of a newer version is refused in one line and left unchanged', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-upgrade-'));
   const file = join(dataDir, 'svc.db');
   copyFileSync(join(fixtures, 'v4-rows.db'), file);
@@ -276,7 +279,7 @@ test('a ledger of a newer version is refused in one line, and left as it is', as
   rmSync(dataDir, { recursive: true });
 });
 
-test('the older ledger stays beside the upgraded one', () => {
+test('the older store stays beside the upgraded one', () => {
   const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-ledger-rows'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });
