@@ -13,7 +13,7 @@ import { runscSeccompProfile, type SeccompProfile } from '../seccomp/seccomp.ts'
 import { ruleLine } from '../seccomp/seccomp-rule.ts';
 
 /** Where the set-up puts what it builds: of `../../sentry`, and of `../../launcher` process 1 of cells that are started so. */
-const NATIVE = fileURLToPath(new URL('../../../native/', import.meta.url));
+const NATIVE = fileURLToPath(new URL('../../../../native/', import.meta.url));
 const SVC_SENTRY = join(NATIVE, 'svc-sentry');
 const SVC_INIT = join(NATIVE, 'svc-init');
 const SVC_FILTER = join(NATIVE, 'svc-filter');
