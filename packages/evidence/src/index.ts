@@ -5,6 +5,7 @@ export * from './canonical-json.ts';
 export * from './chain.ts';
 export * from './dsse.ts';
 export * from './job-export.ts';
+export * from './json-scan.ts';
 export * from './output.ts';
 export * from './policy-text.ts';
 export * from './predicate.ts';

@@ -66,7 +66,10 @@ describe('the manifest of an exported job', () => {
   });
 
   test('is refused if it is not JSON', () => {
-    expect(readExportManifest(new Uint8Array([0x7b]))).toEqual({ kind: 'refused', reason: 'it is not JSON' });
+    expect(readExportManifest(new Uint8Array([0x7b]))).toEqual({
+      kind: 'refused',
+      reason: 'it ends before its value does at byte 1',
+    });
   });
 });
 

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { numberBytesMax } from '@svc/evidence';
 import { jsonDepthMax, jsonTokensMax } from '@svc/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, test } from 'vitest';
-import { numberBytesMax, parseStrictJson } from './strict-json.ts';
+import { parseStrictJson } from './strict-json.ts';
 
 const parse = (text: string | Buffer) => parseStrictJson(typeof text === 'string' ? Buffer.from(text) : text);
 const refused = (says: string): unknown =>
