@@ -26,7 +26,7 @@ const SPECIAL: Attack = {
   runs: 'once',
 };
 
-/** Sizes of outputs by name, and the violations that must come of them: none for the others. */
+/** Sizes of outputs by name, and the violations that they must cause. The others cause none. */
 const SIZES = {
   one: { exact: fileBytesMax, less: fileBytesMax - 1, over: fileBytesMax + 1 },
   sum: { a: fileBytesMax, b: fileBytesMax - 1, c: 1, d: 1, empty: 0 },
@@ -37,7 +37,8 @@ export const artifactCases: readonly HostileCase[] = [
   {
     id: 'ART-01',
     title: 'no output that is a symbolic link, or lies behind one, is ever followed',
-    holds: 'outputs are opened one name at a time from a held directory, without following links, after all is dead',
+    holds:
+      'outputs are opened one name at a time from an open directory, without following links, when every process is dead',
     attack: SPECIAL,
     expect(seen) {
       assertExited(seen);
@@ -61,10 +62,10 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-03',
-    title: 'FIFOs, sockets and directories are refused without waiting for anybody',
-    holds: 'opened without blocking, and looked at before they are read',
+    title: 'FIFOs, sockets and directories are refused without waiting on them',
+    holds: 'opened without blocking, and checked before they are read',
     accepted: {
-      gvisor: 'FIFOs and sockets stay in gVisor’s own kernel: on the host there is nothing, and they are missing',
+      gvisor: 'FIFOs and sockets exist in gVisor’s own kernel alone: on the host they are missing',
     },
     attack: SPECIAL,
     expect(seen, { hostileClass }) {
@@ -77,8 +78,8 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-04',
-    title: 'a grandchild that keeps swapping a file and a link wins nothing',
-    holds: 'outputs are read when nothing of the job is alive',
+    title: 'a grandchild that keeps swapping a file and a link gains nothing',
+    holds: 'outputs are read when no process of the job is alive',
     async scenario(target) {
       let left = sizeFor(target.hostileClass, RACES);
       const race = async () => {
@@ -95,8 +96,8 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-05',
-    title: 'a file of 2 MiB is taken and one of a byte more is not, and the sum of 4 MiB holds in the same way',
-    holds: 'sizes are looked at before anything is read',
+    title: 'a file of 2 MiB is taken and one byte more is not, and the same holds for a sum of 4 MiB',
+    holds: 'sizes are checked before anything is read',
     async scenario(target) {
       const one = await target.attack(sized(SIZES.one));
       assert.deepEqual(namesOf(one), ['exact', 'less']);
@@ -118,8 +119,8 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-05',
-    title: 'a sparse output comes back with zeros in its holes, and one whose size is over the limit does not',
-    holds: 'a file counts with its whole size, looked at before anything is read',
+    title: 'a sparse output comes back with zeros in its holes, unless its size exceeds the limit',
+    holds: 'a file counts with its whole size, checked before anything is read',
     attack: sized(SIZES.sparse),
     expect(seen) {
       assertExited(seen);
@@ -134,7 +135,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-06',
-    title: 'a hard-linked output comes back by both names, and no link can be made to what is not the job’s',
+    title: 'a hard-linked output comes back under both names, and no link can be made to a file of others',
     holds: 'outputs are on a file system of the cell’s own; inputs, system and temporary files are other mounts',
     attack: SPECIAL,
     expect(seen) {
@@ -152,7 +153,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-09',
-    title: 'directories deeper than any path can name hinder nobody, and are gone afterwards',
+    title: 'directories deeper than any path can name do no harm, and are removed afterwards',
     holds: 'the file system is unmounted, not emptied',
     async scenario(target) {
       const running = await target.start({ program: 'deep-path.py', outputs: ['output/none'] });
@@ -167,8 +168,8 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-10',
-    title: 'outputs that nobody may read, or in a directory that nobody may enter, still come back',
-    holds: 'the service reads as root what is certainly a plain file of the job',
+    title: 'outputs that have no permissions, or are in a directory without any, still come back',
+    holds: 'the service reads as root, and only plain files of the job',
     attack: SPECIAL,
     expect(seen) {
       assert.deepEqual(artifactsOf(seen, ['unreadable', 'closed/inside']), ['unreadable', 'inside']);
@@ -176,7 +177,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-11',
-    title: 'of an output its content is taken and nothing else: no mode, no owner, no attribute',
+    title: 'only the content of an output is taken: no mode, no owner, no attribute',
     holds: 'artifacts are bytes in the store',
     attack: SPECIAL,
     expect(seen) {
@@ -186,8 +187,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-15',
-    title:
-      'while outputs are collected nothing is written, chmodded, chowned, removed or made, whatever a program left',
+    title: 'collecting outputs writes, chmods, chowns, removes and makes nothing, whatever a program left',
     holds: 'the collector opens and reads; what a job wrote is unmounted, not removed',
     async scenario() {
       const { directory, outputs } = plantOutputs();
@@ -202,7 +202,8 @@ export const artifactCases: readonly HostileCase[] = [
   },
   {
     id: 'ART-16',
-    title: 'what the service wrote into a workspace is all there before the program runs, and nothing comes after',
+    title:
+      'everything that the service writes into a workspace is there before the program runs, and nothing comes later',
     holds: 'files are written when a program is handed over; nothing opens the workspace for writing later',
     attack: { program: 'watch-workspace.py', files: [{ path: 'input/given', content: Buffer.from('given') }] },
     expect(seen) {
@@ -230,7 +231,7 @@ export const artifactCases: readonly HostileCase[] = [
   {
     id: 'ART-14',
     title: 'an output that was not written is a violation that names it, and changes nothing else',
-    holds: 'each output is looked at for itself',
+    holds: 'each output is checked by itself',
     attack: SPECIAL,
     expect(seen) {
       assertExited(seen);
@@ -240,7 +241,7 @@ export const artifactCases: readonly HostileCase[] = [
   },
 ];
 
-/** What a program may leave, in a directory of this host, for the collector alone. */
+/** What a program may leave: written to a directory of this host, for the collector alone. */
 function plantOutputs(): { directory: string; outputs: string[] } {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-outputs-'));
   const output = join(directory, 'output');
@@ -274,7 +275,7 @@ function namesOf(seen: Seen): string[] {
   return seen.artifacts.map(({ path }) => path.slice('output/'.length));
 }
 
-/** The violation's type for each of these outputs; `none` where there is none. */
+/** The violation's type for each of these outputs; `none` if there is none. */
 function violationsOf(seen: Seen, names: readonly string[]): string[] {
   return names.map((name) => seen.violations.find(({ path }) => path === `output/${name}`)?.type ?? 'none');
 }

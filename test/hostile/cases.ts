@@ -1,4 +1,4 @@
-/** Every case there is, in the order of docs/ATTACKS.md. */
+/** Every case, in the order of docs/ATTACKS.md. */
 import { artifactCases } from './artifact.ts';
 import { bootstrapCases } from './escape-bootstrap.ts';
 import { bundleCases } from './escape-bundle.ts';

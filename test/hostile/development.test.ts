@@ -1,4 +1,4 @@
-/** The development subprocess isolates nothing; what it still owes a host is tried here. */
+/** The development subprocess isolates nothing. What it must still do is tried here. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ describe('the development subprocess', () => {
     return { ...(await sandbox.collect()), stdout };
   }
 
-  test('ESC-02: nothing of the service’s environment reaches a program', { tags: ['ESC-02'] }, async () => {
+  test('ESC-02: gives a program nothing of the service’s environment', { tags: ['ESC-02'] }, async () => {
     for (const program of ['environment.cjs', 'environment.sh']) {
       const { stdout } = await attack({ program });
       expect(stdout).not.toContain('planted-for-development');
@@ -41,21 +41,21 @@ describe('the development subprocess', () => {
     }
   });
 
-  test('ESC-12: a program that is traced and stops is not taken for one that ended well', {
+  test('ESC-12: does not take a traced program that stops for one that ended well', {
     tags: ['ESC-12'],
   }, async () => {
     const { ending, stdout } = await attack({ program: 'traceme.py', limits: { wall_seconds: 5 } });
     expect([ending, stdout]).toEqual([{ kind: 'signaled', signal: 'SIGKILL' }, 'traced\n']);
   });
 
-  test('RES-15: a daemon that left the group and closed everything holds up no result', {
+  test('RES-15: does not wait for a daemon that left the group and closed everything', {
     tags: ['RES-15'],
   }, async () => {
     const { ending, stdout } = await attack({ program: 'short-daemon.py' });
     expect([ending, stdout]).toEqual([{ kind: 'exited', exit_code: 0 }, 'left one\n']);
   });
 
-  test('ART-01, ART-03, ART-06: links, FIFOs, sockets and hard links are no outputs', {
+  test('ART-01, ART-03, ART-06: takes no link, FIFO, socket or hard link as an output', {
     tags: ['ART-01', 'ART-03', 'ART-06'],
   }, async () => {
     const names = ['absolute', 'process', 'loop', 'outside/passwd', 'fifo0', 'socket', 'directory', 'first', 'second'];

@@ -1,4 +1,4 @@
-/** What happens where a cell cannot be made as it must be: nothing runs, nothing is claimed, nothing is left. */
+/** A cell that cannot be made as it must be: nothing runs, nothing is claimed, nothing is left. */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,9 +12,11 @@ import { programOf } from './target.ts';
 /** One step of a bootstrap, made to fail. */
 interface Fault {
   readonly title: string;
-  /** What fails between the start of a process and its end is told as either, by whichever is noticed first. */
+  /**
+   * A failure between the start of a process and its end is reported as either, depending on which is noticed first.
+   */
   readonly step: 'cgroup' | 'bootstrap';
-  /** What an operator reads of it. */
+  /** The text that an operator reads about it. */
   readonly says?: RegExp;
   readonly change: (options: CellOptions, bench: FaultBench) => CellOptions;
 }
@@ -80,7 +82,7 @@ const FAULTS: readonly Fault[] = [
     },
   },
   {
-    title: 'what starts the runtime hangs',
+    title: 'the start of the runtime hangs',
     step: 'bootstrap',
     change: replaced('oci/stage.pl', 'sleep 600;\n'),
   },
@@ -91,13 +93,13 @@ const FAULTS: readonly Fault[] = [
     change: (options) => ({ ...options, workBytes: Number.NaN }),
   },
   {
-    title: 'the root is not there',
+    title: 'the root is missing',
     step: 'bootstrap',
     says: /\/no\/such\/root/,
     change: (options) => ({ ...options, rootfs: '/no/such/root' }),
   },
   {
-    title: 'the root has no place for what is mounted on it',
+    title: 'the root has no place for a mount',
     step: 'bootstrap',
     change(options) {
       const rootfs = `${options.directory}-empty`;
@@ -125,7 +127,7 @@ const FAULTS: readonly Fault[] = [
     change: edited({ filter: 'broken' }),
   },
   {
-    title: 'process 1 is not there',
+    title: 'process 1 is missing',
     step: 'bootstrap',
     change: edited({ set: ['process', 'args', 0], to: '/no/such/init' }),
   },
@@ -142,12 +144,12 @@ const FAULTS: readonly Fault[] = [
     change: inPlaceOfProcessOne('while :; do echo -n xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done'),
   },
   {
-    title: 'its interpreter is not there',
+    title: 'its interpreter is missing',
     step: 'bootstrap',
     change: edited({ set: ['process', 'args', 3], to: '/no/such/bash' }),
   },
   {
-    title: 'the runtime is not there',
+    title: 'the runtime is missing',
     step: 'bootstrap',
     says: /cannot start \/no\/such\/runtime/,
     change: withCommand(['/no/such/runtime']),
@@ -157,7 +159,7 @@ const FAULTS: readonly Fault[] = [
     step: 'bootstrap',
     change: withCommand(['/bin/sh', '-c', 'echo refused >&2; exit 1']),
   },
-  { title: 'the runtime ends well without having run', step: 'bootstrap', change: withCommand(['/bin/true']) },
+  { title: 'the runtime exits with 0 without having run', step: 'bootstrap', change: withCommand(['/bin/true']) },
   { title: 'the runtime hangs', step: 'bootstrap', change: withCommand(['/bin/sleep', '600']) },
 ];
 
@@ -173,7 +175,7 @@ function withoutOverlays(options: CellOptions): CellOptions {
   return { ...options, runtime: { ...options.runtime, sharesHostKernel: false } };
 }
 
-/** A group's own methods, for an object that takes the place of the group. */
+/** The methods of a group, for an object that replaces it. */
 function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   return {
     joinFiles: group.joinFiles,
@@ -186,7 +188,7 @@ function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   };
 }
 
-/** A protection that is left out of a bundle, and how its absence is named. */
+/** A protection that is left out of a bundle, and the name of what is then missing. */
 interface Weakness {
   readonly title: string;
   readonly edits: readonly BundleEdit[];
@@ -199,7 +201,7 @@ const WEAKNESSES: readonly Weakness[] = [
   ...[
     { ...OWN('net'), at: 1 },
     { ...OWN('ipc'), at: 2 },
-    { ...OWN('uts'), at: 3, edits: [{ drop: ['hostname'] }] }, // crun demands the one for the other.
+    { ...OWN('uts'), at: 3, edits: [{ drop: ['hostname'] }] }, // crun requires one for the other.
     { ...OWN('cgroup'), at: 5 },
   ].map(({ at, edits = [], ...weakness }: ReturnType<typeof OWN> & { at: number; edits?: readonly BundleEdit[] }) => ({
     ...weakness,
@@ -207,7 +209,7 @@ const WEAKNESSES: readonly Weakness[] = [
     classes: ['namespace'] as const,
   })),
   { title: 'its system call filter', edits: [{ filter: 'none' }], missing: /a seccomp filter/ },
-  // The trees of the host have the flags on the host already, and crun cannot take them away.
+  // The host's trees have these flags already, and crun cannot remove them.
   ...['/tmp', '/dev/shm'].map((mount) => ({
     title: `nosuid on ${mount}`,
     edits: [{ mount, without: ['nosuid'] }],
@@ -239,39 +241,39 @@ const WEAKNESSES: readonly Weakness[] = [
     title: 'a read-only root',
     edits: [{ set: ['root', 'readonly'], to: false }],
     missing: /a read-only root/,
-    // The root is read-only on the host already, and crun cannot make it writable.
+    // The root is already read-only on the host, and crun cannot make it writable.
     classes: ['gvisor'],
   },
 ];
 
-/** What a preflight meets instead of a working runtime, and what it says of it. */
+/** What a preflight finds in place of a working runtime, and its message. */
 interface Stub {
   readonly title: string;
-  /** A shell script in place of the runtime; `--version` is answered before it. Null: there is no runtime. */
+  /** A shell script in place of the runtime; `--version` is answered before it. Null means no runtime. */
   readonly script: string | null;
   readonly version?: string;
   readonly problem: RegExp;
 }
 
 const STUBS: readonly Stub[] = [
-  { title: 'is not there', script: null, problem: /is not installed \(Debian, Ubuntu: apt-get install/ },
+  { title: 'is missing', script: null, problem: /is not installed \(Debian, Ubuntu: apt-get install/ },
   { title: 'fails', script: 'echo no way in >&2; exit 1', problem: /no way in/ },
-  { title: 'ends well without running anything', script: 'exit 0', problem: /ended/ },
-  { title: 'prints what a cell would not', script: 'echo hello; sleep 60', problem: /sent no report/ },
+  { title: 'exits with 0 without running anything', script: 'exit 0', problem: /ended/ },
+  { title: 'prints something that a cell would not', script: 'echo hello; sleep 60', problem: /sent no report/ },
   { title: 'hangs', script: 'sleep 60', problem: /not ready within/ },
   {
-    title: 'is older than what was tried',
+    title: 'is older than the tested versions',
     script: 'exit 1',
     version: 'crun version 0.1\nrunsc version release-20180101.0',
     problem: /is older than/,
   },
-  { title: 'hangs when it is asked for its version', script: 'exit 1', version: '$(sleep 60)', problem: /crun|runsc/ },
+  { title: 'hangs when asked for its version', script: 'exit 1', version: '$(sleep 60)', problem: /crun|runsc/ },
 ];
 
 export const bootstrapCases: readonly HostileCase[] = [
   {
     id: 'ESC-16',
-    title: 'a cell that lacks a protection is refused, naming what it lacks',
+    title: 'a cell that lacks a protection is refused, and the error names it',
     holds: 'the cell is observed before it is handed a program',
     async scenario(target) {
       await using bench = await FaultBench.open(target);
@@ -291,8 +293,8 @@ export const bootstrapCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-25',
-    title: 'whichever step of a bootstrap fails, nothing runs, nothing is claimed and nothing is left',
-    holds: 'a program is handed over only to a cell that was observed',
+    title: 'if any step of a bootstrap fails, nothing runs, nothing is claimed and nothing is left',
+    holds: 'only an observed cell is given a program',
     async scenario(target) {
       await using bench = await FaultBench.open(target);
       await (await bench.prepare((options) => options))[Symbol.asyncDispose](); // Without a fault it works.
@@ -310,8 +312,8 @@ export const bootstrapCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-25',
-    title: 'a cell that fails when it is handed a program does not run it',
-    holds: 'limits are set and read back, and files written, before a program is let go',
+    title: 'a cell that fails during the hand-over does not run the program',
+    holds: 'limits are set and read back, and files written, before a program is released',
     async scenario(target) {
       await using bench = await FaultBench.open(target);
       const clash = ['input/a', 'input/a/b'].map((path) => ({ path, content: Buffer.from('x') }));
@@ -331,8 +333,8 @@ export const bootstrapCases: readonly HostileCase[] = [
   ...STUBS.map(
     (stub): HostileCase => ({
       id: stub.version === undefined ? 'ESC-31' : 'ESC-30',
-      title: `a runtime that ${stub.title} makes a provider that is not ready, with one clear line, in time`,
-      holds: 'every language is run for real at start, with a deadline',
+      title: `a runtime that ${stub.title} makes a provider not ready, with one clear line, in time`,
+      holds: 'every language runs a canary at the start, with a deadline',
       async scenario({ hostileClass }) {
         const name = hostileClass === 'namespace' ? 'crun' : 'runsc';
         const answer = (await doSeparately({ kind: 'open', hostileClass }, hostWith(name, stub))) as {
@@ -357,7 +359,9 @@ function refusingSecondLimit({ group }: CellOptions, count: () => number): CellO
   return Object.assign(Object.create(group) as typeof group, bound(group), { limit });
 }
 
-/** A host on which a runtime is replaced, in the view of one process and its children. What it remembers is put aside. */
+/**
+ * A host on which a runtime is replaced, in the view of one process and its children. Remembered results are set aside.
+ */
 function hostWith(name: 'crun' | 'runsc', { script, version }: Stub): SeparateHost {
   const said = version ?? `${name} version ${name === 'crun' ? '1.8.1' : '0.0~20221219.0'}`;
   const stub = `#!/bin/sh\n[ "$1" = --version ] && { echo "${said}"; exit; }\n${script}\n`;

@@ -1,4 +1,4 @@
-/** What a cell is made of: the bundle that is handed to a runtime, and the trees of runtime packs. */
+/** What a cell is made of: the bundle that a runtime gets, and the trees of runtime packs. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { loadPacks } from '../../packages/server/src/sandbox/packs/load-packs.ts
 import { type PackPlaces, packPlaces } from '../../packages/server/src/sandbox/packs/pack-store.ts';
 import type { HostileCase, HostileClass } from './hostile-case.ts';
 
-/** The parts of a bundle that are looked at. */
+/** The parts of a bundle that are checked. */
 interface Bundle {
   readonly process: {
     readonly args: readonly string[];
@@ -35,7 +35,7 @@ interface Bundle {
 }
 
 const NAMESPACES = ['cgroup', 'ipc', 'mount', 'network', 'pid', 'user', 'uts'];
-/** What process 1 needs to make the job another user and to limit it; the job has none of them. */
+/** Process 1 needs these to make the job another user and to limit it. The job has none of them. */
 const OF_PROCESS_ONE = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
 const optionsFor = (hostileClass: HostileClass): fc.Arbitrary<BundleOptions> =>
@@ -59,7 +59,7 @@ function lint(config: Bundle, given: BundleOptions): void {
     { terminal: job.terminal, noNewPrivileges: job.noNewPrivileges, root: root.readonly },
     { terminal: false, noNewPrivileges: true, root: true },
   );
-  // With a loopback crun is started in a network namespace that has one, and nobody in the cell may change.
+  // With loopback, crun starts in a network namespace that has one. Nobody in the cell may change it.
   const isMadeBefore = given.runtime === 'crun' && given.loopback;
   const namespaces = NAMESPACES.filter((type) => type !== 'network' || !isMadeBefore);
   assert.deepEqual(linux.namespaces.map(({ type }) => type).toSorted(), namespaces);
@@ -115,7 +115,7 @@ function sealedPack(directory: string): PackPlaces {
   return places;
 }
 
-/** What is planted in a pack's tree after it was sealed. */
+/** What is put into a pack's tree after it was sealed. */
 const SPOILT: Readonly<Record<string, (tree: string) => void>> = {
   ...Object.fromEntries(
     ['dev', 'proc', 'proc/sys', 'sys', 'run', 'work', 'svc', 'tmp', 'bin'].map((name) => [
@@ -137,13 +137,13 @@ const SPOILT: Readonly<Record<string, (tree: string) => void>> = {
   'another interpreter': (tree) => writeFileSync(join(tree, 'usr/bin/perl'), 'evil'),
   'a setuid bit': (tree) => chmodSync(join(tree, 'usr/bin/perl'), 0o4755),
   'a tree that others may write to': (tree) => chmodSync(join(tree, 'usr'), 0o777),
-  'a file that nobody sealed': (tree) => writeFileSync(join(tree, 'usr/bin/new'), ''),
+  'an unsealed file': (tree) => writeFileSync(join(tree, 'usr/bin/new'), ''),
 };
 
 export const bundleCases: readonly HostileCase[] = [
   {
     id: 'ESC-18',
-    title: 'a runtime pack with a link where a cell mounts, or with anything that was not sealed, is not offered',
+    title: 'a runtime pack with a link where a cell mounts, or with anything unsealed, is not offered',
     holds: 'a pack brings /usr and /etc alone; its tree is compared with its manifest at start',
     scenario() {
       for (const [title, spoil] of Object.entries(SPOILT)) {
@@ -164,7 +164,7 @@ export const bundleCases: readonly HostileCase[] = [
   {
     id: 'ESC-35',
     title:
-      'of a thousand bundles each is closed: nothing of the host is writable, and nothing of a submission is in it',
+      'each of a thousand bundles is closed: nothing of the host is writable, and nothing of a submission is in it',
     holds: 'the bundle is a pure function of what the service chose; code and files never enter it',
     scenario({ hostileClass }) {
       fc.assert(

@@ -1,4 +1,4 @@
-/** Ways out of a cell through files: mounts, devices, the runtime's own binaries, what others left or hid. */
+/** Ways out of a cell through files: mounts, devices, the runtime's binaries, and files that others left or hid. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ function digestsOfBinaries(): Readonly<Record<string, string>> {
 
 const before = digestsOfBinaries();
 
-/** Where, and with which options at least, under crun. gVisor shows fewer: see there. */
+/** Where, and with which options at least, under crun. gVisor shows fewer: see below. */
 const MOUNTS: Readonly<Record<string, readonly string[]>> = {
   '/': ['ro', 'nosuid', 'nodev'],
   '/usr': ['ro', 'nosuid', 'nodev'],
@@ -53,7 +53,7 @@ const MOUNTS_IN_GVISOR: Readonly<Record<string, readonly string[]>> = {
 export const fileCases: readonly HostileCase[] = [
   {
     id: 'ESC-05',
-    title: 'neither the runtime nor an interpreter can be written to through /proc, and none has changed',
+    title: 'neither the runtime nor an interpreter can be written through /proc, and none has changed',
     holds: 'read-only binds, files of another user; digests compared before and after',
     attack: { program: 'overwrite-runtime.py' },
     expect(seen) {
@@ -66,7 +66,7 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-16',
-    title: 'every mount carries the flags that it must, and what a program wrote executes in /work and /tmp alone',
+    title: 'every mount has its required flags, and a program can execute what it wrote in /work and /tmp alone',
     holds: 'the flags are on the mounts of the host already; the cell is observed before it is used',
     accepted: {
       gvisor: 'gVisor shows neither nosuid nor nodev: it knows no devices of the host, and no-new-privileges holds',
@@ -91,11 +91,11 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-17',
-    title: 'no device is there but the plain ones and terminals of the cell’s own, and none is made',
-    holds: 'an own /dev, nodev mounts, no CAP_MKNOD',
+    title: 'only plain devices and terminals of the cell’s own exist, and none can be made',
+    holds: 'its own /dev, nodev mounts, no CAP_MKNOD',
     accepted: {
       gvisor:
-        'gVisor adds /dev/fuse and /dev/net/tun of its own, and makes nodes that then open nothing: all in its own kernel',
+        'gVisor adds its own /dev/fuse and /dev/net/tun, and makes nodes that open nothing: all in its own kernel',
     },
     attack: { program: 'devices.py' },
     expect(seen, { hostileClass }) {
@@ -117,8 +117,8 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-20',
-    title: 'what a job leaves in any place it may write to is gone for the next one',
-    holds: 'every place is a file system of the cell, gone with it',
+    title: 'files that a job leaves anywhere are gone for the next one',
+    holds: 'every writable place is a file system of the cell, removed with it',
     async scenario(target) {
       type Left = { places: string[]; found: Record<string, string[]>; 'shared memory': boolean };
       const [first, second] = [
@@ -136,8 +136,8 @@ export const fileCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-22',
-    title: "secrets in the service's data directory, in its environment and in another job are nowhere to be read",
-    holds: 'a root of its own, namespaces, a user of its own',
+    title: "secrets in the service's data directory, in its environment and in another job cannot be read",
+    holds: 'its own root, namespaces and user',
     async scenario(target) {
       const hidden = await target.start({ program: 'hide.py', values: { MARK: target.canary, SECONDS: 30 } });
       await hidden.said('hidden');
@@ -152,7 +152,7 @@ export const fileCases: readonly HostileCase[] = [
       const answers = answersOf<{ seen: string[]; files: number }>(seen);
       assert.deepEqual(answers.seen, []);
       assert.ok(answers.files > 50, 'almost nothing was searched');
-      // The search finds what is there: the same program, with its own text as the secret.
+      // The search works: the same program finds its own text.
       const own = await target.attack({
         program: 'canary-hunt.py',
         values: { CANARY_REVERSED: 'gnitnalp' },

@@ -22,12 +22,12 @@ function answersTo(answers: Answers, prefix: RegExp): Answers {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => prefix.test(name)));
 }
 
-/** Files of /proc that programs need, such as `free`, `os.cpus()` of Node and the sizes of pools. */
+/** Files of /proc that programs need, for example for `free`, Node's `os.cpus()` and the sizes of pools. */
 const TELLING: ReadonlySet<string> = new Set(
   'cpuinfo loadavg meminfo mounts stat uptime version'.split(' ').map((name) => `/proc/${name}`),
 );
 
-/** Several cases look at the answers of one run. */
+/** Several cases read the answers of one run. */
 const REACH: Attack = {
   program: 'reach.py',
   files: [{ path: 'input/given', content: Buffer.from('given') }],
@@ -38,7 +38,7 @@ export const kernelCases: readonly HostileCase[] = [
   {
     id: 'ESC-01',
     title: 'of everything that could lead out, a program reaches exactly what was accepted before',
-    holds: 'system call filter, namespaces, user of its own, masked and read-only paths',
+    holds: 'system call filter, namespaces, its own user, masked and read-only paths',
     accepted: {
       gvisor: "answers come from gVisor's own kernel: its /sys, /dev/ptmx and /proc/1 are its own, and touch no host",
     },
@@ -73,7 +73,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-29',
-    title: 'of what the kernel tells of its host in /proc, a program reads what docs/THREATS.md lists and nothing else',
+    title: 'in /proc a program reads only what docs/THREATS.md lists about the host',
     holds: 'masked paths',
     classes: ['namespace'],
     attack: { program: 'proc-files.py' },
@@ -88,7 +88,7 @@ export const kernelCases: readonly HostileCase[] = [
       assert.deepEqual(
         readable.filter((path) => /^\/proc\/sys\/.*((?<!max)-nr|-state|entropy_avail|\/nr)$/.test(path)),
         [],
-        'a count of what the whole host has',
+        'a count of the whole host',
       );
       assert.ok(Object.values(works).every((number) => number > 0));
       assert.equal(works['disk'], WORK_BYTES, 'the size of a disk of the host');
@@ -96,7 +96,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-07',
-    title: 'no new namespace is made and none is entered',
+    title: 'no new namespace can be made or entered',
     holds: 'system call filter: clone without namespace flags, no clone3, unshare or setns',
     attack: REACH,
     expect(seen, { hostileClass }) {
@@ -114,7 +114,7 @@ export const kernelCases: readonly HostileCase[] = [
     title: 'the 32-bit entries lead nowhere',
     holds: 'system call filter for one architecture',
     accepted: {
-      gvisor: 'to both the filter of gVisor’s own kernel answers that there is no such call, and ends no program',
+      gvisor: 'gVisor’s own kernel answers both as unknown system calls, and ends no program',
     },
     attack: REACH,
     expect(seen, { hostileClass }) {
@@ -128,7 +128,7 @@ export const kernelCases: readonly HostileCase[] = [
     title: 'of 46 socket families, by both calls that make sockets, only AF_UNIX exists',
     holds: 'system call filter',
     accepted: {
-      gvisor: 'TCP and UDP of gVisor’s own network stack exist too, in which there is no interface but its own lo',
+      gvisor: 'TCP and UDP of gVisor’s own network stack exist too; its only interface is its own lo',
     },
     attack: REACH,
     expect(seen, { hostileClass }) {
@@ -151,7 +151,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-11',
-    title: 'a key left in a keyring is not there for the next job, because none can be left',
+    title: 'no key can be left in a keyring for the next job',
     holds: 'system call filter; no session keyring is shared',
     async scenario(target) {
       for (const seen of [
@@ -165,7 +165,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-12',
-    title: 'a program that asks to be traced and stops is refused, and nobody spins',
+    title: 'a program that asks to be traced and stops is refused, and no process spins',
     holds: 'system call filter: no ptrace',
     attack: { program: 'traceme.py' },
     expect(seen) {
@@ -177,8 +177,8 @@ export const kernelCases: readonly HostileCase[] = [
   {
     id: 'ESC-33',
     title: 'a call through a closed entry ends the program with SIGSYS and is a violation',
-    holds: 'system call filter, and process 1 that tells a signal from an exit code',
-    accepted: { gvisor: 'there is no closed entry: what int 0x80 asks for is answered by gVisor and refused there' },
+    holds: 'system call filter, and process 1, which tells a signal from an exit code',
+    accepted: { gvisor: 'no entry is closed: gVisor answers int 0x80, and refuses what it asks for' },
     attack: { program: 'thirty-two-bit.py' },
     expect(seen, { hostileClass }) {
       if (hostileClass === 'gvisor') return assert.equal(seen.stdout, 'calling\nanswered True\n');
@@ -201,7 +201,7 @@ export const kernelCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-26',
-    title: 'a program has one user, one group, no capability and no way to gain any, as the host sees it too',
+    title: 'a program has one user, one group, no capability and no way to gain any, also as the host sees it',
     holds: 'process 1 drops everything before it starts the interpreter; the cell is observed before it is used',
     async scenario(target) {
       const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 1 } });

@@ -30,7 +30,7 @@ async function listen(): Promise<AsyncDisposable & { readonly port: number; read
   };
 }
 
-/** Every address of this host, and where a cloud keeps its secrets. */
+/** Every address of this host, and the one where a cloud keeps its secrets. */
 function addresses(): string[] {
   const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
   return [...new Set(['127.0.0.1', '::1', '169.254.169.254', ...own])];
@@ -39,10 +39,10 @@ function addresses(): string[] {
 export const networkCases: readonly HostileCase[] = [
   {
     id: 'ESC-21',
-    title: 'nothing that listens on this host, on any of its addresses, hears of a program',
+    title: 'a program reaches no listener on any address of this host',
     holds: 'a network namespace without interfaces, no socket family but AF_UNIX',
     accepted: {
-      gvisor: 'TCP and UDP reach the loopback of gVisor’s own network stack, where nothing listens but the program',
+      gvisor: 'TCP and UDP reach the loopback of gVisor’s own network stack, where only the program listens',
     },
     async scenario(target) {
       await using listener = await listen();

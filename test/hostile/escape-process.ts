@@ -19,7 +19,7 @@ interface EnvironmentAnswers {
 export const processCases: readonly HostileCase[] = [
   {
     id: 'ESC-02',
-    title: "a program's environment is eight fixed names, and no other process's environment holds more",
+    title: "a program's environment has eight fixed names, and no other process's environment has more",
     holds: 'a fixed list; the runtime itself is started with an empty environment',
     async scenario(target) {
       const programs = ['environment.py', 'environment.cjs', 'environment.sh'];
@@ -44,7 +44,7 @@ export const processCases: readonly HostileCase[] = [
   {
     id: 'ESC-03',
     title: 'descriptors that the service leaks, on / and on /etc/shadow, are not open in a cell',
-    holds: 'crun and runsc close what is not 0, 1 or 2',
+    holds: 'crun and runsc close all descriptors but 0, 1 and 2',
     async scenario({ hostileClass }) {
       const seen = await attackSeparately(
         hostileClass,
@@ -57,19 +57,18 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-13',
-    title:
-      'process 1 cannot be signalled, read, written or limited, and what only it may say is not believed of others',
+    title: 'process 1 cannot be signalled, read, written or limited, and others cannot speak in its name',
     holds: 'process 1 is another user; its report lies where no program may write',
     accepted: {
       gvisor:
-        'the environment, memory map and descriptors of process 1 can be looked at (they hold nothing), and its priority set, which changes nothing',
+        'the environment, memory map and descriptors of process 1 can be read (they hold nothing), and its priority set, which changes nothing',
     },
     attack: { program: 'process-one.py' },
     expect: assertProcessOneUntouched,
   },
   {
     id: 'ESC-13',
-    title: 'a program that kills everything it may ends alone, and its end is told as it was',
+    title: 'a program that kills everything it may ends alone, and its ending is reported as it was',
     holds: 'process 1 is another user',
     attack: { program: 'kill-all.py' },
     expect(seen) {
@@ -79,8 +78,8 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-13',
-    title: 'a signal by which the kernel would tell of a limit is not believed when the program sends it itself',
-    holds: 'the ending is told from counters, not from signals',
+    title: 'a program that sends itself the signal of a limit is not taken to have reached it',
+    holds: 'counters decide how a job ended, not signals',
     async scenario(target) {
       const signals = ['SIGXCPU', 'SIGKILL', 'SIGTERM'];
       const all = await target.attackAll(signals.map((SIGNAL) => ({ program: 'own-signal.py', values: { SIGNAL } })));
@@ -92,7 +91,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-15',
-    title: 'no setuid file of the system, and no setuid copy of one, changes who a program is',
+    title: 'no setuid file of the system, and no copy of one, changes a program’s user',
     holds: 'no-new-privileges, nosuid and noexec mounts',
     attack: { program: 'setuid.py' },
     expect(seen) {
@@ -113,7 +112,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-27',
-    title: 'the processes of every running job belong to host users of their own, which no user database knows',
+    title: 'the processes of every running job have host users of their own, which no user database lists',
     holds: 'two ids from a high range for each cell, mapped in a user namespace',
     alone: true,
     scenario: assertUsersOfTheirOwn,
@@ -121,7 +120,7 @@ export const processCases: readonly HostileCase[] = [
   {
     id: 'ESC-28',
     title: 'a program types nothing into the terminal that the service was started in',
-    holds: 'a session of its own, pipes instead of a terminal, no /dev/pts of the host',
+    holds: 'its own session, pipes instead of a terminal, no /dev/pts of the host',
     async scenario({ hostileClass }) {
       const seen = await attackSeparately(hostileClass, { program: 'terminal.py' }, { inTerminal: true });
       assertExited(seen);
@@ -130,7 +129,7 @@ export const processCases: readonly HostileCase[] = [
   },
   {
     id: 'ESC-28',
-    title: 'a terminal that a program made takes no other line discipline, and no input but by its other end',
+    title: 'a terminal that a program made takes no other line discipline, and input only from its other end',
     holds: 'system call filter: no TIOCSETD, which loads code into the kernel, and no TIOCSTI',
     accepted: { gvisor: 'the terminals are those of gVisor’s own kernel' },
     attack: { program: 'own-terminal.py' },
@@ -157,7 +156,7 @@ export const processCases: readonly HostileCase[] = [
       );
       assert.ok(held.length > 0);
       assert.deepEqual(
-        // Process 1 of a forked cell has left the program's input for the cell's own /dev/null.
+        // Process 1 of a forked cell has closed the program's input and uses the cell's own /dev/null.
         held.filter((target) => !target.startsWith('pipe:') && target !== '/dev/null'),
         [],
       );
@@ -165,11 +164,11 @@ export const processCases: readonly HostileCase[] = [
   },
 ];
 
-/** What the runtime of a running cell has as its standard descriptors, by name. */
+/** The standard descriptors of the runtime of a running cell, by name. */
 async function openInRuntime(target: Target): Promise<string[]> {
   const running = await target.start({ program: 'closed-output.py', limits: { wall_seconds: 0.5 } });
   const members = groupMembers(target.dataDirectory, running.group);
-  // A forked cell has no runtime beside it: process 1, whose host user is not the program's, stands for it.
+  // A forked cell has no runtime. Process 1, whose host user differs from the program's, takes its place.
   const runtime = members.find((pid) => / run -/.test(commandOf(pid))) ?? Math.min(...members);
   const open = [0, 1, 2].map((number) => readlinkSync(`/proc/${runtime}/fd/${number}`));
   await running.seen;
@@ -202,7 +201,7 @@ async function assertProcessOneUntouched(
     return;
   }
   assert.deepEqual(readable, ['auxv', 'environ', 'maps', 'smaps']);
-  // The null device it has in place of its input, and the two pipes that the program has itself.
+  // The null device that it has as its input, and the two pipes of the program itself.
   assert.deepEqual(
     Object.keys(descriptors).map((name) => Number(name.split(' ')[1])),
     [0, 0, 1, 1, 2, 2],
@@ -210,7 +209,7 @@ async function assertProcessOneUntouched(
   assert.deepEqual([...new Set(Object.values(descriptors))], ['/dev/null', 'host']);
 }
 
-/** So many cells at once that ids which repeat would show. */
+/** Enough cells at once to show ids that repeat. */
 const CELLS = { namespace: 64, gvisor: 8 } as const;
 
 async function assertUsersOfTheirOwn(target: Target): Promise<void> {
@@ -238,7 +237,7 @@ async function assertUsersOfTheirOwn(target: Target): Promise<void> {
   }
 }
 
-/** Host users of a cell's processes, apart from what started them and waits, which is root. */
+/** Host users of a cell's processes, except for the waiting parent of the cell, which is root. */
 function usersOf(pids: readonly number[]): string[] {
   const own = pids.filter((pid) => !/ run -|svc-sentry|^$/.test(commandOf(pid)));
   return [...new Set(own.flatMap((pid) => statusOf(pid, 'Uid').split(' ')))].filter((id) => id !== '');

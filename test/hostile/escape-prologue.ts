@@ -1,9 +1,12 @@
-/** Ways to run before, or instead of, what runs a program: by files that an interpreter reads, or by names it uses. */
+/**
+ * Ways to run before, or instead of, the code that starts a program: by files that an interpreter reads, or by names it
+ * uses.
+ */
 import assert from 'node:assert/strict';
 import type { Attack, HostileCase } from './hostile-case.ts';
 import { assertExited } from './seen.ts';
 
-/** A module that says so when it is loaded. */
+/** A module that prints when it is loaded. */
 function planted(path: string, code: string): NonNullable<Attack['files']>[number] {
   return { path: `input/${path}`, content: Buffer.from(code) };
 }
@@ -11,10 +14,10 @@ function planted(path: string, code: string): NonNullable<Attack['files']>[numbe
 const PYTHON = "print('HIJACKED', flush=True)\n";
 const NODE = "console.log('HIJACKED');\n";
 
-/** Each prints `clean` and nothing else where its trick has no effect. */
+/** Each prints `clean` and nothing else if its trick has no effect. */
 const TRICKS: readonly (Attack & { readonly trick: string })[] = [
   {
-    trick: 'a hoisted function in the name of what a prologue calls',
+    trick: 'a hoisted function with the name of what a prologue calls',
     program: 'prologue-hoisted.cjs',
   },
   {
@@ -28,7 +31,7 @@ const TRICKS: readonly (Attack & { readonly trick: string })[] = [
     files: ['json', 'os', 'random', 'string'].map((name) => planted(`${name}.py`, PYTHON)),
   },
   {
-    trick: 'modules shadowed beside the program, for a second interpreter started as the first was',
+    trick: 'modules shadowed beside the program, for a second interpreter started like the first',
     program: 'prologue-second.py',
   },
   {
@@ -46,7 +49,7 @@ const TRICKS: readonly (Attack & { readonly trick: string })[] = [
     files: [planted('package.json', '{"type":"module","main":"x.cjs"}'), planted('x.cjs', NODE)],
   },
   {
-    trick: 'BASH_ENV, .bashrc, and functions in the name of builtins',
+    trick: 'BASH_ENV, .bashrc, and functions with the names of builtins',
     program: 'prologue-shell.sh',
     files: [planted('.bashrc', 'echo HIJACKED\n'), planted('.profile', 'echo HIJACKED\n')],
   },

@@ -1,6 +1,6 @@
 /**
- * Where a bootstrap is made to fail: real cells of a real runtime, with one thing of their making changed. Nothing in the
- * production code knows of it; a cell is made from its options, and the options are what is changed.
+ * Makes a bootstrap fail: real cells of a real runtime, with one change in how they are made. The production code does
+ * not know of it: a cell is made from its options, and the bench changes the options.
  */
 import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ import { groupNames } from './host-groups.ts';
 import { gvisorLauncher } from './launchers.ts';
 import type { Target } from './target.ts';
 
-/** Where `stage.pl` and `guest/` are, and what they need beside them. */
+/** The directory of `stage.pl` and `guest/`, and what they need beside them. */
 const SANDBOX = join(import.meta.dirname, '../../packages/server/src/sandbox');
 const EDIT_BUNDLE = join(import.meta.dirname, 'edit-bundle.py');
 
@@ -37,7 +37,7 @@ export type BundleEdit =
   | { readonly mount: string; readonly without: readonly string[] };
 
 export class FaultBench implements AsyncDisposable {
-  /** Of this bench alone: its groups, its directory on the host, and a copy of the programs that may be spoilt. */
+  /** Of this bench alone: its groups, its directory on the host, and a copy of the programs that it may break. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;
@@ -52,7 +52,7 @@ export class FaultBench implements AsyncDisposable {
     this.#pack = parts.pack;
   }
 
-  /** With the runtime of a class that was proven: gVisor on the platform that its provider chose. */
+  /** With the runtime of a class that passed its preflight: gVisor on the platform that its provider chose. */
   static async open(target: Target): Promise<FaultBench> {
     const data = mkdtempSync(join(tmpdir(), 'svc-faults-'));
     const groups = openGroupRoot(readCgroupLayout(), instanceName(data));
@@ -62,14 +62,14 @@ export class FaultBench implements AsyncDisposable {
     return new FaultBench({ data, directory, groups, runtime, pack: await systemPack() });
   }
 
-  /** A fresh copy of everything that is run beside a cell's own. Returns its directory. */
+  /** A fresh copy of everything that runs beside a cell. Returns its directory. */
   copyOfPrograms(): string {
     const copy = join(this.#directory, `programs-${randomUUID()}`);
     cpSync(SANDBOX, copy, { recursive: true, filter: (path) => !/\.ts$|\/packs|\/canaries/.test(path) });
     return copy;
   }
 
-  /** Prepares a cell whose options were changed. The cell is the caller's. */
+  /** Prepares a cell with changed options. The caller disposes the cell. */
   prepare(change: (options: CellOptions) => CellOptions): Promise<Sandbox> {
     const id = randomUUID();
     const options = change({
@@ -91,7 +91,7 @@ export class FaultBench implements AsyncDisposable {
     return OciCell.prepare(options, () => {});
   }
 
-  /** The error with which the preparation fails. Rejects where it does not fail. */
+  /** The error with which the preparation fails. Rejects if it does not fail. */
   async failure(change: (options: CellOptions) => CellOptions): Promise<BootstrapError> {
     try {
       await using _ = await this.prepare(change);

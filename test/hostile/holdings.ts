@@ -1,4 +1,4 @@
-/** What a process holds of its host, counted in the kernel's books: for a comparison before and after it did something. */
+/** What a process holds of its host, counted by the kernel, to compare before and after some work. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { instanceName } from '../../packages/server/src/sandbox/host/run-directory.ts';
@@ -13,7 +13,7 @@ export interface Holdings {
   readonly residentBytes: number;
 }
 
-/** Counts now, after a full collection of garbage where the process was started for that. */
+/** Counts now, after a full garbage collection if the process was started for that. */
 export function countHoldings(dataDirectory: string): Holdings {
   globalThis.gc?.();
   const cells = join('/run/svc', instanceName(dataDirectory), 'cells');

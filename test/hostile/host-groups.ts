@@ -1,6 +1,6 @@
 /**
- * The control groups of a service's cells as the kernel shows them on this host: which there are, what is in them, and
- * what they count. Read from the kernel's files alone, on either cgroup version.
+ * The control groups of a service's cells as the kernel shows them on this host: their names, their processes and their
+ * counters. Read from the kernel's files alone, on either cgroup version.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export function groupNames(dataDirectory: string): string[] {
   return [...new Set(names.map(({ name }) => name))];
 }
 
-/** Host ids of the processes in a cell's group; none where the group is gone. */
+/** Host ids of the processes in a cell's group; none if the group is gone. */
 export function groupMembers(dataDirectory: string, group: string): number[] {
   const [directory] = directoriesOf(dataDirectory);
   if (directory === undefined) return [];
@@ -34,7 +34,7 @@ export function groupMembers(dataDirectory: string, group: string): number[] {
   return text.split('\n').filter(Boolean).map(Number);
 }
 
-/** CPU time of everything that was ever in a cell's group, in milliseconds. */
+/** CPU time of every process that was ever in a cell's group, in milliseconds. */
 export function groupCpuMilliseconds(dataDirectory: string, group: string): number {
   const usage = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpuacct.usage')));
   const stat = directoriesOf(dataDirectory).map((directory) => readOrEmpty(join(directory, group, 'cpu.stat')));
@@ -42,7 +42,7 @@ export function groupCpuMilliseconds(dataDirectory: string, group: string): numb
   return microseconds === undefined ? Number(usage.find(Boolean)) / 1e6 : Number(microseconds) / 1000;
 }
 
-/** A member of /proc/PID/status (proc_pid_status(5)), its white space made single; empty where the process is gone. */
+/** A member of /proc/PID/status (proc_pid_status(5)), with single spaces; empty if the process is gone. */
 export function statusOf(pid: number, name: string): string {
   const line = readOrEmpty(`/proc/${pid}/status`)
     .split('\n')
@@ -64,6 +64,6 @@ function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // A process or a group may end while it is looked at.
+    return ''; // A process or a group may end while it is read.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One thing that is tried, and what must come of it. The tables of cases are read by the tests, by the benchmark, and by
- * the table in docs/THREATS.md, so that what is said to be held is what is tried.
+ * One attack, and its required outcome. The tests, the benchmark and the table in docs/THREATS.md all read these
+ * tables, so the document lists what is tried.
  */
 import type { RequestedLimits } from '@svc/protocol';
 import type { Collection, HeldLimits, Posture, Program } from '../../packages/server/src/sandbox/sandbox.ts';
@@ -10,7 +10,7 @@ import type { Target } from './target.ts';
 export const HOSTILE_CLASSES = ['namespace', 'gvisor'] as const;
 export type HostileClass = (typeof HOSTILE_CLASSES)[number];
 
-/** A program from `programs/`, its language told by its ending, and what it is given. */
+/** A program from `programs/`, its language given by its ending, and its input. */
 export interface Attack {
   readonly program: string;
   /** Replaces `@NAME@` in the program's source. */
@@ -19,11 +19,11 @@ export interface Attack {
   readonly files?: Program['files'];
   readonly outputs?: readonly string[];
   readonly limits?: Partial<RequestedLimits>;
-  /** `once`: cases that name this same attack share one run of it against a target. */
+  /** `once`: cases that name the same attack share one run of it against a target. */
   readonly runs?: 'once';
 }
 
-/** Everything observed of an attack that was run to its end. */
+/** Everything observed of an attack that ran to its end. */
 export interface Seen extends Collection {
   readonly posture: Posture;
   readonly held: HeldLimits;
@@ -36,19 +36,19 @@ export interface Seen extends Collection {
 interface CommonCase {
   /** The row of docs/ATTACKS.md, which the test carries as a tag. */
   readonly id: string;
-  /** A sentence about what holds. */
+  /** A sentence about what must hold. */
   readonly title: string;
-  /** What holds it, in a few words. */
+  /** The protection behind it, in a few words. */
   readonly holds: string;
-  /** Where a class does not hold it, or holds it less: why that is accepted. The expectation asserts exactly that. */
+  /** Why it is accepted that a class does not hold it, or holds it less. The expectation asserts exactly that. */
   readonly accepted?: Partial<Readonly<Record<HostileClass, string>>>;
-  /** Classes for which the attack means anything; both where absent. */
+  /** Classes to which the attack applies; both if absent. */
   readonly classes?: readonly HostileClass[];
   /** It measures or loads the machine: nothing else runs at the same time. */
   readonly alone?: true;
 }
 
-/** One program, and what is to be seen of it. */
+/** One program, and its expected outcome. */
 interface AttackCase extends CommonCase {
   readonly attack: Attack;
   readonly expect: (seen: Seen, target: Target) => void | Promise<void>;
@@ -61,7 +61,7 @@ interface ScenarioCase extends CommonCase {
 
 export type HostileCase = AttackCase | ScenarioCase;
 
-/** Tries a case against a target; rejects with an assertion's error where it does not hold. */
+/** Tries a case against a target. Rejects with an assertion's error if it does not hold. */
 export async function expectHeld(hostileCase: HostileCase, target: Target): Promise<void> {
   if ('scenario' in hostileCase) return await hostileCase.scenario(target);
   await hostileCase.expect(await target.attack(hostileCase.attack), target);

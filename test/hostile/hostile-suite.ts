@@ -7,7 +7,10 @@ import { type GvisorLauncher, LAUNCHERS, type NamespaceLauncher, useLauncher } f
 import { CASE_MILLISECONDS_MAX } from './size.ts';
 import { Target } from './target.ts';
 
-/** A missing runtime fails every test of the class: nothing is skipped. `only` are the ids of the cases to try; all without. */
+/**
+ * A missing runtime fails every test of the class: nothing is skipped. `only` are the ids of the cases to try; without
+ * it, all.
+ */
 export function describeHostile(
   hostileClass: HostileClass,
   launcher: NamespaceLauncher | GvisorLauncher = LAUNCHERS[hostileClass][0],

@@ -1,6 +1,6 @@
 /**
- * What builds the cells that are attacked, a launcher for each class: the suite runs once with each. Processes that a case
- * starts take the same one from their environment.
+ * What builds the attacked cells, a launcher for each class: the suite runs once with each. Processes that a case
+ * starts read the same choice from their environment.
  */
 import type { HostileClass } from './hostile-case.ts';
 
@@ -30,7 +30,7 @@ export function useLauncher(hostileClass: HostileClass, launcher: NamespaceLaunc
   };
 }
 
-/** The variables for a process of a case's own. */
+/** The variables for a process that a case starts. */
 export function launcherEnvironment(): Readonly<Record<string, string>> {
   return { [VARIABLES.namespace]: namespaceLauncher(), [VARIABLES.gvisor]: gvisorLauncher() };
 }

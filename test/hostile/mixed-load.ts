@@ -22,7 +22,7 @@ const MIXTURE: readonly Attack[] = [
 ];
 const AT_ONCE = 4;
 
-/** Runs this many jobs of the mixture and counts how they ended, by kind of ending. */
+/** Runs this many jobs of the mixture and counts their endings by kind. */
 export async function runMixedLoad(target: Target, jobs: number): Promise<Readonly<Record<string, number>>> {
   const endings: Record<string, number> = {};
   let next = 0;

@@ -33,8 +33,8 @@ export const neighbourCases: readonly HostileCase[] = [
   },
   {
     id: 'NEXT-02',
-    title: 'a job that fills everything it can leaves its neighbour all of its own',
-    holds: 'file systems of its own for each cell',
+    title: 'a job that fills everything it can leaves its neighbour all of its own resources',
+    holds: 'its own file systems for each cell',
     async scenario(target) {
       const filling = await target.start({ program: 'fill-and-wait.py', limits: { max_file_mb: 64 } });
       await filling.said('filled');
@@ -47,7 +47,7 @@ export const neighbourCases: readonly HostileCase[] = [
   },
   {
     id: 'NEXT-03',
-    title: 'a job with sixty processes that spin gets no more of the processors than its neighbour with one',
+    title: 'a job with sixty spinning processes gets no more processor time than its neighbour with one',
     holds: 'groups of equal weight',
     alone: true,
     async scenario(target) {
@@ -65,13 +65,13 @@ export const neighbourCases: readonly HostileCase[] = [
       const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
       for (const { sandbox } of [many, one]) sandbox.stop('cancelled');
       await Promise.all([many.seen, one.seen]);
-      // One thread can use one of the processors at most; without weights it would have a sixtieth of them.
+      // One thread can use one processor at most; without weights it would get a sixtieth of them.
       assert.ok(single > crowd / 4, `the single one had ${single} ms, the crowd ${crowd} ms`);
     },
   },
   {
     id: 'NEXT-04',
-    title: 'jobs that end beside a job that dies for want of memory end as they would alone',
+    title: 'jobs end beside a job that runs out of memory as they would alone',
     holds: 'a memory limit for each group; the kernel kills within the group',
     async scenario(target) {
       const work = [1, 2, 3].map((number) => ({ program: 'work.py', values: { TOKEN: `memory-${number}` } }));
@@ -83,7 +83,7 @@ export const neighbourCases: readonly HostileCase[] = [
   },
   {
     id: 'NEXT-05',
-    title: 'each of many jobs side by side gets its own output, byte for byte, and nobody else’s',
+    title: 'each of many jobs side by side gets its own output, byte for byte, and no other',
     holds: 'pipes and a workspace for each cell',
     alone: true,
     async scenario(target) {
@@ -108,8 +108,8 @@ export const neighbourCases: readonly HostileCase[] = [
   {
     id: 'NEXT-06',
     title:
-      'a job that watches every place it can sees nothing of what its neighbour and the host open, only its own files',
-    holds: 'every tree of the host is shown through an overlay of the cell’s own, whose inodes nobody else has',
+      'a job that watches every place it can sees only its own files, and nothing that its neighbour and the host open',
+    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes nobody else has',
     async scenario(target) {
       const watcher = await target.start({ program: 'watch-others.py' });
       await watcher.said('watching');
@@ -129,8 +129,8 @@ export const neighbourCases: readonly HostileCase[] = [
   },
   {
     id: 'NEXT-07',
-    title: 'a lock that a job holds on any file that every cell has is no obstacle to its neighbour',
-    holds: 'every tree of the host is shown through an overlay of the cell’s own, whose inodes nobody else has',
+    title: 'a lock that a job holds on a file of every cell does not block its neighbour',
+    holds: 'every tree of the host is shown through the cell’s own overlay, whose inodes nobody else has',
     async scenario(target) {
       const holder = await target.start({ program: 'hold-locks.py', values: { SECONDS: 30 } });
       await holder.said('}');
@@ -146,7 +146,7 @@ export const neighbourCases: readonly HostileCase[] = [
   },
 ];
 
-/** gVisor knows no record locks on devices, which is nobody's obstacle. */
+/** gVisor has no record locks on devices, so they block nobody. */
 const DEVICE_LOCK = { namespace: 'taken', gvisor: 'record lock: No locks available' } as const;
 
 function openAndClose(path: string): void {
@@ -154,6 +154,6 @@ function openAndClose(path: string): void {
 }
 
 const SPINNERS = { namespace: 60, gvisor: 30 } as const;
-/** What is compared are the processors' shares, which need some time to show. */
+/** Processor shares are compared, which need some time to show. */
 const SPIN_MILLISECONDS = 1500;
 const CROWD = { namespace: 32, gvisor: 10 } as const;

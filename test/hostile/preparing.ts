@@ -1,6 +1,6 @@
 /**
- * Lets many cells be prepared at once, or one alone: while one is prepared alone, the control group that appears on the
- * host is its own.
+ * Prepares many cells at once, or one alone. While one is prepared alone, a control group that appears on the host is
+ * its own.
  */
 export class Preparing {
   #alone: Promise<unknown> = Promise.resolve();

@@ -1,4 +1,4 @@
-/** What a service holds of its host after it has worked: what it held before. */
+/** What a service holds of its host after its work: the same as before. */
 import assert from 'node:assert/strict';
 import { leftoversOf } from '../rig/leftovers.ts';
 import type { Holdings } from './holdings.ts';
@@ -12,14 +12,14 @@ const MIB = 1024 * 1024;
 /** How many jobs of the mixture are run. */
 const JOBS = { namespace: 45, gvisor: 15, full: 1000 } as const;
 
-/** Of Python, Node and bash, which the mixture has, and TypeScript, which was proven at the start. */
+/** Of Python, Node and bash, which the mixture has, and TypeScript, whose canary ran at the start. */
 const LAUNCHERS = 4;
 
 export const leakCases: readonly HostileCase[] = [
   {
     id: 'RES-24',
     title: 'a provider that is closed while cells are being made and are running leaves none of either',
-    holds: 'closing waits for what is being made, and ends it',
+    holds: 'closing waits for cells that are being made, and ends them',
     async scenario({ hostileClass }) {
       const target = await Target.open(hostileClass);
       const { seen } = await target.start({ program: 'wait.sh' });
@@ -35,7 +35,7 @@ export const leakCases: readonly HostileCase[] = [
   {
     id: 'RES-24',
     title: 'after a load of jobs of every kind, processes, groups, cells, mounts, descriptors and memory are as before',
-    holds: 'a cell’s end takes everything of it, and is waited for',
+    holds: 'the end of a cell removes everything of it, and is waited for',
     alone: true,
     async scenario({ hostileClass }) {
       const jobs = sizeFor(hostileClass, JOBS);
@@ -51,7 +51,7 @@ export const leakCases: readonly HostileCase[] = [
       const { residentBytes: grownTo, ...stillHeld } = after;
       assert.deepEqual(stillHeld, held);
       assert.deepEqual([held.groups, held.cells], [0, 0]);
-      // A launcher for each language of the mixture stays; a runtime is there for a cell alone.
+      // A launcher stays for each language of the mixture; a runtime exists for one cell alone.
       const launchers = hostileClass === 'namespace' && namespaceLauncher() === 'fork' ? LAUNCHERS : 0;
       assert.equal(held.children, launchers);
       assert.ok(grownTo - grownFrom < 20 * MIB, `grew by ${Math.round((grownTo - grownFrom) / MIB)} MiB`);

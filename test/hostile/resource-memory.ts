@@ -7,10 +7,10 @@ import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { WORK_BYTES } from './target.ts';
 
 const MIB = 1024 * 1024;
-/** Memory limits for a heap that is filled: with another size, and much of it, than a waiting interpreter has. */
+/** Memory limits for a filled heap: of another size, and much larger, than that of a waiting interpreter. */
 const HEAPS = [192, 384] as const;
 
-/** The kernel lets a process that it kills exceed the limit by what it needs to end: a few pages. */
+/** The kernel lets a process that it kills exceed the limit by the few pages that it needs to end. */
 const DYING_BYTES_MAX = MIB;
 
 function assertRanOutOfMemory(seen: Seen): void {
@@ -22,12 +22,12 @@ function assertRanOutOfMemory(seen: Seen): void {
 export const memoryCases: readonly HostileCase[] = [
   {
     id: 'RES-21',
-    title: 'a program cannot make the kernel, in need of memory, take the service before it',
-    holds: 'every process of a cell has the highest score, and /proc is read-only there',
+    title: 'a kernel that runs out of memory takes a program before the service, whatever the program does',
+    holds: 'every process of a cell has the highest score, and its /proc is read-only',
     async scenario(target) {
       const running = await target.start({ program: 'oom-score.py', values: { SECONDS: 60 } });
       await running.said('}');
-      // One that is ending has no memory and no score any more.
+      // A process that is ending has no memory and no score any more.
       const members = groupMembers(target.dataDirectory, running.group).filter((pid) => statusOf(pid, 'VmRSS') !== '');
       const scores = members.map((pid) => Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')));
       running.sandbox.stop('cancelled');
@@ -65,7 +65,7 @@ export const memoryCases: readonly HostileCase[] = [
   {
     id: 'RES-05',
     title:
-      'every place a program may fill is full at its bound, the host’s disk is not touched, and the end is still told',
+      'every place a program may fill is full at its bound, the host’s disk is not touched, and the end is still recorded',
     holds: 'file systems in memory with a size; they count as the job’s memory',
     attack: { program: 'tmpfs-bomb.py', limits: { max_file_mb: 64 } },
     expect(seen) {
@@ -89,7 +89,7 @@ export const memoryCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-06',
-    title: 'files run out where their number is bounded, and the end is still told',
+    title: 'a bounded number of files is reached, and the end is still recorded',
     holds: 'a number of inodes for each file system of the cell',
     accepted: { gvisor: 'in /tmp and /dev/shm the number of files is bounded by the job’s memory only' },
     attack: { program: 'many-files.py' },
@@ -110,7 +110,7 @@ export const memoryCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-08',
-    title: 'a sparse file of 1 TiB is refused as too large where the program does not mind the signal',
+    title: 'a sparse file of 1 TiB is refused as too large if the program ignores the signal',
     holds: 'RLIMIT_FSIZE',
     attack: { program: 'sparse.py', values: { IGNORE: 'ignore' }, outputs: ['output/huge'] },
     expect(seen) {
@@ -133,7 +133,7 @@ export const memoryCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-18',
-    title: 'a JavaScript heap that is full is a failed program, not one that ran out of memory',
+    title: 'a full JavaScript heap is a failed program, not one that ran out of memory',
     holds: 'a heap limit below the memory limit',
     async scenario(target) {
       const program = 'heap-bomb.cjs';
@@ -147,14 +147,14 @@ export const memoryCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-18',
-    title: 'what is no JavaScript heap may take the rest of the memory, and more than the heap itself',
+    title: 'buffers may take the rest of the memory, more than the JavaScript heap itself',
     holds: 'a heap limit that counts the heap alone',
     attack: { program: 'buffers.cjs' },
     expect: (seen) => assertExited(seen),
   },
   {
     id: 'RES-21',
-    title: 'what a job fills of its file systems takes nothing of the host’s disk',
+    title: 'files that a job writes take nothing of the host’s disk',
     holds: 'file systems in memory',
     async scenario(target) {
       const freeBefore = statfsSync('/run').bavail;
@@ -163,7 +163,7 @@ export const memoryCases: readonly HostileCase[] = [
       const taken = (freeBefore - statfsSync('/run').bavail) * statfsSync('/run').bsize;
       running.sandbox.stop('cancelled');
       await running.seen;
-      // Others write to this disk meanwhile; the job wrote 64 MiB.
+      // Other programs write to this disk meanwhile; the job wrote 64 MiB.
       assert.ok(taken < 48 * MIB, `${taken} bytes`);
     },
   },

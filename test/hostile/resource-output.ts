@@ -36,7 +36,7 @@ export const outputCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-10',
-    title: 'of a hundred thousand lines of one byte ten thousand are recorded on each stream',
+    title: 'of a hundred thousand lines of one byte, ten thousand are recorded on each stream',
     holds: 'a cap on records beside the one on bytes',
     attack: { program: 'line-flood.py' },
     expect(seen) {
@@ -49,7 +49,7 @@ export const outputCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-28',
-    title: 'of what a program writes just before it ends not a byte is lost, each of many times',
+    title: 'no byte that a program writes just before its end is lost, in each of many runs',
     holds: 'both streams are read to their end before a result is made',
     alone: true,
     async scenario(target) {
@@ -69,7 +69,7 @@ export const outputCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-28',
-    title: 'of what a program writes at once not a byte is lost, however much more it is than a pipe holds',
+    title: 'no byte that a program writes at once is lost, however much more it is than a pipe holds',
     holds:
       'a write that was taken in part is gone on with; the pipes hold what is recorded where the kernel cuts writes',
     attack: { program: 'large-writes.py' },

@@ -8,7 +8,7 @@ import { answersOf, assertExited, violationTypes } from './seen.ts';
 import { sizeFor } from './size.ts';
 import type { Running, Target } from './target.ts';
 
-/** So long after its limit at most does a program live, on a machine that is busy with other cells. */
+/** How long after its limit a program may live at most, on a machine that is busy with other cells. */
 const GRACE_MILLISECONDS = 3000;
 
 export const processLimitCases: readonly HostileCase[] = [
@@ -27,7 +27,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-01',
-    title: 'a shell fork bomb is held, its neighbours work on, and it is dead whole when its time is over',
+    title: 'a shell fork bomb is held, its neighbours work on, and all of it is dead when its time is over',
     holds: 'groups of equal weight; the group is killed, not a process',
     alone: true,
     scenario: bombBesideNeighbours,
@@ -35,7 +35,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-19',
     title: 'a neighbour that has used up its processes takes none of another job’s',
-    holds: 'a user and a group for each cell',
+    holds: 'its own user and group for each cell',
     async scenario(target) {
       const hoarder = await target.start({ program: 'hoard-processes.py', limits: { max_pids: 48, mem_mb: 1024 } });
       await hoarder.said('hoarded');
@@ -55,7 +55,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-13',
-    title: 'a program that renews itself before any one process reaches the CPU limit ends at the CPU limit',
+    title: 'a program whose processes each end before the CPU limit ends at the CPU limit',
     holds: 'the CPU time of the whole tree is watched',
     alone: true,
     attack: { program: 'cpu-evasion.py', limits: { cpu_seconds: 1 } },
@@ -77,8 +77,8 @@ export const processLimitCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-13',
-    title: 'every one of many spinning programs that keep all processors busy is told to have reached its CPU limit',
-    holds: 'the CPU time is that of the cell’s group on the host, whatever the clock of a kernel inside says',
+    title: 'every one of many spinning programs that keep all processors busy is reported at its CPU limit',
+    holds: 'the CPU time is that of the cell’s group on the host, whatever clock a kernel inside has',
     alone: true,
     async scenario(target) {
       let left = sizeFor(target.hostileClass, CROWDED);
@@ -103,7 +103,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-14',
     title: 'a program that closes its output and sleeps has not ended before its wall limit',
-    holds: 'the end of the process counts, not of its output',
+    holds: 'the end of the process counts, not that of its output',
     attack: { program: 'closed-output.py', limits: { wall_seconds: 1 } },
     expect(seen) {
       assertEndedAtWall(seen);
@@ -135,7 +135,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-20',
     title:
-      "a program that kills gVisor's own kernel by its limits fails the runtime, or breaks its limit, and never just fails",
+      "a program that kills gVisor's own kernel by its limits fails the runtime, or exceeds its limit, and never just fails",
     holds: 'how a program ended is told by process 1 and by counters; what nobody saw is an error',
     classes: ['gvisor'],
     attack: { program: 'fork-bomb.py', limits: { max_pids: 256, mem_mb: 64 } },
@@ -146,7 +146,7 @@ export const processLimitCases: readonly HostileCase[] = [
   {
     id: 'RES-25',
     title:
-      'when the runtime is killed from outside, everything of the cell is dead and the service says that it failed',
+      'if the runtime is killed from outside, everything of the cell is dead and the service reports its own failure',
     holds: 'the group outlives the runtime and is killed',
     async scenario(target) {
       const running = await target.start({ program: 'wait.sh' });
@@ -190,7 +190,7 @@ export const processLimitCases: readonly HostileCase[] = [
   },
 ];
 
-/** Null where the cell was not ready in time, as happens where nothing is idle: it ran nothing, and is tried again. */
+/** Null if the cell was not ready in time, as happens on a busy machine: it ran nothing, and is tried again. */
 async function unlessUnready(target: Target): Promise<Seen | null> {
   try {
     return await target.attack(SPINNING);
@@ -210,7 +210,7 @@ function assertEndedAtWall(seen: Seen): void {
   assert.ok(seen.usage.wall_ms !== null && seen.usage.wall_ms < limit + GRACE_MILLISECONDS, `${seen.usage.wall_ms} ms`);
 }
 
-/** Host ids in a cell's group, its runtime first: that is who joined it first. */
+/** Host ids in a cell's group, in the order in which they joined: its runtime is first. */
 async function membersOf(target: Target, { group, sandbox }: Running): Promise<number[]> {
   assert.equal(sandbox.posture.bootstrap_ready, true);
   return await Promise.resolve(groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b));

@@ -7,7 +7,7 @@ import type { HostileCase } from './hostile-case.ts';
 import { assertExited } from './seen.ts';
 import type { Target } from './target.ts';
 
-/** Says how many pages of a file are still to be written: cachestat(2), Linux 6.5. */
+/** The number of pages of a file that are still to be written: cachestat(2), Linux 6.5. */
 const DIRTY_PAGES = `
 import ctypes, os, struct, sys
 room = ctypes.create_string_buffer(40)
@@ -20,7 +20,7 @@ print(struct.unpack("5Q", room.raw)[1])
 export const syncCases: readonly HostileCase[] = [
   {
     id: 'RES-33',
-    title: 'sync and syncfs succeed and write out nothing of the host, and fsync of an own file works',
+    title: 'sync and syncfs succeed and write out nothing of the host, and fsync of the job’s own file works',
     holds: 'under the host’s kernel a filter answers both; gVisor’s own kernel knows the files of its cell alone',
     async scenario(target) {
       const seen = await target.attack({ program: 'sync.py', outputs: ['output/file'] });
@@ -32,7 +32,7 @@ export const syncCases: readonly HostileCase[] = [
   },
 ];
 
-/** The host itself, or others on it, may write a file out at any moment: but hardly every time that a job is tried. */
+/** The host, or other programs on it, may write a file out at any moment, but hardly every time that a job is tried. */
 async function assertHostKeepsWriting(target: Target): Promise<void> {
   const directory = mkdtempSync(join(process.cwd(), 'node_modules/.svc-sync-'));
   try {

@@ -1,8 +1,8 @@
-/** Reading what a hostile program said, and the few expectations that many cases share. */
+/** Reads what a hostile program printed, and has the few expectations that many cases share. */
 import assert from 'node:assert/strict';
 import type { Seen } from './hostile-case.ts';
 
-/** The JSON document that is the program's first line of output. Throws, with what came instead, where it is none. */
+/** The JSON document in the program's first line of output. If it is none, throws with what came instead. */
 export function answersOf<Answers>(seen: Seen): Answers {
   try {
     return JSON.parse(seen.stdout.split('\n', 1)[0] ?? '') as Answers;
@@ -19,12 +19,12 @@ export function assertExited(seen: Seen, exit_code = 0): void {
   assert.deepEqual(seen.ending, { kind: 'exited', exit_code }, seen.stderr.slice(0, 500));
 }
 
-/** Types of the violations, in the order they were noticed. */
+/** Types of the violations, in the order in which they were noticed. */
 export function violationTypes(seen: Seen): string[] {
   return seen.violations.map(({ type }) => type);
 }
 
-/** What a kernel says to an attempt that leads nowhere. */
+/** The answers of a kernel to an attempt that leads nowhere. */
 const REFUSALS: ReadonlySet<string> = new Set([
   ...['EPERM', 'EACCES', 'ENOENT', 'ENOSYS', 'EROFS', 'EXDEV', 'EBUSY', 'ENXIO', 'ENOTTY', 'ENOTSUP', 'EAFNOSUPPORT'],
   ...[
@@ -56,7 +56,9 @@ export function assertRefused(answers: Readonly<Record<string, string>>): void {
   );
 }
 
-/** A secret as it is given to a program that looks for it, so that its own source is no find. */
+/**
+ * A secret in the form in which a program that looks for it gets it, so that the program does not find its own source.
+ */
 export function backwards(secret: string): string {
   return Array.from(secret).toReversed().join('');
 }

@@ -1,4 +1,4 @@
-/** The other side of `separate-service.ts`: does the task of a directory, and leaves its answer there. */
+/** The other side of `separate-service.ts`: does the task in a directory, and writes its answer there. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
@@ -29,7 +29,7 @@ async function attackOnce({ hostileClass, attack }: SeparateTask & { kind: 'atta
   return await target.attack(attack);
 }
 
-/** What this process holds of the host before and after a load; what is made once and kept is made before. */
+/** What this process holds of the host before and after a load. What is made once and kept is made before. */
 async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load' }): Promise<unknown> {
   await using target = await Target.open(hostileClass);
   await runMixedLoad(target, Math.min(jobs, 15));
@@ -38,7 +38,7 @@ async function countAround({ hostileClass, jobs }: SeparateTask & { kind: 'load'
   return { before, after: countHoldings(target.dataDirectory), outcomes };
 }
 
-/** Opens the provider as the service does, and says what it found or why it would not. */
+/** Opens the provider as the service does, and reports what it found or why it refused. */
 async function open({ hostileClass }: SeparateTask & { kind: 'open' }): Promise<unknown> {
   const before = performance.now();
   // The stand-ins of a case are for crun.

@@ -1,6 +1,6 @@
 /**
- * The sandbox in a process of its own, for attacks that need a service of a particular kind: one that leaks descriptors,
- * one that was started in a terminal, one whose host lacks something, one that is counted before and after its work.
+ * The sandbox in a separate process, for attacks that need a special service: one that leaks descriptors, one that was
+ * started in a terminal, one whose host lacks something, or one that is counted before and after its work.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -13,13 +13,13 @@ import { fileURLToPath } from 'node:url';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
 import { launcherEnvironment } from './launchers.ts';
 
-/** What the process does. It answers with one JSON document. */
+/** The task of the process. It answers with one JSON document. */
 export type SeparateTask =
   | { readonly kind: 'attack'; readonly hostileClass: HostileClass; readonly attack: Attack }
   | { readonly kind: 'load'; readonly hostileClass: HostileClass; readonly jobs: number }
   | { readonly kind: 'open'; readonly hostileClass: HostileClass };
 
-/** The process it is done in. */
+/** The process that does it. */
 export interface SeparateHost {
   /** Paths that the service has open, under descriptors that every process it starts inherits. */
   readonly leaked?: readonly string[];
@@ -34,16 +34,16 @@ const PROCESS = fileURLToPath(import.meta.resolve('./separate-service-process.ts
 /** Node sets close-on-exec on the lowest descriptors that it inherits, and stops at the first gap after 15. */
 const LEAKED_FIRST = 40;
 const IN_TERMINAL = ['python3', '-c', 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))'];
-/** With these, memory before and after some work differs by what is kept: V8 holds no room for what may come. */
+/** With these, memory before and after some work differs by what is kept: V8 reserves nothing for later. */
 const OPTIONS = ['--expose-gc', '--max-semi-space-size=1'];
 const MILLISECONDS_MAX = 90_000;
 
-/** Runs an attack in a service of its own kind. */
+/** Runs an attack in a special service. */
 export async function attackSeparately(hostileClass: HostileClass, attack: Attack, host: SeparateHost): Promise<Seen> {
   return (await doSeparately({ kind: 'attack', hostileClass, attack }, host)) as Seen;
 }
 
-/** Does a task in a process of its own. Rejects with what the process printed where it gave no answer. */
+/** Does a task in a separate process. Rejects with what the process printed if it gave no answer. */
 export async function doSeparately(task: SeparateTask, host: SeparateHost): Promise<unknown> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-separate-'));
   try {
@@ -52,7 +52,7 @@ export async function doSeparately(task: SeparateTask, host: SeparateHost): Prom
     try {
       return JSON.parse(readFileSync(join(directory, 'answer.json'), 'utf8')) as unknown;
     } catch {
-      throw new Error(`the service of its own gave no answer: ${printed}`);
+      throw new Error(`the separate service gave no answer: ${printed}`);
     }
   } finally {
     rmSync(directory, { recursive: true, force: true });

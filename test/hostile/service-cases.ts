@@ -1,4 +1,4 @@
-/** Attacks that only the whole service can meet: on what it admits, how much of it runs, and what it does when it breaks. */
+/** Attacks on the whole service: on what it admits, how much of it runs, and what it does when it breaks. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { programOf } from './target.ts';
 const MIB = 1024 * 1024;
 const WAITING: JobSubmission = { language: 'bash', code: 'echo up; exec sleep 300', limits: { wall_seconds: 300 } };
 
-/** Uses a service of its own, and demands that nothing of it is left. */
+/** Uses its own service, and requires that nothing of it is left. */
 async function withService(settings: RigSettings, use: (rig: Rig) => Promise<void>): Promise<void> {
   const rig = await Rig.start({ 'drain-seconds': '0', 'namespace-launcher': namespaceLauncher(), ...settings });
   try {
@@ -31,18 +31,18 @@ function submissionOf(program: string, values: Readonly<Record<string, string | 
   return { language, code, limits: { wall_seconds: 60, cpu_seconds: 30 } };
 }
 
-/** Waits until a job has written to its output. */
+/** Waits until a job has written output. */
 async function up(rig: Rig, job_id: string): Promise<void> {
   for await (const { kind } of rig.alpha.client.follow(job_id)) if (kind === 'stdout' || kind === 'finished') return;
 }
 
-/** A submission with the same text where each of these limits should be. */
+/** A submission with the same text in place of each of these limits. */
 function members(names: readonly string[], value: string): string {
   return `{"language":"bash","code":"true","limits":{${names.map((name) => `"${name}":${value}`).join(',')}}}`;
 }
 const member = (value: string) => (name: string) => members([name], value);
 
-/** Limits as they might be sent, and the status each is answered with. */
+/** Limits as they might be sent, and the status of the answer to each. */
 const LIMITS: readonly { readonly body: string; readonly status: 201 | 400 }[] = [
   ...['0', '-1', 'null', '"5"', '[]', '{}', 'true', '-1e400', '-0'].flatMap((value) =>
     LIMIT_NAMES.map((name) => ({ body: member(value)(name), status: 400 as const })),
@@ -121,14 +121,14 @@ export const serviceCases: readonly HostileCase[] = [
     id: 'ESC-25',
     title: 'a job waits while no cell can be made, claims nothing, and runs once one can',
     holds: 'a program is handed over only to a cell that was observed; the receipt says only what was',
-    // What is taken away is what crun is given for each cell. A cell that waits would be good still.
+    // This removes what crun needs for each cell. A parked cell would still be good.
     scenario: ({ hostileClass }) =>
       withService({ provider: hostileClass, 'namespace-launcher': 'crun', 'parked-mb-max': '0' }, waitForCells),
   },
   {
     id: 'ESC-32',
-    title: 'a job admitted for gVisor does not run where only namespaces are left when its turn comes',
-    holds: 'the minimum is checked again against the cell that was observed',
+    title: 'a job admitted for gVisor does not run if only namespaces are left when its turn comes',
+    holds: 'the minimum is checked again against the observed cell',
     classes: ['gvisor'],
     scenario: changeProviderAfterAdmission,
   },
@@ -170,14 +170,13 @@ export const serviceCases: readonly HostileCase[] = [
   },
   {
     id: 'RES-26',
-    title: 'whatever stands where a limit should is refused or clamped, and what is held is never above a ceiling',
+    title: 'any text in place of a limit is refused or clamped, and no limit in force is above a ceiling',
     holds: 'one schema, strict JSON, and clamping',
     scenario: ({ hostileClass }) => withService({ provider: hostileClass, concurrency: '2' }, tryLimits),
   },
   {
     id: 'ART-08',
-    title:
-      'no output is admitted by a path that leads anywhere but below output/, each time with 400 and nothing stored',
+    title: 'every output path that does not lead below output/ is refused with 400, and nothing is stored',
     holds: 'one rule for paths',
     scenario: ({ hostileClass }) => withService({ provider: hostileClass }, tryPaths),
   },
@@ -188,7 +187,7 @@ const STORM = { namespace: 48, gvisor: 8, full: 200 } as const;
 
 function stormSettings(provider: HostileClass): RigSettings {
   const concurrency = String(sizeFor(provider, STORM));
-  // Cells that wait for other jobs would be counted with those that are left.
+  // Parked cells would be counted with those that are left.
   const many = { 'tenant-waits-max': '256', 'waits-max': '256', 'parked-mb-max': '0' };
   return { provider, concurrency, 'concurrent-mem-mb-max': '100000', ...many };
 }

@@ -1,6 +1,6 @@
 /**
- * How often, or with how many at once, something is tried. `npm test` tries what shows a fault in a short time; with
- * HOSTILE_SIZE=full a case is tried as often as it takes to be sure.
+ * How often, or with how many at once, something is tried. `npm test` tries enough to show a fault in a short time;
+ * HOSTILE_SIZE=full tries each case as often as it takes to be sure.
  */
 import type { HostileClass } from './hostile-case.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What is attacked: a real provider of one class, opened as the service opens it, on a host where secrets were planted.
- * It runs attacks in cells and knows, from the kernel's own books, which processes of the host belong to which cell.
+ * What is attacked: a real provider of one class, opened as the service opens it, on a host with planted secrets. It
+ * runs attacks in cells and reads from the kernel which processes of the host belong to which cell.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -17,12 +17,12 @@ import { Preparing } from './preparing.ts';
 
 /** The most that a job can write below `/work` here, in bytes. */
 export const WORK_BYTES = 24 * 1024 * 1024;
-/** On a busy machine a limit that a case is not about must not end it. */
+/** On a busy machine, a limit that a case is not about must not end the program. */
 const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
 const AHEAD_MILLISECONDS_MAX = 60_000;
 const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', cjs: 'node', sh: 'bash' };
 
-/** A program that was let go and has not been collected. */
+/** A program that was released and has not been collected. */
 export interface Running {
   /** Name of the cell's control group on the host. */
   readonly group: string;
@@ -37,7 +37,7 @@ export interface Running {
 export class Target implements AsyncDisposable {
   readonly hostileClass: HostileClass;
   readonly provider: Provider;
-  /** Stands in a file of the data directory, in the environment of this process, and in no place that is shared. */
+  /** It is in a file of the data directory, in the environment of this process, and in no shared place. */
   readonly canary: string;
   readonly dataDirectory: string;
   readonly #shared = new Map<Attack, Promise<Seen>>();
@@ -50,7 +50,7 @@ export class Target implements AsyncDisposable {
     this.dataDirectory = planted.directory;
   }
 
-  /** Rejects where the class cannot be used on this host: a hostile suite that tries nothing must not pass. */
+  /** Rejects if the class cannot be used on this host: a hostile suite that tries nothing must not pass. */
   static async open(hostileClass: HostileClass): Promise<Target> {
     const canary = `canary-${randomBytes(16).toString('hex')}`;
     const directory = mkdtempSync(join(tmpdir(), 'svc-hostile-'));
@@ -100,7 +100,7 @@ export class Target implements AsyncDisposable {
     return await (await letGo(sandbox, program)).seen;
   }
 
-  /** Under crun a cell that is made for its job; elsewhere one that was made ahead, and is whole when its job comes. */
+  /** Under crun a cell that is made for its job; otherwise a parked one, which is whole when its job comes. */
   async #prepare(language: Language): Promise<Sandbox> {
     const request = { language, runtime: null };
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
@@ -116,7 +116,7 @@ export class Target implements AsyncDisposable {
     return sandbox;
   }
 
-  /** One cell at a time, so that the group that appears meanwhile is the one of this cell. */
+  /** One cell at a time, so that the group that appears meanwhile belongs to this cell. */
   #prepareAlone(language: Language): Promise<{ sandbox: Sandbox; group: string }> {
     return this.#preparing.alone(async () => {
       const before = new Set(groupNames(this.dataDirectory));
@@ -128,7 +128,7 @@ export class Target implements AsyncDisposable {
   }
 }
 
-/** Hands a program over and lets it run. The cell is disposed when it has been collected, or when this rejects. */
+/** Hands a program over and releases it. The cell is disposed when it has been collected, or when this rejects. */
 async function letGo(sandbox: Sandbox, program: Program): Promise<Omit<Running, 'group'>> {
   try {
     const held = await sandbox.handOver(program);
@@ -142,7 +142,7 @@ async function letGo(sandbox: Sandbox, program: Program): Promise<Omit<Running, 
   }
 }
 
-/** The program that an attack hands over. */
+/** The program of an attack. */
 export function programOf(attack: Attack): Program {
   const { program, values = {}, stdin = null, files = [], outputs = [], limits = {} } = attack;
   const language = LANGUAGE_BY_ENDING[program.split('.').at(-1) as string];

@@ -1,4 +1,4 @@
-/** docs/THREATS.md says what is tried, and nothing else. */
+/** docs/THREATS.md lists what is tried, and nothing else. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -8,11 +8,11 @@ import { THREATS, threatsDocument } from './threats-table.ts';
 
 const WRITER = fileURLToPath(import.meta.resolve('./write-threats.ts'));
 
-test('the table is the one that the cases make', () => {
+test('the table equals the one made from the cases', () => {
   expect(readFileSync(THREATS, 'utf8'), `npx node ${WRITER} writes it`).toBe(threatsDocument());
 });
 
-test('every case has a title of its own, and what is accepted is accepted for a class that it is tried on', () => {
+test('every case has a unique title, and accepts a weakness only for a class that it is tried on', () => {
   const titles = hostileCases.map(({ id, title }) => `${id} ${title}`);
   expect(new Set(titles).size).toBe(titles.length);
   const stray = hostileCases.filter(({ accepted = {}, classes = HOSTILE_CLASSES }) =>

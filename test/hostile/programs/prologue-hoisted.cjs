@@ -1,6 +1,6 @@
 // biome-ignore-all lint: the names are the attack
 /* oxlint-disable */
-// Hoists functions in the names of what a prologue might call before this line is reached.
+// Hoists functions with the names that a prologue might call before this line is reached.
 function Number() {
   console.log('HIJACKED');
 }
