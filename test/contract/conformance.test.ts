@@ -32,7 +32,7 @@ const unknown = () => `${mine.slice(0, -4)}${mine.endsWith('0000') ? '1111' : '0
 async function ask(operation: Operation, options: RequestOptions & { readonly job_id?: string } = {}): Promise<Answer> {
   const { job_id = mine, ...request } = options;
   const path = operation.path.replace('{id}', job_id);
-  const body = operation.body === undefined ? {} : { body: { language: 'bash', code: 'true' } };
+  const body = operation.body?.isOptional !== false ? {} : { body: { language: 'bash', code: 'true' } };
   const answer = await rig().request(path, { method: operation.method, ...body, ...request });
   const promised = contract.operations.find(
     (candidate) => candidate.path === operation.path && candidate.method === operation.method,

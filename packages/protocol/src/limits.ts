@@ -41,6 +41,8 @@ export const LIMIT_CEILINGS: Readonly<RequestedLimits> = {
 export const codeBytesMax = MIB;
 export const stdinBytesMax = MIB;
 export const bodyBytesMax = 24 * MIB;
+/** Of a body that may be there and has no members. */
+export const emptyBodyBytesMax = KIB;
 export const filesMax = 32;
 export const fileBytesMax = 2 * MIB;
 export const filesTotalBytesMax = 4 * MIB;

@@ -3,10 +3,11 @@
  * `openapi.json` and served at /openapi.json. Spec § Versioning 1.
  */
 
+import type { OperationId } from './endpoints.ts';
 import { ERROR_CODES, ERRORS, type ErrorCode } from './errors.ts';
 import { COMPONENT_SCHEMAS, schemaReference, withReferences } from './openapi-schemas.ts';
 import type { Answer, AnswerHeader, Operation } from './operation.ts';
-import { OPERATION_IDS, type OperationId, operationOf } from './operations.ts';
+import { OPERATION_IDS, operationOf } from './operations.ts';
 import { type TSchema, Type } from './type.ts';
 
 /** The contract's own version: it changes when an operation, a body or an error does. */
@@ -194,7 +195,7 @@ function operationNode(id: OperationId, operation: Operation): Node {
     security: security(operation),
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: operation.body && {
-      required: true,
+      required: !operation.body.isOptional,
       description: `At most ${operation.body.bytesMax} bytes, encoded.`,
       content: { 'application/json': { schema: withReferences(operation.body.schema) } },
     },

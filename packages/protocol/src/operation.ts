@@ -1,5 +1,6 @@
 /** One operation as data: who may call it, what it takes and what it answers. The table is in `operations.ts`. */
 
+import type { OperationEndpoint } from './endpoints.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Scope } from './scopes.ts';
 import type { TObject, TSchema } from './type.ts';
@@ -36,10 +37,16 @@ export interface Answer {
   readonly headers: readonly AnswerHeader[];
 }
 
-export interface Operation {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Path parameters in braces. The only one, `{id}`, is a job id. */
-  readonly path: `/${string}`;
+/** A body that an operation takes. */
+export interface RequestBody {
+  readonly schema: TSchema;
+  /** Encoded bytes. */
+  readonly bytesMax: number;
+  /** Whether it may be left out. */
+  readonly isOptional: boolean;
+}
+
+export interface Operation extends OperationEndpoint {
   readonly tag: 'jobs' | 'evidence' | 'service' | 'public';
   readonly summary: string;
   readonly description?: string;
@@ -49,7 +56,7 @@ export interface Operation {
   /** Values after decoding. A list is one comma-separated parameter. */
   readonly query?: TObject;
   readonly headers?: TObject;
-  readonly body?: { readonly schema: TSchema; readonly bytesMax: number };
+  readonly body?: RequestBody;
   readonly answers: Readonly<Record<number, Answer>>;
   readonly errors: readonly ErrorCode[];
   readonly capacity: readonly Capacity[];

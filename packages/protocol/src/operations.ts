@@ -1,20 +1,22 @@
 /**
  * Every operation of the service as data: who may call it, what it takes, what it answers and which refusals it knows.
- * Routes, clients and the OpenAPI document are made from this table, so that none of them can drift from the others.
+ * Routes, clients and the OpenAPI document are made from this table, and what it says is typed: a route that holds, answers or
+ * reads what its operation does not list does not compile.
  * Spec § Endpoints.
  */
 
 import { json, metrics, storedBytes } from './answers.ts';
+import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
 import { CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
-import { bodyBytesMax } from './limits.ts';
+import { bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
-import type { Operation } from './operation.ts';
-import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
+import type { Capacity, Operation } from './operation.ts';
+import { type Filled, ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
 import { JobSubmission, SubmissionAnswer } from './submission.ts';
-import { Type } from './type.ts';
+import { type Static, type TObject, type TSchema, Type } from './type.ts';
 
 /** What any request may be answered with, whatever it asks for. */
 const DOOR_ERRORS = [
@@ -45,6 +47,9 @@ const BODY_ERRORS = [
   'unsupported_media_type',
 ] as const satisfies readonly ErrorCode[];
 
+/** The body of an operation that needs none and bears an empty object. */
+const NoMembers = Type.Object({}, { additionalProperties: false });
+
 const STORED_BYTES_ERRORS = [
   ...JOB_ERRORS,
   'tenant_capacity_exhausted',
@@ -55,8 +60,7 @@ const STORED_BYTES_ERRORS = [
 
 export const OPERATIONS = {
   getHealth: {
-    method: 'GET',
-    path: '/healthz',
+    ...ENDPOINTS.getHealth,
     tag: 'public',
     summary: 'Say that the process is alive.',
     access: 'public',
@@ -65,8 +69,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getReadiness: {
-    method: 'GET',
-    path: '/readyz',
+    ...ENDPOINTS.getReadiness,
     tag: 'public',
     summary: 'Say whether jobs would be taken now.',
     description: 'The answer is cached: asking often costs nothing and changes nothing.',
@@ -76,8 +79,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getContract: {
-    method: 'GET',
-    path: '/openapi.json',
+    ...ENDPOINTS.getContract,
     tag: 'public',
     summary: 'Read this contract.',
     access: 'public',
@@ -86,8 +88,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   submitJob: {
-    method: 'POST',
-    path: '/v1/jobs',
+    ...ENDPOINTS.submitJob,
     tag: 'jobs',
     summary: 'Submit a job.',
     description:
@@ -95,7 +96,7 @@ export const OPERATIONS = {
       'again; after an ambiguous transport failure only such a request may be repeated.',
     access: 'jobs:submit',
     headers: SubmissionHeaders,
-    body: { schema: JobSubmission, bytesMax: bodyBytesMax },
+    body: { schema: JobSubmission, bytesMax: bodyBytesMax, isOptional: false },
     answers: {
       201: {
         ...json('The job is stored, or was stored by the first use of the key.', SubmissionAnswer),
@@ -119,8 +120,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'body', 'queue'],
   },
   listJobs: {
-    method: 'GET',
-    path: '/v1/jobs',
+    ...ENDPOINTS.listJobs,
     tag: 'jobs',
     summary: "List the tenant's jobs, newest first.",
     access: 'jobs:read',
@@ -130,8 +130,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getJob: {
-    method: 'GET',
-    path: '/v1/jobs/{id}',
+    ...ENDPOINTS.getJob,
     tag: 'jobs',
     summary: 'Read a job in full, with its receipt once it ended.',
     description: 'To wait for the end use the result or the stream: polling spends the same budget as submitting.',
@@ -141,8 +140,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   cancelJob: {
-    method: 'DELETE',
-    path: '/v1/jobs/{id}',
+    ...ENDPOINTS.cancelJob,
     tag: 'jobs',
     summary: 'Ask for the end of a job.',
     description:
@@ -154,8 +152,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getResult: {
-    method: 'GET',
-    path: '/v1/jobs/{id}/result',
+    ...ENDPOINTS.getResult,
     tag: 'jobs',
     summary: 'Read the folded result, waiting for it if asked to.',
     description:
@@ -168,8 +165,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'wait', 'response'],
   },
   replayEvents: {
-    method: 'GET',
-    path: '/v1/jobs/{id}/replay',
+    ...ENDPOINTS.replayEvents,
     tag: 'jobs',
     summary: 'Read a page of stored events, in sequence order.',
     description:
@@ -182,19 +178,18 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   mintStreamTicket: {
-    method: 'POST',
-    path: '/v1/jobs/{id}/stream-ticket',
+    ...ENDPOINTS.mintStreamTicket,
     tag: 'jobs',
     summary: 'Mint a ticket that opens one stream of this job.',
     description: 'It keeps the credential out of WebSocket addresses. It is spent before the stream is admitted.',
     access: 'jobs:read',
+    body: { schema: NoMembers, bytesMax: emptyBodyBytesMax, isOptional: true },
     answers: { 201: json('A one-use ticket.', StreamTicket) },
     errors: [...JOB_ERRORS, ...BODY_ERRORS, 'tenant_capacity_exhausted', 'insufficient_storage', 'shutting_down'],
-    capacity: ['connection'],
+    capacity: ['connection', 'body'],
   },
   streamEvents: {
-    method: 'GET',
-    path: '/v1/jobs/{id}/stream',
+    ...ENDPOINTS.streamEvents,
     tag: 'jobs',
     summary: 'Follow the events of a job over a WebSocket.',
     description:
@@ -210,8 +205,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'stream'],
   },
   getAttestation: {
-    method: 'GET',
-    path: '/v1/jobs/{id}/attestation',
+    ...ENDPOINTS.getAttestation,
     tag: 'evidence',
     summary: 'Fetch the exact bytes of the signed DSSE envelope.',
     access: 'jobs:read',
@@ -220,8 +214,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   getResultArtifact: {
-    method: 'GET',
-    path: '/v1/jobs/{id}/result-artifact',
+    ...ENDPOINTS.getResultArtifact,
     tag: 'evidence',
     summary: 'Fetch the exact bytes that the attestation is about.',
     access: 'jobs:read',
@@ -230,8 +223,7 @@ export const OPERATIONS = {
     capacity: ['connection', 'response'],
   },
   getPublicKey: {
-    method: 'GET',
-    path: '/v1/attestation/public-key',
+    ...ENDPOINTS.getPublicKey,
     tag: 'evidence',
     summary: 'Read the current signing key.',
     description: 'Pin it or get it out of band: a key fetched from the signer is no independent trust anchor.',
@@ -241,8 +233,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getCapabilities: {
-    method: 'GET',
-    path: '/v1/capabilities',
+    ...ENDPOINTS.getCapabilities,
     tag: 'service',
     summary: 'Read what this service can run, and within which bounds.',
     access: 'service:read',
@@ -251,8 +242,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getWhoami: {
-    method: 'GET',
-    path: '/v1/whoami',
+    ...ENDPOINTS.getWhoami,
     tag: 'service',
     summary: 'Read who the credential stands for.',
     access: 'credential',
@@ -261,8 +251,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getStatus: {
-    method: 'GET',
-    path: '/v1/status',
+    ...ENDPOINTS.getStatus,
     tag: 'service',
     summary: 'Read how the service is doing.',
     access: 'service:read',
@@ -271,8 +260,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getTenantMetrics: {
-    method: 'GET',
-    path: '/v1/metrics',
+    ...ENDPOINTS.getTenantMetrics,
     tag: 'service',
     summary: "Read metrics of the tenant's current jobs.",
     description: 'Not a billing ledger.',
@@ -282,8 +270,7 @@ export const OPERATIONS = {
     capacity: ['connection'],
   },
   getMetrics: {
-    method: 'GET',
-    path: '/metrics',
+    ...ENDPOINTS.getMetrics,
     tag: 'public',
     summary: 'Read metrics of the whole service.',
     description: 'There only where the operator set a metrics token, and only with it. Not a billing ledger.',
@@ -292,12 +279,69 @@ export const OPERATIONS = {
     errors: [...CREDENTIAL_ERRORS, 'route_not_found'],
     capacity: ['connection'],
   },
-} as const satisfies Record<string, Operation>;
+} as const satisfies Record<OperationId, Operation>;
 
-export type OperationId = keyof typeof OPERATIONS;
 export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
 
 /** The operation of this name, with the members that only some operations have. */
 export function operationOf(id: OperationId): Operation {
   return OPERATIONS[id];
 }
+
+type Table = typeof OPERATIONS;
+type AnswersOf<Id extends OperationId> = Table[Id]['answers'];
+
+/** The statuses that an operation succeeds with. */
+export type StatusOf<Id extends OperationId> = keyof AnswersOf<Id> & number;
+
+type AnswerOf<Id extends OperationId, Status> = AnswersOf<Id>[Status & keyof AnswersOf<Id>];
+type JsonContent<A> = A extends { content: { 'application/json': infer S extends TSchema } } ? Static<S> : never;
+type ContentOf<A> = A extends { content: infer Content } ? keyof Content & string : never;
+type ListedHeaders<A> = A extends { headers: readonly (infer Name extends string)[] } ? Name : never;
+
+/** The JSON body that an operation succeeds with; `never` where it answers something else than JSON. */
+export type AnswerBody<Id extends OperationId, Status = StatusOf<Id>> = JsonContent<AnswerOf<Id, Status>>;
+
+/** The media types that an operation answers in. */
+export type MediaTypeOf<Id extends OperationId, Status = StatusOf<Id>> = ContentOf<AnswerOf<Id, Status>>;
+
+/** The headers of an answer beyond those that every answer has. */
+export type AnswerHeaderOf<Id extends OperationId, Status = StatusOf<Id>> = ListedHeaders<AnswerOf<Id, Status>>;
+
+/** The query of an operation as a client gives it. */
+export type QueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject } ? Static<S> : never;
+
+/** The same as a route reads it: what was not sent has its default. */
+export type FilledQueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject }
+  ? Filled<S>
+  : never;
+
+/** The body that an operation takes, as a client gives it. */
+export type BodyOf<Id extends OperationId> = Table[Id] extends { body: { schema: infer S extends TSchema } }
+  ? Static<S>
+  : never;
+
+/** The operations of which this is so. */
+type Where<Condition extends Record<OperationId, boolean>> = {
+  [Id in OperationId]: Condition[Id] extends true ? Id : never;
+}[OperationId];
+
+/** The operations that a credential is asked for. */
+export type CallerOperationId = Where<{
+  [Id in OperationId]: Table[Id]['access'] extends 'public' | 'metrics_token' ? false : true;
+}>;
+
+/** The operations that take a body, one that must be there or one that need not. */
+export type BodyOperationId<IsOptional extends boolean = boolean> = Where<{
+  [Id in OperationId]: Table[Id] extends { body: { isOptional: IsOptional } } ? true : false;
+}>;
+
+/** The operations whose requests may hold this. */
+export type HolderOf<Kind extends Capacity> = Where<{
+  [Id in OperationId]: Kind extends Table[Id]['capacity'][number] ? true : false;
+}>;
+
+/** The operations that may be refused with this code. */
+export type RefusedWith<Code extends ErrorCode> = Where<{
+  [Id in OperationId]: Code extends Table[Id]['errors'][number] ? true : false;
+}>;

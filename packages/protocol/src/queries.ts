@@ -12,17 +12,32 @@ import {
 } from './limits.ts';
 import { JOB_STATUSES } from './status.ts';
 import { LanguageName } from './submission.ts';
-import { type Static, Type } from './type.ts';
+import { type Static, type TObject, type TOptional, type TSchema, Type } from './type.ts';
 
 /** Visible ASCII text that a client returns exactly as it got it. */
 function opaque(maxLength: number) {
   return { minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$' };
 }
 
+/** A parameter that may be left out and then has this value. */
+type WithDefault<S extends TSchema> = TOptional<S> & { readonly default: Static<S> };
+
+function withDefault<S extends TSchema>(value: Static<S>, schema: S): WithDefault<S> {
+  return Type.Optional({ ...schema, default: value }) as WithDefault<S>;
+}
+
+type NamesWithDefault<T extends TObject> = {
+  [Name in keyof T['properties']]: T['properties'][Name] extends { readonly default: unknown } ? Name : never;
+}[keyof T['properties']];
+
+/** What a query says once its defaults are filled in. */
+export type Filled<T extends TObject> = Static<T> & Required<Pick<Static<T>, NamesWithDefault<T> & keyof Static<T>>>;
+
 /** `status` is one comma-separated parameter. */
 export const ListQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: listLimitMax, default: listLimitDefault, description: 'Jobs per page.' }),
+  limit: withDefault(
+    listLimitDefault,
+    Type.Integer({ minimum: 1, maximum: listLimitMax, description: 'Jobs per page.' }),
   ),
   cursor: Type.Optional(
     Type.String({
@@ -38,30 +53,31 @@ export const ListQuery = Type.Object({
 export type ListQuery = Static<typeof ListQuery>;
 
 export const ResultQuery = Type.Object({
-  wait_seconds: Type.Optional(
+  wait_seconds: withDefault(
+    0,
     Type.Number({
       minimum: 0,
       maximum: waitSecondsMax,
-      default: 0,
       description: 'Seconds to wait for a terminal status: any number, in decimal digits or with an exponent.',
     }),
   ),
 });
 export type ResultQuery = Static<typeof ResultQuery>;
 
-const after = Type.Optional(
+const after = withDefault(
+  0,
   Type.Integer({
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    default: 0,
     description: 'Only events with a greater `seq`: the cursor is exclusive.',
   }),
 );
 
 export const ReplayQuery = Type.Object({
   after,
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: replayLimitMax, default: replayLimitDefault, description: 'Events per page.' }),
+  limit: withDefault(
+    replayLimitDefault,
+    Type.Integer({ minimum: 1, maximum: replayLimitMax, description: 'Events per page.' }),
   ),
 });
 export type ReplayQuery = Static<typeof ReplayQuery>;

@@ -6,7 +6,7 @@
  */
 import type { TSchema, Type as TypeBox } from 'typebox';
 
-export type { Static, TObject, TSchema } from 'typebox';
+export type { Static, TObject, TOptional, TSchema } from 'typebox';
 
 type Options = Readonly<Record<string, unknown>>;
 type Schema = Record<string, unknown>;

@@ -1,5 +1,6 @@
-import { type ErrorEnvelope, OPERATION_IDS, operationOf } from '@svc/protocol';
+import { type ErrorEnvelope, OPERATION_IDS, type OperationId, operationOf, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PERMIT_KINDS, type PermitKind } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
@@ -48,6 +49,28 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
     );
   },
 );
+
+/** What an operation is asked with, so that it takes every permit that it may. */
+const asked = (id: OperationId, kind: PermitKind) => {
+  const { method, path, body } = operationOf(id);
+  const query = id === 'getResult' && kind === 'wait' ? '?wait_seconds=1' : '';
+  const headers = { ...bearer(), ...(body !== undefined && { 'content-type': 'application/json' }) };
+  return [`${path.replace('{id}', JOB)}${query}`, { method, headers, ...(body && { body: '{}' }) }] as const;
+};
+
+describe.each(PERMIT_KINDS)('where no permit of the kind "%s" is left', (kind) => {
+  let full: Door;
+  beforeAll(async () => {
+    full = await openDoor({ permits: { [kind]: { total: 1, perTenant: 0 } } });
+  });
+  afterAll(() => full[Symbol.asyncDispose]());
+
+  test.each(OPERATION_IDS)('%s is refused exactly if the contract lists this kind for it', async (id) => {
+    const [path, init] = asked(id, kind);
+    const { status } = await fetch(full.url + path, init);
+    expect(status === 429).toBe(operationOf(id).capacity.includes(kind));
+  });
+});
 
 test('a bad token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)', async () => {
   const response = await request('/v1/whoami', { headers: bearer('wrong') });
@@ -354,8 +377,8 @@ describe('metrics', () => {
   const answers: AnsweredRequest[] = [];
   const observer: Observer = { ...NO_OBSERVER, requestAnswered: (answer) => answers.push(answer) };
   const metrics: Metrics = {
-    ofTenant: async (tenant, accept) => ({ mediaType: 'text/plain; version=0.0.4', text: `${tenant} ${accept}` }),
-    ofService: async () => ({ mediaType: 'text/plain; version=0.0.4', text: 'all' }),
+    ofTenant: async (tenant, accept) => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: `${tenant} ${accept}` }),
+    ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: 'all' }),
   };
   const ask = async (port: Door, path: string, key: string) => {
     const response = await fetch(`${port.url}${path}`, { headers: { ...bearer(key), accept: 'text/plain' } });

@@ -3,7 +3,7 @@
  * refusals into responses; every operation of the contract has its route here.
  */
 import { EventEmitter } from 'node:events';
-import { OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
+import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
@@ -18,13 +18,13 @@ import type { Metrics } from './answer/metrics.ts';
 import { createAnswerWatch, observeRequests } from './answer/observe.ts';
 import { serviceErrorOf } from './answer/refusal.ts';
 import { sendRefusal } from './answer/respond.ts';
+import { Call, type Handlers } from './call.ts';
 import { Connections } from './connections/connections.ts';
 import { Crowd } from './connections/crowd.ts';
 import { createDoorServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
 import { answerUnrouted } from './methods.ts';
-import type { OperationHandlers } from './operation.ts';
 import { ClientGone } from './request/body.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
@@ -139,16 +139,17 @@ export function createApp(options: AppOptions): FastifyInstance {
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventEmitter): void {
-  const handlers: OperationHandlers = {
+  const handlers: Handlers = {
     ...publicHandlers(context),
     ...serviceHandlers(context),
     ...attestationHandlers(context),
     ...jobHandlers(context),
   };
-  const routeOf = (id: OperationId) => {
+  const routeOf = <Id extends OperationId>(id: Id) => {
     const operation = operationOf(id);
     const url = operation.path.replace('{id}', ':id');
-    return { method: operation.method, url, config: { operation }, handler: handlers[id] };
+    const handler = (_request: FastifyRequest, reply: FastifyReply) => handlers[id](new Call(id, reply, context));
+    return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
   // In a scope of its own: what a WebSocket needs, no other request has to pass.
@@ -169,8 +170,18 @@ function refuse(cause: Error, request: FastifyRequest, reply: FastifyReply, log:
   const error = serviceErrorOf(cause);
   if (error.code === 'internal') {
     log.error({ request_id: request.id, err: error.cause ?? error }, 'request failed');
+  } else if (!isListed(error.code, request)) {
+    log.error({ request_id: request.id, err: error }, UNLISTED_REFUSAL);
   }
   return sendRefusal(request, reply, { error });
+}
+
+/** What is logged of a refusal whose code the contract does not list for the operation: a bug of this service. */
+export const UNLISTED_REFUSAL = 'refused with a code that the contract does not list for this operation';
+
+function isListed(code: ErrorCode, { routeOptions }: FastifyRequest): boolean {
+  const { operation } = routeOptions.config;
+  return operation === undefined || code === 'route_not_found' || operation.errors.includes(code);
 }
 
 export type { ServiceFacts };

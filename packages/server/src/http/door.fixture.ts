@@ -23,7 +23,7 @@ import type { Jobs, Submission } from '../job/jobs.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import type { Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
-import { createApp, type ServiceFacts } from './app.ts';
+import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
 import type { TransportBounds } from './connections/transport.ts';
 
@@ -97,6 +97,8 @@ export async function openDoor(options: DoorOptions = {}): Promise<Door> {
       stopping.abort();
       app.server.closeAllConnections();
       await app.close();
+      const unlisted = log.find(({ msg }) => msg === UNLISTED_REFUSAL);
+      if (unlisted !== undefined) throw new Error(JSON.stringify(unlisted));
     },
   };
 }

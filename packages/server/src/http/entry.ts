@@ -17,6 +17,7 @@ import { PLAIN_HEADERS } from './answer/refusal.ts';
 import type { Connections } from './connections/connections.ts';
 import { bodyNotTaken, readNothing } from './request/body.ts';
 import { jobIdOf } from './request/job-id.ts';
+import { refuseUnknownParameters } from './request/query.ts';
 import { hasBody } from './request/unread-body.ts';
 import type { AuthorityWatch } from './stream/authority.ts';
 import { handshakeFault, isStreamHandshake } from './stream/handshake.ts';
@@ -101,8 +102,8 @@ function noteConnection(raw: IncomingMessage, caller: Caller, { connections, aut
 function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds }: EntryOptions): Soon<undefined> {
   const { operation } = request.routeOptions.config;
   if (operation === undefined) return undefined;
-  if (operation.access !== 'public') refuseUnknownQuery(request, operation);
-  return operation.method === 'POST' ? undefined : refuseBody(request.raw, bodyMilliseconds);
+  if (operation.access !== 'public') refuseUnknownParameters(operation.query, request.query);
+  return operation.body !== undefined ? undefined : refuseBody(request.raw, bodyMilliseconds);
 }
 
 /** A ticket stands in for the header only where a stream is really opened: nothing else spends it. */
@@ -147,13 +148,6 @@ function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: En
 
 function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
-}
-
-function refuseUnknownQuery(request: FastifyRequest, operation: Operation): void {
-  const known = operation.query?.properties ?? {};
-  const unknown = Object.keys(request.query as object).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return;
-  throw new ServiceError('invalid_request', `The query parameter ${JSON.stringify(unknown)} is not known here.`);
 }
 
 /** A body in chunks of which there are none is no body. RFC 9112 § 7.1. */

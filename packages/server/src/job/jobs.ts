@@ -2,7 +2,7 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type { JobEvent, JobStatus, Language, SubmissionAnswer } from '@svc/protocol';
+import type { FilledQueryOf, JobEvent, SubmissionAnswer } from '@svc/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { Soon } from '../ground/soon.ts';
 import type { Body } from './body.ts';
@@ -20,13 +20,6 @@ export interface Submission {
   readonly checkAuthority?: () => Promise<void>;
 }
 
-export interface ListQuery {
-  readonly limit: number;
-  readonly cursor: string | null;
-  readonly statuses: readonly JobStatus[] | null;
-  readonly language: Language | null;
-}
-
 /** Bytes as they were stored, and their SHA-256 as 64 lower-case hex digits. */
 export interface ExactBytes {
   readonly bytes: Uint8Array;
@@ -37,7 +30,7 @@ export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
   /** The JSON text of a `JobList`. */
-  list(caller: Caller, query: ListQuery): Soon<string>;
+  list(caller: Caller, query: FilledQueryOf<'listJobs'>): Soon<string>;
   /** The JSON text of a `JobDetail`. */
   detail(caller: Caller, job_id: string): Soon<string>;
   /** The JSON text of a `CancellationAnswer`. */
@@ -45,7 +38,7 @@ export interface Jobs {
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
   result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;
   /** The JSON text of a `ReplayPage`. */
-  replay(caller: Caller, job_id: string, page: { after: number; limit: number }): Promise<Body>;
+  replay(caller: Caller, job_id: string, page: FilledQueryOf<'replayEvents'>): Promise<Body>;
   /**
    * The exact bytes of what was signed or of what that is about. Refused as `attestation_disabled`, `job_not_terminal` or,
    * for a moment after the end, `attestation_unavailable`.

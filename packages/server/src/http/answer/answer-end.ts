@@ -1,43 +1,5 @@
 /** Ties what a request holds to the end of its answer: sent to the last byte, or the connection torn down. */
 import type { ServerResponse } from 'node:http';
-import type { FastifyReply } from 'fastify';
-import type { Permit, PermitKind, Permits } from '../../capacity/permits.ts';
-import { resetConnection } from '../connections/connection.ts';
-import { callerOf } from '../operation.ts';
-import type { AuthorityWatch } from '../stream/authority.ts';
-
-/** What an answer is held by. */
-export interface Holds {
-  readonly permits: Permits;
-  readonly authority: AuthorityWatch;
-}
-
-/**
- * Takes a permit that the answer holds to its end, unless it is given back before, and ends the connection when the
- * caller's authority ends before. Spec § Response transfer rules.
- *
- * @throws ServiceError where there is no permit.
- */
-export function holdUntilAnswered(reply: FastifyReply, { permits, authority }: Holds, kind: PermitKind): Permit {
-  const caller = callerOf(reply.request);
-  const permit = permits.take(kind, caller.tenant);
-  const unwatch = authority.watch(caller, () => resetConnection(reply.request.raw.socket));
-  onAnswerEnd(reply.raw, () => {
-    permit[Symbol.dispose]();
-    unwatch();
-  });
-  return permit;
-}
-
-/**
- * Takes a permit that the answer holds to its end.
- *
- * @throws ServiceError where there is none.
- */
-export function holdPermitUntilAnswered(reply: FastifyReply, permits: Permits, kind: PermitKind): void {
-  const permit = permits.take(kind, callerOf(reply.request).tenant);
-  onAnswerEnd(reply.raw, () => permit[Symbol.dispose]());
-}
 
 const CALLBACKS = Symbol('called at the end of this answer');
 

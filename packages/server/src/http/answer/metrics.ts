@@ -1,8 +1,9 @@
 /** What the door asks the metrics for. Spec § Other routes. */
+import type { MediaTypeOf } from '@svc/protocol';
 
 /** Metrics as text, in the format that was negotiated. */
 export interface MetricsText {
-  readonly mediaType: string;
+  readonly mediaType: MediaTypeOf<'getMetrics'>;
   readonly text: string;
 }
 

@@ -1,52 +1,84 @@
 /** How an answer leaves: small JSON at once, large bodies through the pump, refusals in the envelope. */
 import { Readable } from 'node:stream';
-import { responsePumpBytes } from '@svc/protocol';
+import {
+  type AnswerBody,
+  type AnswerHeaderOf,
+  type MediaTypeOf,
+  type OperationId,
+  responsePumpBytes,
+  type StatusOf,
+} from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
+import type { Call } from '../call.ts';
 import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
 import { pumpOf } from './pump.ts';
 import { refusalOf } from './refusal.ts';
+
+/** The headers of an answer, where it has any beyond those that every answer has. */
+type Headers<Id extends OperationId, Status> = [AnswerHeaderOf<Id, Status>] extends [never]
+  ? []
+  : [headers: Readonly<Record<AnswerHeaderOf<Id, Status>, string>>];
 
 /**
  * Sends a value as JSON with a declared length. Text goes out in one write with its head; what is longer than a piece of
  * the pump goes through the pump.
  */
-export function sendJson(reply: FastifyReply, status: number, value: unknown): FastifyReply {
-  return sendJsonText(reply, status, JSON.stringify(value));
+export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
+  call: Call<Id>,
+  status: Status,
+  value: AnswerBody<Id, Status>,
+  ...[headers]: Headers<Id, Status>
+): FastifyReply {
+  if (headers !== undefined) call.reply.headers(headers);
+  return sendText(call.reply, status, JSON.stringify(value));
 }
 
 /** Sends JSON that is text already, in the same way. */
-export function sendJsonText(reply: FastifyReply, status: number, text: string): FastifyReply {
-  const answer = { status, mediaType: 'application/json' };
-  if (text.length > responsePumpBytes / bytesPerUnitMax) return sendBytes(reply, Buffer.from(text), answer);
-  // Without a serializer of its own Fastify adds a charset to the media type, which JSON does not have.
-  return reply.code(status).header('content-type', answer.mediaType).serializer(asItIs).send(text);
+export function sendJsonText<Id extends OperationId>(call: Call<Id>, status: StatusOf<Id>, text: string): FastifyReply {
+  return sendText(call.reply, status, text);
 }
 
 /** Sends JSON that is read while it is sent, through the pump and with a declared length. */
-export function sendBody(reply: FastifyReply, status: number, body: Body): FastifyReply {
-  if (body.text !== null) return sendJsonText(reply, status, body.text);
-  reply.code(status).header('content-type', 'application/json').header('content-length', body.bytes);
+export function sendBody<Id extends OperationId>({ reply }: Call<Id>, status: StatusOf<Id>, body: Body): FastifyReply {
+  if (body.text !== null) return sendText(reply, status, body.text);
+  reply.code(status).header('content-type', JSON_TYPE).header('content-length', body.bytes);
   // Nothing is read for whoever asks for the head alone.
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(body.pieces(), body.bytes));
 }
 
+/** Sends exact bytes with a declared length; more than one piece of the pump goes through the pump. */
+export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
+  { reply }: Call<Id>,
+  status: Status,
+  { mediaType, bytes }: { mediaType: MediaTypeOf<Id, Status>; bytes: Buffer },
+  ...[headers]: Headers<Id, Status>
+): FastifyReply {
+  if (headers !== undefined) reply.headers(headers);
+  return send(reply, bytes, { status, mediaType });
+}
+
+const JSON_TYPE = 'application/json';
+
 /** Of UTF-8, for one UTF-16 unit. */
 const bytesPerUnitMax = 3;
+
+function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
+  if (text.length > responsePumpBytes / bytesPerUnitMax) {
+    return send(reply, Buffer.from(text), { status, mediaType: JSON_TYPE });
+  }
+  // Without a serializer of its own Fastify adds a charset to the media type, which JSON does not have.
+  return reply.code(status).header('content-type', JSON_TYPE).serializer(asItIs).send(text);
+}
 
 function asItIs(text: unknown): string {
   return text as string;
 }
 
-/** Sends exact bytes with a declared length; more than one piece of the pump goes through the pump. */
-export function sendBytes(
-  reply: FastifyReply,
-  body: Buffer,
-  { status, mediaType }: { status: number; mediaType: string },
-): FastifyReply {
-  reply.code(status).header('content-type', mediaType).header('content-length', body.length);
-  return reply.send(body.length > responsePumpBytes ? pumpOf([body], body.length) : body);
+function send(reply: FastifyReply, bytes: Buffer, answer: { status: number; mediaType: string }): FastifyReply {
+  reply.code(answer.status).header('content-type', answer.mediaType).header('content-length', bytes.length);
+  return reply.send(bytes.length > responsePumpBytes ? pumpOf([bytes], bytes.length) : bytes);
 }
 
 /** Sends a refusal. A connection whose request has a body that nobody read is closed afterwards. */

@@ -3,24 +3,13 @@
  * before a byte is read, also before a waiting client is told to continue. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyOperationId } from '@svc/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
-import type { Permit, Permits } from '../../capacity/permits.ts';
-import type { Caller } from '../../ground/caller.ts';
+import type { Permit } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
-import type { AuthorityWatch } from '../stream/authority.ts';
+import type { Call } from '../call.ts';
 import { hasBody } from './unread-body.ts';
-
-export interface BodyOptions {
-  readonly permits: Permits;
-  /** Ends the reading once the caller's authority has ended. */
-  readonly authority: Pick<AuthorityWatch, 'watch'>;
-  readonly caller: Caller;
-  /** Encoded bytes. */
-  readonly bytesMax: number;
-  readonly millisecondsMax: number;
-}
 
 /** The client went away while its request was read: there is nobody to answer. */
 export class ClientGone extends Error {
@@ -36,28 +25,26 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(
  * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, `unauthorized` where
  * the credential ends meanwhile, or for want of a permit; ClientGone where the connection ended.
  */
-export async function readJsonBody(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: BodyOptions,
-): Promise<unknown> {
-  checkMediaType(request.raw);
-  using _permit = takePermit(request, options);
-  return await parseStrictJson(await takeBytes(request, reply, options), { approximateIn: 'limits' });
+export async function readJsonBody(call: Call<BodyOperationId<false>>): Promise<unknown> {
+  checkMediaType(call.request.raw);
+  using _permit = takePermit(call);
+  return await parseStrictJson(await takeBytes(call), { approximateIn: 'limits' });
 }
 
 /** What the head already says to be too large holds nothing. */
-function takePermit({ headers }: FastifyRequest, { permits, caller, bytesMax }: BodyOptions): Permit {
-  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
-  return permits.take('body', caller.tenant);
+function takePermit(call: Call<BodyOperationId>): Permit {
+  const { bytesMax } = call.operation.body;
+  if (Number(call.request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  return call.take('body');
 }
 
 /** Tells a client that waits to go on, and reads what it sends, for as long as its credential stands. */
-async function takeBytes(request: FastifyRequest, reply: FastifyReply, options: BodyOptions): Promise<Buffer> {
-  const { bytesMax, millisecondsMax, authority, caller } = options;
+async function takeBytes({ request, reply, operation, caller, context }: Call<BodyOperationId>): Promise<Buffer> {
+  const { bytesMax } = operation.body;
+  const millisecondsMax = context.bounds.bodyMilliseconds;
   if (request.headers.expect !== undefined) reply.raw.writeContinue();
   const ended = new AbortController();
-  const unwatch = authority.watch(caller, () => ended.abort());
+  const unwatch = context.authority.watch(caller, () => ended.abort());
   try {
     return await readBytes(request.raw, {
       bytesMax,
@@ -72,26 +59,19 @@ async function takeBytes(request: FastifyRequest, reply: FastifyReply, options: 
   }
 }
 
-/** Encoded bytes of a body that may be there and must say nothing. */
-const emptyBodyBytesMax = 1024;
-
 /**
  * Reads a body where none is needed: none at all, chunks of which there are none, or an empty object.
  *
  * @throws ServiceError as for any body, and `invalid_request` where it says something.
  */
-export async function readEmptyBody(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: Omit<BodyOptions, 'bytesMax'>,
-): Promise<void> {
+export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<void> {
+  const { request } = call;
   if (!hasBody(request.raw)) return;
-  const bounded = { ...options, bytesMax: emptyBodyBytesMax };
   const isChunked = request.headers['transfer-encoding'] !== undefined;
   // Of chunks it is not known before they come whether there is anything that needs a media type.
   if (!isChunked) checkMediaType(request.raw);
-  using _permit = takePermit(request, bounded);
-  const bytes = await takeBytes(request, reply, bounded);
+  using _permit = takePermit(call);
+  const bytes = await takeBytes(call);
   if (bytes.length === 0 && isChunked) return;
   checkMediaType(request.raw);
   const body = await parseStrictJson(bytes);

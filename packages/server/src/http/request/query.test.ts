@@ -1,7 +1,7 @@
 import { ListQuery, ReplayQuery, ResultQuery, waitSecondsMax } from '@svc/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, test } from 'vitest';
-import { queryReader } from './query.ts';
+import { readQuery } from './query.ts';
 
 const seed = inject('propertySeed');
 
@@ -20,7 +20,7 @@ function spellings(value: number): fc.Arbitrary<string> {
 }
 
 describe('a number of seconds in the query', () => {
-  const read = queryReader(ResultQuery);
+  const read = (query: unknown) => readQuery(ResultQuery, query);
   const seconds = fc.double({ min: 0, max: waitSecondsMax, noNaN: true });
 
   test('is taken in every spelling of every double from 0 to 300, as that double', { tags: ['GetResult-2'] }, () => {
@@ -60,7 +60,7 @@ describe('a number of seconds in the query', () => {
 });
 
 test('a parameter that was not sent has the default of the contract, or is left out', () => {
-  expect(queryReader(ListQuery)({})).toEqual({ limit: 50 });
-  expect(queryReader(ReplayQuery)({})).toEqual({ after: 0, limit: 500 });
-  expect(queryReader(ResultQuery)({})).toEqual({ wait_seconds: 0 });
+  expect(readQuery(ListQuery, {})).toEqual({ limit: 50 });
+  expect(readQuery(ReplayQuery, {})).toEqual({ after: 0, limit: 500 });
+  expect(readQuery(ResultQuery, {})).toEqual({ wait_seconds: 0 });
 });

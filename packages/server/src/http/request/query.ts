@@ -3,23 +3,31 @@
  * document cannot say anything else. A parameter that is given twice, is empty, or is not known to the operation is
  * refused by name: a filter that is silently dropped shows a client too much.
  */
-import type { Static, TObject, TSchema } from '@svc/protocol';
+import type { Filled, TObject, TSchema } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /**
- * A reader of the query that a schema describes. A parameter that was not sent has its default, or is left out.
+ * A query that has no unknown parameter, as values. One that was not sent has its default, or is left out.
  *
- * @throws ServiceError, from the reader: `invalid_request` naming the first parameter that is wrong.
+ * @throws ServiceError `invalid_request` naming the first parameter that is wrong.
  */
-export function queryReader<T extends TObject>(schema: T): (query: unknown) => Static<T> {
-  const parameters = new Map(Object.entries(schema.properties as Record<string, ParameterSchema>));
-  return (query) => {
-    const given = textsOf(query);
-    const unknown = [...given.keys()].find((name) => !parameters.has(name));
-    if (unknown !== undefined) throw refused(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
-    const entries = [...parameters].map(([name, shape]) => [name, parameterOf(name, given.get(name), shape)] as const);
-    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Static<T>;
-  };
+export function readQuery<T extends TObject>({ properties }: T, query: unknown): Filled<T> {
+  const given = query as Readonly<Record<string, unknown>>;
+  const repeated = Object.keys(given).find((name) => typeof given[name] !== 'string');
+  if (repeated !== undefined) throw refused(`The query parameter ${JSON.stringify(repeated)} is given twice.`);
+  const values: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries<ParameterSchema>(properties)) {
+    const value = parameterOf(name, given[name] as string | undefined, schema);
+    if (value !== undefined) values[name] = value;
+  }
+  return values as Filled<T>;
+}
+
+/** @throws ServiceError `invalid_request` naming the first parameter that a schema does not have. */
+export function refuseUnknownParameters(schema: TObject | undefined, query: unknown): void {
+  const known = schema?.properties ?? {};
+  const unknown = Object.keys(query as object).find((name) => !Object.hasOwn(known, name));
+  if (unknown !== undefined) throw refused(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
 }
 
 /** What this reads of a schema. Every number has both bounds. */
@@ -32,15 +40,6 @@ interface ParameterSchema extends TSchema {
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly default?: unknown;
-}
-
-function textsOf(query: unknown): Map<string, string> {
-  const given = new Map<string, string>();
-  for (const [name, value] of Object.entries((query ?? {}) as Record<string, unknown>)) {
-    if (typeof value !== 'string') throw refused(`The query parameter ${JSON.stringify(name)} is given twice.`);
-    given.set(name, value);
-  }
-  return given;
 }
 
 function parameterOf(name: string, text: string | undefined, schema: ParameterSchema): unknown {

@@ -1,32 +1,39 @@
 /** Operations on signed evidence: exact stored bytes, and the key they were signed with. Spec § Endpoints. */
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
-import { holdUntilAnswered } from '../answer/answer-end.ts';
+import type { ExactBytes } from '../../job/jobs.ts';
 import { sendBytes, sendJson } from '../answer/respond.ts';
-import { callerOf, type OperationHandler, type OperationHandlers } from '../operation.ts';
-import { jobIdOf } from '../request/job-id.ts';
+import type { Handlers } from '../call.ts';
 import type { RouteContext } from './context.ts';
 
-export function attestationHandlers(
-  context: RouteContext,
-): Pick<OperationHandlers, 'getAttestation' | 'getResultArtifact' | 'getPublicKey'> {
+/** Stored bytes are sent as they are, never decoded, under the same bounds as the detail of a job. */
+export function attestationHandlers({
+  jobs,
+  service,
+}: RouteContext): Handlers<'getAttestation' | 'getResultArtifact' | 'getPublicKey'> {
   return {
-    getAttestation: exactBytes(context, 'envelope', ENVELOPE_MEDIA_TYPE),
-    getResultArtifact: exactBytes(context, 'result_artifact', RESULT_MEDIA_TYPE),
-    getPublicKey: async (_request, reply) => {
-      const key = context.service.publicKey();
+    getAttestation: async (call) => {
+      call.holdWatched('response');
+      const stored = await jobs.attestation(call.caller, call.job_id, 'envelope');
+      return sendBytes(call, 200, { mediaType: ENVELOPE_MEDIA_TYPE, bytes: viewOf(stored) }, digestOf(stored));
+    },
+    getResultArtifact: async (call) => {
+      call.holdWatched('response');
+      const stored = await jobs.attestation(call.caller, call.job_id, 'result_artifact');
+      return sendBytes(call, 200, { mediaType: RESULT_MEDIA_TYPE, bytes: viewOf(stored) }, digestOf(stored));
+    },
+    getPublicKey: async (call) => {
+      const key = service.publicKey();
       if (key === null) throw new ServiceError('attestation_disabled', 'The operator has turned signing off.');
-      return sendJson(reply, 200, key);
+      return sendJson(call, 200, key);
     },
   };
 }
 
-/** The bytes as they were stored, never decoded, under the same bounds as the detail of a job. */
-function exactBytes(context: RouteContext, part: 'envelope' | 'result_artifact', mediaType: string): OperationHandler {
-  return async (request, reply) => {
-    holdUntilAnswered(reply, context, 'response');
-    const { bytes, sha256 } = await context.jobs.attestation(callerOf(request), jobIdOf(request), part);
-    reply.header('x-content-sha256', sha256);
-    return sendBytes(reply, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), { status: 200, mediaType });
-  };
+function viewOf({ bytes }: ExactBytes): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function digestOf({ sha256 }: ExactBytes) {
+  return { 'X-Content-Sha256': sha256 };
 }

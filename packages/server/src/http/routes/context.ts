@@ -4,10 +4,9 @@ import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
-import type { Holds } from '../answer/answer-end.ts';
 import type { Metrics } from '../answer/metrics.ts';
+import type { CallContext } from '../call.ts';
 import type { Connections } from '../connections/connections.ts';
-import type { TransportBounds } from '../connections/transport.ts';
 
 /** What the service says of itself. */
 export interface ServiceFacts {
@@ -19,7 +18,7 @@ export interface ServiceFacts {
   readiness(): Readiness | Promise<Readiness>;
 }
 
-export interface RouteContext extends Holds {
+export interface RouteContext extends CallContext {
   readonly jobs: Jobs;
   readonly access: Pick<Access, 'stands'>;
   readonly tickets: Tickets;
@@ -28,8 +27,5 @@ export interface RouteContext extends Holds {
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
-  /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
-  readonly stopping: AbortSignal;
-  readonly bounds: TransportBounds;
   readonly metrics: Metrics;
 }

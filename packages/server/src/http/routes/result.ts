@@ -4,51 +4,36 @@
  * have a bound each. A wait that shutdown interrupts never answers with a part.
  * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
-import { ResultQuery, responsePumpBytes } from '@svc/protocol';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { responsePumpBytes } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
 import { shuttingDown } from '../../job/refusals.ts';
-import { holdPermitUntilAnswered, holdUntilAnswered, interruptionOf } from '../answer/answer-end.ts';
+import { interruptionOf } from '../answer/answer-end.ts';
 import { sendBody } from '../answer/respond.ts';
-import { callerOf, type OperationHandler } from '../operation.ts';
+import { type Call, type Handler, refuseWhenStopping } from '../call.ts';
 import { ClientGone } from '../request/body.ts';
-import { jobIdOf } from '../request/job-id.ts';
-import { queryReader } from '../request/query.ts';
-import { refuseWhenStopping } from '../stopping.ts';
-import type { RouteContext } from './context.ts';
 
-const readResult = queryReader(ResultQuery);
-
-export function resultHandler(context: RouteContext): OperationHandler {
-  const { jobs, stopping } = context;
-  return async (request, reply) => {
-    const { wait_seconds: waitSeconds = 0 } = readResult(request.query);
-    if (waitSeconds > 0) refuseWhenStopping(stopping);
-    const held = holdUntilAnswered(reply, context, waitSeconds > 0 ? 'wait' : 'response');
-    const body = await waitFor({ request, reply, jobs, stopping, waitSeconds });
+export function resultHandler(jobs: Jobs): Handler<'getResult'> {
+  return async (call) => {
+    const { wait_seconds: waitSeconds } = call.readQuery();
+    if (waitSeconds > 0) refuseWhenStopping(call);
+    const held = call.holdWatched(waitSeconds > 0 ? 'wait' : 'response');
+    const body = await waitFor(call, jobs, waitSeconds);
     if (waitSeconds > 0 && body.bytes > responsePumpBytes) {
-      holdPermitUntilAnswered(reply, context.permits, 'response');
+      call.hold('response');
       held[Symbol.dispose]();
     }
-    return sendBody(reply, 200, body);
+    return sendBody(call, 200, body);
   };
 }
 
-interface Wait {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly jobs: Jobs;
-  readonly stopping: AbortSignal;
-  readonly waitSeconds: number;
-}
-
-async function waitFor({ request, reply, jobs, stopping, waitSeconds }: Wait): Promise<Body> {
-  using interruption = interruptionOf(reply.raw, stopping);
+async function waitFor(call: Call<'getResult'>, jobs: Jobs, waitSeconds: number): Promise<Body> {
+  const { stopping } = call.context;
+  using interruption = interruptionOf(call.reply.raw, stopping);
   const { signal } = interruption;
   try {
-    const { hasEnded, body } = await jobs.result(callerOf(request), jobIdOf(request), { waitSeconds, signal });
+    const { hasEnded, body } = await jobs.result(call.caller, call.job_id, { waitSeconds, signal });
     if (waitSeconds > 0 && signal.aborted && !hasEnded) throw interrupted(stopping);
     return body;
   } catch (error) {

@@ -3,53 +3,49 @@
  * connection becomes a WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
  */
 import type { WebSocket } from '@fastify/websocket';
-import { StreamQuery } from '@svc/protocol';
+import { jobPath, StreamQuery } from '@svc/protocol';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';
 import { jobNotFound } from '../../job/refusals.ts';
-import { holdPermitUntilAnswered } from '../answer/answer-end.ts';
 import { sendJson } from '../answer/respond.ts';
-import { callerOf, type OperationHandler } from '../operation.ts';
+import { Call, callerOf, type Handler, refuseWhenStopping } from '../call.ts';
 import { readEmptyBody } from '../request/body.ts';
 import { jobIdOf } from '../request/job-id.ts';
-import { queryReader } from '../request/query.ts';
-import { refuseWhenStopping } from '../stopping.ts';
+import { readQuery } from '../request/query.ts';
 import { serveStream } from '../stream/stream.ts';
 import type { RouteContext } from './context.ts';
 
-const readStream = queryReader(StreamQuery);
-
-export function ticketHandler({ permits, authority, tickets, stopping, bounds }: RouteContext): OperationHandler {
-  return async (request, reply) => {
-    refuseWhenStopping(stopping);
-    const caller = callerOf(request);
-    const job_id = jobIdOf(request);
-    await readEmptyBody(request, reply, { permits, authority, caller, millisecondsMax: bounds.bodyMilliseconds });
+export function ticketHandler({ tickets }: RouteContext): Handler<'mintStreamTicket'> {
+  return async (call) => {
+    refuseWhenStopping(call);
+    const { caller, job_id } = call;
+    await readEmptyBody(call);
     const minted = await answered(tickets.mint(caller, job_id));
     if (minted === null) throw jobNotFound();
     const { ticket, expires_at, expires_in } = minted;
-    const stream_url = `/v1/jobs/${job_id}/stream?ticket=${ticket}`;
-    return sendJson(reply, 201, { ticket, stream_url, expires_at, expires_in });
+    const stream_url = `${jobPath('streamEvents', job_id)}?ticket=${ticket}`;
+    return sendJson(call, 201, { ticket, stream_url, expires_at, expires_in });
   };
 }
 
 /** The route beyond what every operation has: what happens before and after the connection becomes a WebSocket. */
 export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 'preHandler' | 'wsHandler'>> {
-  const { jobs, permits, stopping, connections, authority, log } = context;
+  const { jobs, stopping, connections, authority, log } = context;
   return {
     preHandler: async (request, reply) => {
+      const call = new Call('streamEvents', reply, context);
       // No platform tells its programs what a WebSocket was refused with: a plain request is refused with the same.
-      refuseWhenStopping(stopping);
-      readStream(request.query);
-      await jobs.replay(callerOf(request), jobIdOf(request), { after: 0, limit: 1 });
-      holdPermitUntilAnswered(reply, permits, 'stream');
+      refuseWhenStopping(call);
+      call.readQuery();
+      await jobs.replay(call.caller, call.job_id, { after: 0, limit: 1 });
+      call.hold('stream');
       if (!request.ws) return;
       // For the log: the answer itself is written by the WebSocket server.
       reply.raw.statusCode = 101;
     },
     wsHandler: async (socket: WebSocket, request: FastifyRequest) => {
-      const { after = 0 } = readStream(request.query);
+      const { after } = readQuery(StreamQuery, request.query);
       const stream = { caller: callerOf(request), job_id: jobIdOf(request), after, requestId: request.id };
       const connection = request.raw.socket;
       await serveStream(socket, { ...stream, connection, jobs, connections, authority, stopping, log });
@@ -58,6 +54,6 @@ export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 
 }
 
 /** What the operation answers to a request that does not ask for a WebSocket. */
-export const refusePlainStream: OperationHandler = async () => {
+export const refusePlainStream: Handler<'streamEvents'> = async () => {
   throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
 };

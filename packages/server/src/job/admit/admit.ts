@@ -3,7 +3,7 @@
  * Spec § POST /v1/jobs.
  */
 import { randomUUIDv7 } from 'node:crypto';
-import type { RequestedLimits, RequestedSpec, SubmissionAnswer } from '@svc/protocol';
+import { jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -114,13 +114,12 @@ function keyReused(): ServiceError {
 }
 
 function answerOf({ job_id, status, created_at }: JobSummary): SubmissionAnswer {
-  const url = `/v1/jobs/${job_id}`;
   return {
     job_id,
     status,
     created_at,
-    stream_url: `${url}/stream`,
-    history_url: `${url}/replay`,
-    result_url: `${url}/result`,
+    stream_url: jobPath('streamEvents', job_id),
+    history_url: jobPath('replayEvents', job_id),
+    result_url: jobPath('getResult', job_id),
   };
 }

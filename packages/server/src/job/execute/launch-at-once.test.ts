@@ -214,7 +214,7 @@ describe('between the hand-over and the release', () => {
     const cell = rig.provider.park();
     const submitted = rig.submit();
     await stored.reached;
-    const list = await rig.jobs.list(acme, { limit: 1, cursor: null, statuses: null, language: null });
+    const list = await rig.jobs.list(acme, { limit: 1 });
     const { items } = JSON.parse(list) as JobList;
     await rig.cancel(String(items[0]?.job_id));
     stored.open();

@@ -4,12 +4,12 @@
  * itself is read for the caller's tenant, whatever a cursor says.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
+import { cursorCharsMax } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { ListPlace } from '../../store/records.ts';
 
 const CURSOR_DOMAIN = 'svc.list-cursor.v1';
 const digestBytes = 16;
-const cursorCharsMax = 512;
 
 /** The cursor of the page that follows a job. The same job gives the same cursor, across restarts too. */
 export function encodeCursor(tenant: string, { created_at, job_id }: ListPlace): string {

@@ -1,8 +1,8 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
+import type { FilledQueryOf } from '@svc/protocol';
 import { type Soon, whenKnown } from '../../ground/soon.ts';
 import type { ListPage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import type { ListQuery } from '../jobs.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
 export interface ListOptions {
@@ -13,9 +13,9 @@ export interface ListOptions {
 const texts = new WeakMap<ListPage, string>();
 
 /** One page as the JSON text of a `JobList`; `next_cursor` is null on the last one. Throws as `decodeCursor` does. */
-export function list(tenant: string, query: ListQuery, { store }: ListOptions): Soon<string> {
-  const { limit, cursor, statuses, language } = query;
-  const before = cursor === null ? null : decodeCursor(tenant, cursor);
+export function list(tenant: string, query: FilledQueryOf<'listJobs'>, { store }: ListOptions): Soon<string> {
+  const { limit, cursor, status: statuses = null, language = null } = query;
+  const before = cursor === undefined ? null : decodeCursor(tenant, cursor);
   return whenKnown(store.list({ tenant, limit, before, statuses, language }), (page) => textOf(tenant, page));
 }
 

@@ -1,4 +1,4 @@
-import type { JobList } from '@svc/protocol';
+import type { FilledQueryOf, JobList } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture, unready } from '../../../test/scripted-provider.ts';
@@ -6,7 +6,6 @@ import type { Caller } from '../../ground/caller.ts';
 import { BootstrapError } from '../../sandbox/sandbox.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { recover } from '../dispatch/recover.ts';
-import type { ListQuery } from '../jobs.ts';
 
 const never = new AbortController().signal;
 const at = (waitSeconds: number, signal = never) => ({ waitSeconds, signal });
@@ -223,12 +222,12 @@ describe('the folded result', () => {
   });
 });
 
-async function list(rig: JobRig, caller: Caller, query: ListQuery): Promise<JobList> {
+async function list(rig: JobRig, caller: Caller, query: FilledQueryOf<'listJobs'>): Promise<JobList> {
   return JSON.parse(await rig.jobs.list(caller, query)) as JobList;
 }
 
 describe('the job list', () => {
-  const query = { limit: 50, cursor: null, statuses: null, language: null };
+  const query = { limit: 50 };
 
   test('is newest first, in pages that stay in place while jobs arrive', async () => {
     await using rig = await JobRig.open({ concurrency: 1 });
@@ -236,8 +235,8 @@ describe('the job list', () => {
     for (let index = 0; index < 5; index++) keys.push((await rig.submit()).job_id);
     const first = await list(rig, acme, { ...query, limit: 2 });
     await rig.submit();
-    const second = await list(rig, acme, { ...query, limit: 2, cursor: first.next_cursor });
-    const third = await list(rig, acme, { ...query, limit: 2, cursor: second.next_cursor });
+    const second = await list(rig, acme, { ...query, limit: 2, cursor: String(first.next_cursor) });
+    const third = await list(rig, acme, { ...query, limit: 2, cursor: String(second.next_cursor) });
     expect([...first.items, ...second.items, ...third.items].map(({ job_id }) => job_id)).toEqual(keys.toReversed());
     expect(third.next_cursor).toBeNull();
     expect(Object.keys(first.items[0] ?? {}).toSorted()).toEqual(
@@ -272,11 +271,11 @@ describe('the job list', () => {
     await rig.ended(key);
     await rig.submit({ ...hello, language: 'bash' });
     await rig.provider.running(1);
-    const ids = async (filter: object, caller = acme) =>
+    const ids = async (filter: Partial<FilledQueryOf<'listJobs'>>, caller = acme) =>
       (await list(rig, caller, { ...query, ...filter })).items.map(({ language }) => language);
-    expect(await ids({ statuses: ['succeeded', 'failed'] })).toEqual(['python']);
+    expect(await ids({ status: ['succeeded', 'failed'] })).toEqual(['python']);
     expect(await ids({ language: 'bash' })).toEqual(['bash']);
-    expect(await ids({ statuses: ['cancelled'] })).toEqual([]);
+    expect(await ids({ status: ['cancelled'] })).toEqual([]);
     expect(await ids({}, callerOf('umbrella'))).toEqual([]);
   });
 
@@ -285,7 +284,7 @@ describe('the job list', () => {
     await rig.submit();
     await rig.submit();
     const { next_cursor } = await list(rig, acme, { ...query, limit: 1 });
-    await expect(list(rig, callerOf('umbrella'), { ...query, cursor: next_cursor })).rejects.toMatchObject({
+    await expect(list(rig, callerOf('umbrella'), { ...query, cursor: String(next_cursor) })).rejects.toMatchObject({
       code: 'invalid_request',
     });
   });
@@ -300,9 +299,7 @@ test('output that was cut before the process died is still told as cut', { tags:
   const { store, history } = rig;
   await recover({ store, history, log: createLog('silent') });
   expect(await rig.row(key)).toMatchObject({ terminal_reason: 'server_restarted', truncated: true });
-  expect((await list(rig, acme, { limit: 1, cursor: null, statuses: null, language: null })).items[0]?.truncated).toBe(
-    true,
-  );
+  expect((await list(rig, acme, { limit: 1 })).items[0]?.truncated).toBe(true);
   expect((await rig.detail(key.job_id)).receipt).not.toHaveProperty('truncated');
 });
 

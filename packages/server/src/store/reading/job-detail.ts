@@ -5,7 +5,7 @@
  * the present configuration would make of it. Spec § Job detail, § Attestation member.
  */
 import type { AttestationMember, JobDetail } from '@svc/protocol';
-import { isTerminal, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
@@ -118,7 +118,7 @@ function attestationMember(columns: DetailColumns): AttestationMember {
     result_size_bytes: stored?.result_size_bytes ?? null,
     envelope_sha256: stored?.envelope_sha256 ?? null,
     envelope_size_bytes: stored?.envelope_size_bytes ?? null,
-    envelope_url: stored === null ? null : `/v1/jobs/${job_id}/attestation`,
-    result_artifact_url: stored === null ? null : `/v1/jobs/${job_id}/result-artifact`,
+    envelope_url: stored === null ? null : jobPath('getAttestation', job_id),
+    result_artifact_url: stored === null ? null : jobPath('getResultArtifact', job_id),
   };
 }

@@ -1,0 +1,44 @@
+/**
+ * Where each operation is: its method and its path, apart from `operations.ts` so that a client need not load the schemas.
+ * Spec § Endpoints.
+ */
+
+export interface OperationEndpoint {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Path parameters in braces. The only one there is, `{id}`, is a job id. */
+  readonly path: `/${string}`;
+}
+
+export const ENDPOINTS = {
+  getHealth: { method: 'GET', path: '/healthz' },
+  getReadiness: { method: 'GET', path: '/readyz' },
+  getContract: { method: 'GET', path: '/openapi.json' },
+  submitJob: { method: 'POST', path: '/v1/jobs' },
+  listJobs: { method: 'GET', path: '/v1/jobs' },
+  getJob: { method: 'GET', path: '/v1/jobs/{id}' },
+  cancelJob: { method: 'DELETE', path: '/v1/jobs/{id}' },
+  getResult: { method: 'GET', path: '/v1/jobs/{id}/result' },
+  replayEvents: { method: 'GET', path: '/v1/jobs/{id}/replay' },
+  mintStreamTicket: { method: 'POST', path: '/v1/jobs/{id}/stream-ticket' },
+  streamEvents: { method: 'GET', path: '/v1/jobs/{id}/stream' },
+  getAttestation: { method: 'GET', path: '/v1/jobs/{id}/attestation' },
+  getResultArtifact: { method: 'GET', path: '/v1/jobs/{id}/result-artifact' },
+  getPublicKey: { method: 'GET', path: '/v1/attestation/public-key' },
+  getCapabilities: { method: 'GET', path: '/v1/capabilities' },
+  getWhoami: { method: 'GET', path: '/v1/whoami' },
+  getStatus: { method: 'GET', path: '/v1/status' },
+  getTenantMetrics: { method: 'GET', path: '/v1/metrics' },
+  getMetrics: { method: 'GET', path: '/metrics' },
+} as const satisfies Record<string, OperationEndpoint>;
+
+export type OperationId = keyof typeof ENDPOINTS;
+
+/** The operations whose path names a job. */
+export type JobOperationId = {
+  [Id in OperationId]: (typeof ENDPOINTS)[Id]['path'] extends `${string}{id}${string}` ? Id : never;
+}[OperationId];
+
+/** The path of an operation on one job, relative to the service. */
+export function jobPath(id: JobOperationId, job_id: string): string {
+  return ENDPOINTS[id].path.replace('{id}', encodeURIComponent(job_id));
+}

@@ -1,0 +1,41 @@
+import type { AnswerBody } from '@svc/protocol';
+import { expect, test } from 'vitest';
+import { sendBytes, sendJson } from './answer/respond.ts';
+import { type Call, type Handlers, refuseWhenStopping } from './call.ts';
+import { readEmptyBody, readJsonBody } from './request/body.ts';
+
+/** Each line is one that the compiler refuses; `npm run typecheck` fails at a line that it takes. */
+const REFUSED = [
+  // @ts-expect-error: an operation holds only the permits that it lists
+  (call: Call<'mintStreamTicket'>) => call.hold('response'),
+  // @ts-expect-error: what several operations may be, each of them must list
+  (call: Call<'getJob' | 'listJobs'>) => call.hold('response'),
+  // @ts-expect-error: a body is read where one is taken
+  (call: Call<'cancelJob'>) => readEmptyBody(call),
+  // @ts-expect-error: a body that may be left out is read as such
+  (call: Call<'mintStreamTicket'>) => readJsonBody(call),
+  // @ts-expect-error: an operation is refused only with codes that it lists
+  (call: Call<'listJobs'>) => refuseWhenStopping(call),
+  // @ts-expect-error: a parameter is read where the query has it
+  (call: Call<'replayEvents'>) => call.readQuery().cursor,
+  // @ts-expect-error: a public operation has no caller
+  (call: Call<'getHealth'>) => call.caller.tenant,
+  // @ts-expect-error: an operation that is not on one job has no job id
+  (call: Call<'listJobs'>) => call.job_id.length,
+  // @ts-expect-error: an operation answers with the statuses that it lists
+  (call: Call<'getHealth'>) => sendJson(call, 201, { status: 'ok' }),
+  // @ts-expect-error: a member of an answer must be there
+  (call: Call<'getHealth'>) => sendJson(call, 200, {}),
+  // @ts-expect-error: no answer has a member that its schema does not have
+  (call: Call<'getHealth'>) => sendJson(call, 200, { status: 'ok', state: 'ok' }),
+  // @ts-expect-error: the headers of an answer must be there
+  (call: Call<'submitJob'>, answer: AnswerBody<'submitJob'>) => sendJson(call, 201, answer),
+  // @ts-expect-error: an answer has one of its media types
+  (call: Call<'getContract'>, bytes: Buffer) => sendBytes(call, 200, { mediaType: 'text/plain', bytes }),
+  // @ts-expect-error: every operation has a handler
+  (handlers: Handlers<'getHealth'>): Handlers => handlers,
+];
+
+test('a handler that goes beyond its operation does not compile', () => {
+  expect(REFUSED.every((refused) => typeof refused === 'function')).toBe(true);
+});

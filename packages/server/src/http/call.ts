@@ -1,0 +1,130 @@
+/**
+ * One request of an operation, in the types that the contract has for it: its query, what it may hold while it is in flight,
+ * and who asks. A handler that reads or holds what its operation does not list does not compile; `respond.ts` does the same
+ * for answers.
+ */
+import {
+  type CallerOperationId,
+  type FilledQueryOf,
+  type HolderOf,
+  type JobOperationId,
+  OPERATIONS,
+  type Operation,
+  type OperationId,
+  operationOf,
+  type RefusedWith,
+} from '@svc/protocol';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Permit, PermitKind, Permits } from '../capacity/permits.ts';
+import type { Caller } from '../ground/caller.ts';
+import type { Soon } from '../ground/soon.ts';
+import { shuttingDown } from '../job/refusals.ts';
+import { onAnswerEnd } from './answer/answer-end.ts';
+import { resetConnection } from './connections/connection.ts';
+import type { TransportBounds } from './connections/transport.ts';
+import { jobIdOf } from './request/job-id.ts';
+import { readQuery } from './request/query.ts';
+import type { AuthorityWatch } from './stream/authority.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Absent where no operation was found. */
+    operation?: Operation;
+  }
+  interface FastifyRequest {
+    /** Who asks; null on public operations. */
+    caller: Caller | null;
+  }
+}
+
+/** What calls hold and are bounded by. */
+export interface CallContext {
+  readonly permits: Permits;
+  readonly authority: AuthorityWatch;
+  /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
+  readonly stopping: AbortSignal;
+  readonly bounds: TransportBounds;
+}
+
+/** Who asks, in an operation that is not public. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error('a handler of a public operation asked for the caller');
+  return request.caller;
+}
+
+export class Call<Id extends OperationId> {
+  readonly id: Id;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly context: CallContext;
+
+  constructor(id: Id, reply: FastifyReply, context: CallContext) {
+    this.id = id;
+    this.request = reply.request;
+    this.reply = reply;
+    this.context = context;
+  }
+
+  get operation(): (typeof OPERATIONS)[Id] {
+    return OPERATIONS[this.id];
+  }
+
+  get caller(): Id extends CallerOperationId ? Caller : never {
+    return callerOf(this.request) as Id extends CallerOperationId ? Caller : never;
+  }
+
+  /** @throws ServiceError as `jobIdOf` does. */
+  get job_id(): Id extends JobOperationId ? string : never {
+    return jobIdOf(this.request) as Id extends JobOperationId ? string : never;
+  }
+
+  /** @throws ServiceError `invalid_request` naming the first parameter that is wrong. */
+  readQuery(): FilledQueryOf<Id> {
+    const { query } = operationOf(this.id);
+    if (query === undefined) throw new Error(`the operation ${this.id} has no query`);
+    return readQuery(query, this.request.query) as FilledQueryOf<Id>;
+  }
+
+  /** @throws ServiceError where there is no such permit. */
+  take<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
+    return this.context.permits.take(kind, callerOf(this.request).tenant);
+  }
+
+  /**
+   * Takes a permit that the answer holds to its end, unless it is given back before.
+   *
+   * @throws ServiceError where there is none.
+   */
+  hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
+    const permit = this.take(kind);
+    onAnswerEnd(this.reply.raw, () => permit[Symbol.dispose]());
+    return permit;
+  }
+
+  /**
+   * The same for a long answer: its connection ends when the caller's authority does. Spec § Response transfer rules.
+   *
+   * @throws ServiceError where there is none.
+   */
+  holdWatched<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
+    const permit = this.hold(kind);
+    const { raw } = this.request;
+    const unwatch = this.context.authority.watch(callerOf(this.request), () => resetConnection(raw.socket));
+    onAnswerEnd(this.reply.raw, unwatch);
+    return permit;
+  }
+}
+
+export type Handler<Id extends OperationId> = (call: Call<Id>) => Soon<FastifyReply>;
+
+/** A handler for each of these operations: one that is missing does not compile. */
+export type Handlers<Ids extends OperationId = OperationId> = { readonly [Id in Ids]: Handler<Id> };
+
+/**
+ * Keeps new work out once the service is stopping, before anything is taken or read for it.
+ *
+ * @throws ServiceError `shutting_down`
+ */
+export function refuseWhenStopping({ context }: Call<RefusedWith<'shutting_down'>>): void {
+  if (context.stopping.aborted) throw shuttingDown();
+}
