@@ -4,7 +4,7 @@
  * error envelope shows that: a structured refusal never leads here. Spec § Versioning 5, § Errors.
  */
 import type { EventData, FoldedResult, JobDetail, JobEvent, ReplayPage } from '@svc/protocol';
-import { isTerminal } from '@svc/protocol/vocabulary';
+import { isTerminal, jobPath } from '@svc/protocol/vocabulary';
 import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';
 import { openEventStream } from './event-stream.ts';
 import { TransportFailure } from './failure.ts';
@@ -97,7 +97,7 @@ export function createOlderServer({ endpoint, legacy, policy, sleep, detail }: O
 
 /** The address from before stream tickets, only for a caller who allowed the key in it. Spec § Authentication 6. */
 export function legacyStreamPath({ apiKey }: Endpoint, job_id: string): string {
-  return `/v1/jobs/${encodeURIComponent(job_id)}/stream?api_key=${encodeURIComponent(apiKey ?? '')}`;
+  return `${jobPath('streamEvents', job_id)}?api_key=${encodeURIComponent(apiKey ?? '')}`;
 }
 
 function resultOf({ job_id, status, exit_code, duration_ms }: JobDetail, events: readonly JobEvent[]): FoldedResult {

@@ -3,6 +3,7 @@
  * retried with backoff. Nothing is retried that the service might do twice. Spec § Endpoints.
  */
 import type {
+  AnswerBody,
   CancellationAnswer,
   Capabilities,
   FoldedResult,
@@ -11,9 +12,8 @@ import type {
   JobEvent,
   JobList,
   JobListItem,
-  JobStatus,
   JobSubmission,
-  Language,
+  OperationId,
   PublicKey,
   Readiness,
   ReplayPage,
@@ -28,7 +28,8 @@ import { checkExactBytes, type ExactBytes, platformSha256, type Sha256 } from '.
 import { ServiceFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import { createOlderServer, isRouteMissing, tooOld } from './older-server.ts';
-import { type Answer, decodeJson, type Endpoint, type Exchange, exchange } from './transport.ts';
+import { exchangeOf, type OperationCall, type Query } from './operation-call.ts';
+import { type Answer, decodeJson, type Endpoint, exchange } from './transport.ts';
 import { type WaitOptions, waitForTerminal } from './wait.ts';
 
 export interface ClientOptions extends Endpoint {
@@ -77,18 +78,11 @@ export interface MetricsText {
   readonly text: string;
 }
 
-export interface ListOptions extends CallOptions {
-  readonly limit?: number;
-  readonly cursor?: string;
-  readonly status?: readonly JobStatus[];
-  readonly language?: Language;
-}
+/** A page of at most `limit` jobs, of these statuses and this language, after the page whose `next_cursor` it was. */
+export type ListOptions = CallOptions & Partial<Query<'listJobs'>>;
 
-export interface ReplayOptions extends CallOptions {
-  /** The last sequence number already seen; the page starts after it. */
-  readonly after?: number;
-  readonly limit?: number;
-}
+/** A page of at most `limit` events. `after` is the last sequence number already seen. */
+export type ReplayOptions = CallOptions & Partial<Query<'replayEvents'>>;
 
 export interface ServiceClient {
   /** Stores a job. A lost answer does no harm: the same key and body give the same job. */
@@ -132,8 +126,6 @@ export interface ServiceClient {
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
 }
 
-type Call = Omit<Exchange, 'timeoutMilliseconds'> & { readonly waitSeconds?: number };
-
 const METRICS_MEDIA_TYPES = { openmetrics: OPENMETRICS_MEDIA_TYPE, prometheus: PROMETHEUS_MEDIA_TYPE } as const;
 
 /** A client of one service with one credential. It holds no connection and needs no closing. */
@@ -142,24 +134,27 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const sleep = options.sleep ?? sleepFor;
   const policy = { ...DEFAULT_RETRY, ...options.retry };
 
-  const once = (request: Call, endpoint: Endpoint = options): Promise<Answer> => {
-    const timeout = timeoutMilliseconds + (request.waitSeconds ?? 0) * 1000;
-    return exchange(endpoint, { ...request, timeoutMilliseconds: timeout });
+  const once = <Id extends OperationId>(id: Id, asked: OperationCall<Id>, endpoint: Endpoint = options) => {
+    const waitSeconds = (asked.query as Query<'getResult'> | undefined)?.wait_seconds ?? 0;
+    return exchange(endpoint, {
+      ...exchangeOf(id, asked),
+      timeoutMilliseconds: timeoutMilliseconds + waitSeconds * 1000,
+    });
   };
-  const call = (request: Call, endpoint?: Endpoint): Promise<Answer> =>
-    retrying(() => once(request, endpoint), { policy, sleep, signal: request.signal });
-  const get = async <T extends object>(path: string, read: Omit<Call, 'method' | 'path'> = {}): Promise<T> =>
-    decodeJson<T>(await call({ method: 'GET', path, ...read }));
-  const metrics = async (path: string, { format = 'openmetrics', signal }: MetricsOptions, endpoint?: Endpoint) => {
-    const headers = { accept: METRICS_MEDIA_TYPES[format] };
-    const answer = await call({ method: 'GET', path, headers, signal }, endpoint);
+  const call = <Id extends OperationId>(id: Id, asked: OperationCall<Id>, endpoint?: Endpoint): Promise<Answer> =>
+    retrying(() => once(id, asked, endpoint), { policy, sleep, signal: asked.signal });
+  const read = async <Id extends OperationId>(id: Id, asked: OperationCall<Id>): Promise<AnswerBody<Id>> =>
+    decodeJson<AnswerBody<Id>>(await call(id, asked));
+  const metrics = async (
+    id: 'getTenantMetrics' | 'getMetrics',
+    { format = 'openmetrics', signal }: MetricsOptions,
+    endpoint?: Endpoint,
+  ) => {
+    const answer = await call(id, { accept: METRICS_MEDIA_TYPES[format], signal }, endpoint);
     return { mediaType: answer.headers.get('content-type') ?? '', text: new TextDecoder().decode(answer.bytes) };
   };
-  const exactBytes = async (path: string, read: CallOptions = {}): Promise<ExactBytes> =>
-    checkExactBytes(
-      await call({ method: 'GET', path, headers: { accept: '*/*' }, ...read }),
-      options.sha256 ?? platformSha256,
-    );
+  const exactBytes = async (id: 'getAttestation' | 'getResultArtifact', job_id: string, { signal }: CallOptions) =>
+    checkExactBytes(await call(id, { job_id, accept: '*/*', signal }), options.sha256 ?? platformSha256);
 
   const legacy = options.legacy ?? 'none';
   const older = createOlderServer({
@@ -184,17 +179,16 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
 
   const client: ServiceClient = {
     async submit(submission, { idempotencyKey = randomKey(), signal } = {}) {
-      const request = { method: 'POST', path: '/v1/jobs', body: submission, signal } as const;
+      const asked = { body: submission, signal };
       const answer =
         idempotencyKey === null
-          ? await once(request)
-          : await call({ ...request, headers: { 'idempotency-key': idempotencyKey } });
+          ? await once('submitJob', asked)
+          : await call('submitJob', { ...asked, idempotencyKey });
       const replayed = answer.headers.get('idempotency-replayed') === 'true';
       return { ...decodeJson<SubmissionAnswer>(answer), replayed, idempotencyKey };
     },
-    list({ limit, cursor, status, language, signal } = {}) {
-      return get(`/v1/jobs${query({ limit, cursor, status: status?.join(','), language })}`, { signal });
-    },
+    list: ({ limit, cursor, status, language, signal } = {}) =>
+      read('listJobs', { query: { limit, cursor, status, language }, signal }),
     async *listAll(listing = {}) {
       for (let cursor: string | null | undefined; cursor !== null; ) {
         const page = await client.list({ ...listing, ...(cursor !== undefined && { cursor }) });
@@ -202,14 +196,11 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         cursor = page.next_cursor;
       }
     },
-    detail: (job_id, read) => get(job(job_id), read),
-    async cancel(job_id, { signal } = {}) {
-      return decodeJson(await call({ method: 'DELETE', path: job(job_id), signal }));
-    },
+    detail: (job_id, { signal } = {}) => read('getJob', { job_id, signal }),
+    cancel: (job_id, { signal } = {}) => read('cancelJob', { job_id, signal }),
     result: (job_id, { waitSeconds, signal } = {}) =>
-      orOlder(
-        get(`${job(job_id)}/result${query({ wait_seconds: waitSeconds })}`, { signal, waitSeconds: waitSeconds ?? 0 }),
-        (missing) => older.result(job_id, { waitSeconds: waitSeconds ?? 0, signal, missing }),
+      orOlder(read('getResult', { job_id, query: { wait_seconds: waitSeconds }, signal }), (missing) =>
+        older.result(job_id, { waitSeconds: waitSeconds ?? 0, signal, missing }),
       ),
     waitForResult: (job_id, waiting = {}) =>
       waitForTerminal((waitSeconds) => client.result(job_id, { waitSeconds, signal: waiting.signal }), {
@@ -218,7 +209,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         sleep,
       }),
     replay: (job_id, { after, limit, signal } = {}) =>
-      orOlder(get(`${job(job_id)}/replay${query({ after, limit })}`, { signal }), (missing) =>
+      orOlder(read('replayEvents', { job_id, query: { after, limit }, signal }), (missing) =>
         older.replay(job_id, { after: after ?? 0, limit: limit ?? replayLimitMax, signal, missing }),
       ),
     async *events(job_id, { after = 0, ...page } = {}) {
@@ -239,38 +230,26 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
         policy,
         sleep,
         whyRefused: () =>
-          once({ method: 'GET', path: `${job(job_id)}/stream`, signal: following.signal }).then(
+          once('streamEvents', { job_id, signal: following.signal }).then(
             () => null,
             (error: unknown) => (isStreamRefusal(error) ? error : null),
           ),
       }),
-    async streamTicket(job_id, { signal } = {}) {
-      return decodeJson(await call({ method: 'POST', path: `${job(job_id)}/stream-ticket`, signal }));
-    },
-    attestation: (job_id, read) => orOlder(exactBytes(`${job(job_id)}/attestation`, read), unsigned),
-    resultArtifact: (job_id, read) => orOlder(exactBytes(`${job(job_id)}/result-artifact`, read), unsigned),
-    publicKey: (read) => orOlder(get('/v1/attestation/public-key', read), unsigned),
-    capabilities: (read) => get('/v1/capabilities', read),
-    whoami: (read) => get('/v1/whoami', read),
-    status: (read) => get('/v1/status', read),
-    health: (read) => get('/healthz', read),
-    readiness: (read) => get('/readyz', { ...read, answerStatus: 503 }),
-    metrics: (reading = {}) => metrics('/v1/metrics', reading),
+    streamTicket: (job_id, { signal } = {}) => read('mintStreamTicket', { job_id, signal }),
+    attestation: (job_id, reading = {}) => orOlder(exactBytes('getAttestation', job_id, reading), unsigned),
+    resultArtifact: (job_id, reading = {}) => orOlder(exactBytes('getResultArtifact', job_id, reading), unsigned),
+    publicKey: ({ signal } = {}) => orOlder(read('getPublicKey', { signal }), unsigned),
+    capabilities: ({ signal } = {}) => read('getCapabilities', { signal }),
+    whoami: ({ signal } = {}) => read('getWhoami', { signal }),
+    status: ({ signal } = {}) => read('getStatus', { signal }),
+    health: ({ signal } = {}) => read('getHealth', { signal }),
+    readiness: ({ signal } = {}) => read('getReadiness', { answerStatus: 503, signal }),
+    metrics: (reading = {}) => metrics('getTenantMetrics', reading),
     serviceMetrics: (metricsToken, reading = {}) =>
-      metrics('/metrics', reading, { baseUrl: options.baseUrl, apiKey: metricsToken }),
-    openapi: (read) => get('/openapi.json', read),
+      metrics('getMetrics', reading, { baseUrl: options.baseUrl, apiKey: metricsToken }),
+    openapi: ({ signal } = {}) => read('getContract', { signal }),
   };
   return client;
-}
-
-function job(job_id: string): string {
-  return `/v1/jobs/${encodeURIComponent(job_id)}`;
-}
-
-function query(members: Record<string, string | number | undefined>): string {
-  const given = Object.entries(members).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-  return search.size === 0 ? '' : `?${search.toString()}`;
 }
 
 /** 128 random bits. `crypto.randomUUID` is missing from pages served without TLS. */

@@ -76,7 +76,7 @@ function refuseTruncated(response: Response, bytes: Uint8Array): void {
 }
 
 /** Decodes an answer's JSON object. */
-export function decodeJson<T extends object>(answer: Answer): T {
+export function decodeJson<T>(answer: Answer): T {
   const value = parse(answer.bytes);
   if (typeof value === 'object' && value !== null) return value as T;
   throw new TransportFailure('undecodable', 'the answer is not a JSON object', { status: answer.status });
