@@ -1,6 +1,7 @@
 /** The service as a library: read its settings, start it, stop it; and what an operator does to its data and its host. */
 export * from './administration.ts';
-export type { Check, CheckResult, DoctorReport } from './sandbox/doctor/report.ts';
+export type { CheckResult } from './sandbox/doctor/finding.ts';
+export type { Check, DoctorReport } from './sandbox/doctor/report.ts';
 export { buildPack } from './sandbox/packs/build/build-pack.ts';
 export { readRecipe } from './sandbox/packs/build/recipe.ts';
 export {

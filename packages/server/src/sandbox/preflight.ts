@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { LANGUAGES, type Language, type RuntimePack } from '@svc/protocol';
 import { type CanaryResult, runCanary } from './canary.ts';
+import type { Candidate, PreflightOptions, ProviderChoice } from './candidate.ts';
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
 import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
@@ -14,35 +15,6 @@ import { sayReasons } from './reasons.ts';
 import type { Provider, Sandbox } from './sandbox.ts';
 import { openHostCells } from './subprocess/host-cells.ts';
 import { Turns } from './turns.ts';
-
-export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
-
-export type LoopbackChoice = 'auto' | 'on' | 'off';
-
-export interface PreflightOptions {
-  readonly choice: ProviderChoice;
-  /** What builds namespace cells; `auto` by default: the launcher where it was built, else crun. */
-  readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
-  /** What starts gVisor cells; `auto` by default: our own program where it was built and knows this runsc, else `runsc run`. */
-  readonly gvisorLauncher?: 'auto' | 'direct' | 'runsc';
-  /** Names the groups and the directory on the host. Whoever opens a provider holds it: what is left of it is killed. */
-  readonly instance: string;
-  readonly packsDirectory: string | null;
-  /** The most that a job can write below `/work`, in bytes. */
-  readonly workBytes: number;
-  /** Asked for each cell: trials are made while the host is still being looked at. Null where nobody wants to know. */
-  readonly hostPostureSha256: (() => string | null) | null;
-  /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
-  readonly loopback?: LoopbackChoice;
-}
-
-/** What can be tried: something that makes cells, not yet proven. */
-export interface Cells extends Omit<Provider, 'languages' | 'isolation_class'> {
-  /** Packs that are there and cannot be used. */
-  readonly packsLeftOut: readonly PackLeftOut[];
-  /** What is known to fail in the runtime that is in use, for an operator; null where nothing is. */
-  readonly runtimeDefects: string | null;
-}
 
 /** Why a candidate cannot be used, for an operator. */
 export interface Rejection {
@@ -74,7 +46,7 @@ export interface Opened {
 /** Bootstraps are the processors' work: more of them at once are no quicker, and all late. */
 const PREPARED_AT_ONCE = 2 * availableParallelism();
 
-type Opener = (options: PreflightOptions) => Promise<Cells>;
+type Opener = (options: PreflightOptions) => Promise<Candidate>;
 
 const CANDIDATES: Readonly<Record<Exclude<ProviderChoice, 'auto'>, Opener>> = {
   gvisor: openGvisorCells,
@@ -98,7 +70,7 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
 }
 
 /** Runs every language's canary. Rejects, having disposed the cells, where not one passed. */
-async function prove(cells: Cells): Promise<Omit<Opened, 'rejections'>> {
+async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
   const results = await Promise.all(
     SYSTEM_LANGUAGES.map((language) => runCanary(language, () => cells.prepare({ language, runtime: null }))),
   );

@@ -4,11 +4,12 @@
  */
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { runCanary } from '../canary.ts';
+import type { Candidate } from '../candidate.ts';
 import { SYSTEM_LANGUAGES } from '../language-runs.ts';
 import { SYSTEM_PACK } from '../packs/pack.ts';
-import type { Cells } from '../preflight.ts';
 import type { Posture, Program } from '../sandbox.ts';
-import { type Finding, fail, type ProviderFinding, pass, warn } from './report.ts';
+import { type Finding, fail, pass, warn } from './finding.ts';
+import type { ProviderFinding } from './report.ts';
 import type { Checks, Trial } from './trial.ts';
 
 const CURRENT_RUNSC = "install a current runsc from gVisor's own releases: the one that Debian packages is of 2022";
@@ -23,13 +24,13 @@ export interface CellTrialOptions {
   readonly provider: ProviderFinding['provider'];
   /** Ids of checks without which no cell can be made. */
   readonly needs: readonly string[];
-  readonly open: () => Promise<Cells>;
+  readonly open: () => Promise<Candidate>;
 }
 
 /** Tries one provider from its first cell to its packs. */
 export async function tryCells(checks: Checks, { provider, needs, open }: CellTrialOptions): Promise<ProviderFinding> {
   const id = `${provider}.cells`;
-  let cells: Cells | undefined;
+  let cells: Candidate | undefined;
   await checks.run([
     {
       id,
@@ -52,7 +53,7 @@ export async function tryCells(checks: Checks, { provider, needs, open }: CellTr
 interface LanguageTrialOptions {
   readonly provider: string;
   readonly id: string;
-  readonly cells: Cells | undefined;
+  readonly cells: Candidate | undefined;
 }
 
 async function tryLanguages(checks: Checks, { provider, id, cells }: LanguageTrialOptions): Promise<Language[]> {
@@ -63,13 +64,13 @@ async function tryLanguages(checks: Checks, { provider, id, cells }: LanguageTri
       title: `${provider}: ${language} runs a program exactly, with its protections observed`,
       needs: [id],
       fix: LANGUAGE_FIXES[language],
-      attempt: () => tryLanguage(language, cells as Cells),
+      attempt: () => tryLanguage(language, cells as Candidate),
     })),
   );
   return SYSTEM_LANGUAGES.filter((language) => checks.holds(idOf(language)));
 }
 
-async function tryLanguage(language: Language, cells: Cells): Promise<Finding> {
+async function tryLanguage(language: Language, cells: Candidate): Promise<Finding> {
   const result = await runCanary(language, () => cells.prepare({ language, runtime: null }));
   if ('problem' in result) throw new Error(result.problem);
   return pass(describePosture(result.posture));
@@ -85,7 +86,7 @@ function describePosture(posture: Posture): string {
 }
 
 /** `ls` and `stat` need calls that an old gVisor does not have. */
-function toolsTrial(provider: string, cells: Cells | undefined): Trial {
+function toolsTrial(provider: string, cells: Candidate | undefined): Trial {
   const fix = provider === 'gvisor' ? CURRENT_RUNSC : 'apt-get install --reinstall coreutils';
   return {
     id: `${provider}.tools`,
@@ -93,14 +94,14 @@ function toolsTrial(provider: string, cells: Cells | undefined): Trial {
     needs: [`${provider}.bash`],
     fix,
     async attempt() {
-      const said = await runBash('ls -ld /usr >/dev/null && stat /usr >/dev/null && echo work', cells as Cells);
+      const said = await runBash('ls -ld /usr >/dev/null && stat /usr >/dev/null && echo work', cells as Candidate);
       return said === 'work\n' ? pass('both work') : warn(`they fail: ${said.trim()}`, fix);
     },
   };
 }
 
 /** What a small bash program prints, on both streams. */
-async function runBash(code: string, cells: Cells): Promise<string> {
+async function runBash(code: string, cells: Candidate): Promise<string> {
   await using sandbox = await cells.prepare({ language: 'bash', runtime: null });
   const program: Program = {
     language: 'bash',
@@ -121,7 +122,7 @@ async function runBash(code: string, cells: Cells): Promise<string> {
   return said;
 }
 
-function packTrials(provider: string, cells: Cells | undefined): Trial[] {
+function packTrials(provider: string, cells: Candidate | undefined): Trial[] {
   const leftOut = cells?.packsLeftOut ?? [];
   const packs = (cells?.runtime_packs ?? []).filter(({ name }) => name !== SYSTEM_PACK);
   const title = (pack: string) => `${provider}: the runtime pack ${pack} runs its languages`;
@@ -138,7 +139,7 @@ function packTrials(provider: string, cells: Cells | undefined): Trial[] {
       fix: `add the packages of the missing interpreter to the recipe of ${pack.name}, and build another version`,
       attempt: async () => {
         for (const language of pack.languages) {
-          const prepare = () => (cells as Cells).prepare({ language, runtime: pack.name });
+          const prepare = () => (cells as Candidate).prepare({ language, runtime: pack.name });
           const result = await runCanary(language, prepare);
           if ('problem' in result) throw new Error(`${language}: ${result.problem}`);
         }

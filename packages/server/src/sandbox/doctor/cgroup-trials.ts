@@ -4,8 +4,8 @@
  */
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
 import { type CgroupLayout, openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { type Finding, fail, pass, warn } from './finding.ts';
 import { probe, startProbe } from './probe.ts';
-import { type Finding, fail, pass, warn } from './report.ts';
 import type { Trial } from './trial.ts';
 
 const MIB = 1024 * 1024;

@@ -3,9 +3,9 @@
  * and with which exit code to end is for the command line.
  */
 
+import type { PreflightOptions } from '../candidate.ts';
 import { instanceName } from '../host/run-directory.ts';
 import { openGvisorCells, openNamespaceCells } from '../oci/open-cells.ts';
-import type { PreflightOptions } from '../preflight.ts';
 import { tryCells } from './cell-trials.ts';
 import { CgroupTrials } from './cgroup-trials.ts';
 import { postureOf } from './host-posture.ts';

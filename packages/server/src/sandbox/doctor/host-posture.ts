@@ -17,8 +17,9 @@ import { digestOf } from '../host/executable.ts';
 import { instanceName } from '../host/run-directory.ts';
 import { crunRuntime, type Runtime, runscRuntime } from '../oci/runtime/runtime.ts';
 import { CgroupTrials } from './cgroup-trials.ts';
+import type { CheckResult } from './finding.ts';
 import { kernelTrials } from './kernel-trials.ts';
-import type { Check, CheckResult } from './report.ts';
+import type { Check } from './report.ts';
 import { Checks } from './trial.ts';
 
 export const HOST_POSTURE_SCHEMA = 'svc.host-posture.v1';

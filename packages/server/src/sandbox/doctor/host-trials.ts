@@ -6,7 +6,7 @@ import { release } from 'node:os';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { PERL } from '../output/pipes.ts';
-import { type Finding, fail, pass, warn } from './report.ts';
+import { type Finding, fail, pass, warn } from './finding.ts';
 import type { Trial } from './trial.ts';
 
 const run = promisify(execFile);

@@ -2,8 +2,8 @@
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Finding, fail, pass } from './finding.ts';
 import { probed } from './probe.ts';
-import { type Finding, fail, pass } from './report.ts';
 import type { Trial } from './trial.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -1,5 +1,6 @@
 /** The OCI runtimes and gVisor's ways to intercept system calls, as found on this host. */
 import { existsSync } from 'node:fs';
+import type { PreflightOptions } from '../candidate.ts';
 import { tryGvisorWay } from '../oci/open-cells.ts';
 import {
   crunRuntime,
@@ -9,8 +10,7 @@ import {
   runscRuntime,
 } from '../oci/runtime/runtime.ts';
 import { knownDefects } from '../oci/runtime/runtime-version.ts';
-import type { PreflightOptions } from '../preflight.ts';
-import { pass, warn } from './report.ts';
+import { pass, warn } from './finding.ts';
 import type { Checks, Trial } from './trial.ts';
 
 export function crunTrial(): Trial {

@@ -1,6 +1,7 @@
 /** Trying one control: bounded in time, never throwing, and not at all where what it needs did not pass. */
 import { within } from '../../ground/waiting/within.ts';
-import type { Check, Finding } from './report.ts';
+import type { Finding } from './finding.ts';
+import type { Check } from './report.ts';
 
 const TRIAL_MILLISECONDS_MAX = 20_000;
 

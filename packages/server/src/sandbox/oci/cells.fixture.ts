@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
-import { type LoopbackChoice, openProvider } from '../preflight.ts';
+import type { LoopbackChoice } from '../candidate.ts';
+import { openProvider } from '../preflight.ts';
 import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';
 
 export const CLASSES = ['namespace', 'gvisor'] as const;

@@ -1,11 +1,11 @@
 /** Opens the two sandboxed providers on this host: finds the runtime, the groups and the packs, and clears the ground. */
 import { existsSync, rmSync } from 'node:fs';
+import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName, openRunDirectory } from '../host/run-directory.ts';
 import { isLauncherBuilt, launcherRuntime } from '../launcher/runtime.ts';
 import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
-import type { Cells, PreflightOptions } from '../preflight.ts';
 import { chooseWay } from './gvisor/gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
 import { crunRuntime, type GvisorWay, type Runtime, runscRuntime } from './runtime/runtime.ts';
@@ -15,21 +15,21 @@ const MIB = 1024 * 1024;
 /** How long a platform has to start a cell: one that does not work may hang. */
 const TRY_MILLISECONDS_MAX = 5000;
 
-/** Cells of the namespace class: forked by a launcher, or under crun. */
-export async function openNamespaceCells(options: PreflightOptions): Promise<Cells> {
+/** Candidate of the namespace class: forked by a launcher, or under crun. */
+export async function openNamespaceCells(options: PreflightOptions): Promise<Candidate> {
   const { namespaceLauncher = 'auto' } = options;
   const forks = namespaceLauncher === 'fork' || (namespaceLauncher === 'auto' && isLauncherBuilt());
   return openOciCells(options, forks ? await launcherRuntime() : await crunRuntime());
 }
 
-/** Cells of the gVisor class, under runsc in the best way that works on this host. */
-export async function openGvisorCells(options: PreflightOptions): Promise<Cells> {
+/** Candidate of the gVisor class, under runsc in the best way that works on this host. */
+export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
   const { gvisorLauncher = 'auto' } = options;
   return openGvisorCellsOn(options, await chooseWay(gvisorLauncher, (way) => tryGvisorWay(options, way)));
 }
 
-/** Cells of the gVisor class in a way that is known to work. */
-export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Cells> {
+/** Candidate of the gVisor class in a way that is known to work. */
+export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWay): Promise<Candidate> {
   return openOciCells(options, await runscRuntime(way));
 }
 
@@ -41,7 +41,7 @@ export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay): P
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds: TRY_MILLISECONDS_MAX });
 }
 
-async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Cells> {
+async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
   if (process.getuid?.() !== 0) {
     throw new Error('only root can make the control groups and mounts of a cell: run the service as root');
   }

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { PreflightOptions } from '../candidate.ts';
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName, runDirectoryOf } from '../host/run-directory.ts';
-import { openProvider, type PreflightOptions } from '../preflight.ts';
+import { openProvider } from '../preflight.ts';
 import type { HeldLimits, Program, Provider, Sandbox } from '../sandbox.ts';
 import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LIMIT_DEFAULTS } from '@svc/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Candidate } from '../candidate.ts';
 import { openGvisorCellsOn } from '../oci/open-cells.ts';
-import type { Cells } from '../preflight.ts';
 import type { Collection } from '../sandbox.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-ending-test-'));
-let cells: Cells;
+let cells: Candidate;
 
 beforeAll(async () => {
   const options = { instance: directory, packsDirectory: null, workBytes: 2 ** 20, hostPostureSha256: null };

@@ -1,12 +1,12 @@
 import { LIMIT_DEFAULTS } from '@svc/protocol';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Cells } from '../preflight.ts';
+import type { Candidate } from '../candidate.ts';
 import { openHostCells } from './host-cells.ts';
 
 describe('development subprocesses', () => {
   afterEach(() => vi.restoreAllMocks());
 
-  async function runOne(cells: Cells): Promise<void> {
+  async function runOne(cells: Candidate): Promise<void> {
     await using cell = await cells.prepare({ language: 'bash', runtime: null });
     const program = { language: 'bash', code: 'true', stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
     await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
@@ -41,7 +41,7 @@ describe('development subprocesses', () => {
     expect((await collected).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
   });
 
-  function openCells(): Promise<Cells> {
+  function openCells(): Promise<Candidate> {
     const options = { instance: 'host-cells', packsDirectory: null, workBytes: 1024, hostPostureSha256: null };
     return openHostCells({ choice: 'subprocess', ...options });
   }

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { fileStamp } from '../host/file-stamp.ts';
 import { heapOption } from '../javascript-heap.ts';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { ENVIRONMENT } from '../oci/bundle.ts';
-import type { Cells, PreflightOptions } from '../preflight.ts';
 import { BootstrapError, unreadyPosture } from '../sandbox.ts';
 import { HostCell } from './host-cell.ts';
 
@@ -19,8 +19,8 @@ const GUEST = fileURLToPath(new URL('../oci/guest/', import.meta.url));
 const NOBODY = 65534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
-/** Cells without isolation, each a process of the host. Only what an operator names gets here. */
-export async function openHostCells(_options: PreflightOptions): Promise<Cells> {
+/** Candidate without isolation, each a process of the host. Only what an operator names gets here. */
+export async function openHostCells(_options: PreflightOptions): Promise<Candidate> {
   const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
   chmodSync(root, 0o711);
   const environment = environmentIn(root);

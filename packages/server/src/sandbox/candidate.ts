@@ -1,0 +1,32 @@
+/** What the preflight tries: a provider that was opened and is not yet proven, and what all of them are opened with. */
+import type { PackLeftOut } from './packs/load-packs.ts';
+import type { Provider } from './sandbox.ts';
+
+export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
+
+export type LoopbackChoice = 'auto' | 'on' | 'off';
+
+export interface PreflightOptions {
+  readonly choice: ProviderChoice;
+  /** What builds namespace cells; `auto` by default: the launcher where it was built, else crun. */
+  readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
+  /** What starts gVisor cells; `auto` by default: our own program where it was built and knows this runsc, else `runsc run`. */
+  readonly gvisorLauncher?: 'auto' | 'direct' | 'runsc';
+  /** Names the groups and the directory on the host. Whoever opens a provider holds it: what is left of it is killed. */
+  readonly instance: string;
+  readonly packsDirectory: string | null;
+  /** The most that a job can write below `/work`, in bytes. */
+  readonly workBytes: number;
+  /** Asked for each cell: trials are made while the host is still being looked at. Null where nobody wants to know. */
+  readonly hostPostureSha256: (() => string | null) | null;
+  /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
+  readonly loopback?: LoopbackChoice;
+}
+
+/** What can be tried: something that makes cells, not yet proven. */
+export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class'> {
+  /** Packs that are there and cannot be used. */
+  readonly packsLeftOut: readonly PackLeftOut[];
+  /** What is known to fail in the runtime that is in use, for an operator; null where nothing is. */
+  readonly runtimeDefects: string | null;
+}

@@ -1,0 +1,25 @@
+/** What came of one trial, in a word, a line and what to do. */
+
+/** `warn`: the service works without it, but less well or less safely. `not_tried`: what it needs did not pass. */
+export type CheckResult = 'pass' | 'warn' | 'fail' | 'not_tried';
+
+/** What came of one trial. */
+export interface Finding {
+  readonly result: CheckResult;
+  /** What was seen, in one line. */
+  readonly observed: string;
+  /** The exact thing to do about it; null where there is nothing to do. */
+  readonly fix: string | null;
+}
+
+export function pass(observed: string): Finding {
+  return { result: 'pass', observed, fix: null };
+}
+
+export function warn(observed: string, fix: string): Finding {
+  return { result: 'warn', observed, fix };
+}
+
+export function fail(observed: string, fix: string): Finding {
+  return { result: 'fail', observed, fix };
+}
