@@ -229,7 +229,7 @@ async function idleDelay(): Promise<number> {
 function multiply(path: string, times: number): void {
   using ledger = new DatabaseSync(path);
   ledger.exec('pragma foreign_keys = off');
-  for (const table of ['jobs', 'job_specs', 'job_executions', 'events', 'receipts', 'attestations']) {
+  for (const table of ['jobs', 'job_specs', 'job_executions', 'events', 'output_runs', 'receipts', 'attestations']) {
     const columns = ledger
       .prepare(`pragma table_info(${table})`)
       .all()

@@ -228,6 +228,17 @@ async function present(dataDir: string): Promise<void> {
   await admitJob(store, id(3));
 }
 
+/** The same, with a job whose output is stored in a run. */
+async function presentWithRuns(dataDir: string): Promise<void> {
+  await present(dataDir);
+  await using store = await openStore({ dataDir });
+  const key = { tenant: 'acme', job_id: 'job_01955f8e-0000-7000-8000-000000000004' };
+  await admitJob(store, key);
+  await store.start(startOf(key));
+  const lines = Array.from({ length: 40 }, (_, line) => stdout(`line ${line} é`));
+  await store.finish(finishOf(key, { events: lines }));
+}
+
 /** Everything of a database as SQL, without what SQLite makes by itself. */
 function dump(database: DatabaseSync): string {
   const objects = database
@@ -269,6 +280,7 @@ const LEDGERS: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   'v0.3': (directory) => older(join(directory, 'svc.db'), '0003-receipts'),
   v4: present,
   'v4-rows': present,
+  'v4-runs': presentWithRuns,
 };
 
 for (const [name, write] of Object.entries(LEDGERS)) {

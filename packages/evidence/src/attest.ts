@@ -54,7 +54,7 @@ export interface TerminalRecord {
   readonly receipt: StoredReceipt;
   readonly events: readonly JobEvent[];
   /** The texts from which the data of the events was read, checked as they are; absent if they are not known. */
-  readonly dataTexts?: readonly string[];
+  readonly dataTexts?: readonly (string | undefined)[];
 }
 
 /** Builds and signs the attestation of a job. */

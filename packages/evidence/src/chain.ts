@@ -44,7 +44,7 @@ export function eventHash(event: LinkedEvent, data_json = canonicalJson(event.da
 }
 
 /** Places events after the tail of a job's chain, in the given order. The last one is the new tail. */
-export function* linkEvents(tail: ChainTail, bodies: readonly EventBody[]): Generator<ChainedEvent> {
+export function* linkEvents(tail: ChainTail, bodies: Iterable<EventBody>): Generator<ChainedEvent> {
   let { seq, head } = tail;
   for (const { kind, timestamp, data } of bodies) {
     const linked = { job_id: tail.job_id, seq: ++seq, timestamp, kind, data, prev_hash: head };

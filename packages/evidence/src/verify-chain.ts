@@ -16,7 +16,7 @@ export interface ExpectedChain {
    * The text from which the data of each event was read, given by the code that read it. If it is canonical, its digest
    * counts and the data is not serialized again. It must never come from where the events come from.
    */
-  readonly dataTexts?: readonly string[];
+  readonly dataTexts?: readonly (string | undefined)[];
 }
 
 export type ChainFault =

@@ -14,10 +14,10 @@ import {
   storeAttestation,
   withdrawAttestation,
 } from './evidence/attestations.ts';
-import { append, events } from './evidence/events.ts';
 import { artifacts, finishWithResult } from './evidence/outcomes.ts';
 import { deleteEnded } from './evidence/retention.ts';
 import { counts, probe, schemaVersion } from './health.ts';
+import { append, events } from './history/events.ts';
 import { admit, findByIdempotencyKey } from './jobs/admission.ts';
 import { requestCancel } from './jobs/cancellation.ts';
 import { currentJobs } from './jobs/current-jobs.ts';

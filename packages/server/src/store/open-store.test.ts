@@ -52,7 +52,7 @@ test('a ledger with a newer schema is refused and left as it is', { tags: ['STOR
   using database = new DatabaseSync(ledger.path);
   database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
   await expectRefusal(openStore({ dataDir: ledger.directory }), 'newer_schema');
-  expect(database.prepare('select count(*) as names from schema_history').get()).toEqual({ names: 5 });
+  expect(database.prepare('select count(*) as names from schema_history').get()).toEqual({ names: 6 });
 });
 
 test('a database of something else is refused and left as it is', async () => {

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
 import { READS, runCommand, WRITES } from './commands.ts';
+import { partsOf } from './history/output-run.ts';
 import { job } from './jobs/jobs.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './ledger.fixture.ts';
 import { migrate } from './migrations/migrate.ts';
@@ -62,7 +63,7 @@ function everyCommand(): [string, unknown][] {
     ['counts', null],
     ['currentJobs', 'acme'],
     ['start', startOf(key)],
-    ['append', { key, events: [stdout('a')] }],
+    ['append', { key, events: [stdout('a'), ...partsOf(Array.from({ length: 16 }, () => stdout('b')))] }],
     ['runningJobs', null],
     ['requestCancel', { ...key, principal: 'p', at: at(1) }],
     ['requestCancel', { ...other, principal: 'p', at: at(1) }],

@@ -18,6 +18,8 @@ import type {
   TerminalStatus,
   Whoami,
 } from '@svc/protocol';
+import type { HistoryPart } from './history/output-run.ts';
+import type { StoredRun } from './history/stored-runs.ts';
 import type { Shares } from './jobs/fair-share.ts';
 
 /** Who a row belongs to. Both members together are the key of a job: no query for a caller takes an id alone. */
@@ -190,6 +192,9 @@ export interface FinishInput extends JobKey {
   readonly recovery: boolean;
 }
 
+/** The same as the writer's thread gets it. */
+export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: readonly HistoryPart[] };
+
 /** Whether the end was stored, and the JSON text of the job's folded result where that is short. */
 export interface FinishAnswer {
   readonly isStored: boolean;
@@ -312,7 +317,7 @@ export interface OutboxEntry extends JobKey {
   readonly attempts: number;
 }
 
-/** The exact bytes to be served, and what detail says of them. */
+/** The exact bytes to be served, and what detail says of them. The result may be compressed: see `compressed`. */
 export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
   readonly created_at: string;
   readonly result_artifact: Uint8Array;
@@ -347,8 +352,9 @@ export interface TerminalRecord extends JobKey {
   readonly truncated: boolean;
   readonly receipt_json: string;
   readonly receipt_sha256: string;
-  /** The complete history, packed: see `unpackHistory`. Whoever passes it to another thread gives it away. */
+  /** The history without its runs of output, packed: see `unpackHistory`. Whoever passes it to another thread gives it away. */
   readonly history: Uint8Array<ArrayBuffer>;
+  readonly runs: readonly StoredRun[];
 }
 
 export type TerminalRecordResult =

@@ -16,6 +16,7 @@ export interface Ledger {
   job_specs: JobSpecTable;
   job_executions: JobExecutionTable;
   events: EventTable;
+  output_runs: OutputRunTable;
   artifacts: ArtifactTable;
   receipts: ReceiptTable;
   attestation_outbox: AttestationOutboxTable;
@@ -79,6 +80,20 @@ export interface EventTable extends JobKeyColumns {
   hash_version: number;
   prev_hash: string | null;
   event_hash: string | null;
+}
+
+/** Events of output with their numbers from `seq` to `last_seq`, which have no rows of their own: see `stored-runs.ts`. */
+export interface OutputRunTable extends JobKeyColumns {
+  seq: number;
+  last_seq: number;
+  /** Of the first event. */
+  prev_hash: string;
+  /** Bytes of the content before it was compressed. */
+  size_bytes: number;
+  /** The digests of all events one after the other, 32 bytes each. */
+  event_hashes: Uint8Array<ArrayBuffer>;
+  /** Groups of records as JSON, a line feed, and the folded texts of both streams; compressed. */
+  content: Uint8Array<ArrayBuffer>;
 }
 
 export interface ArtifactTable extends JobKeyColumns {

@@ -2,15 +2,15 @@
  * Attests a few jobs of the outbox together: reads their records, signs them, stores what was signed. A job that cannot be
  * attested is put off and does not hold up the others.
  */
+
 import assert from 'node:assert';
-import type { Attestation } from '@svc/evidence';
 import { retryDelay } from '../../ground/waiting/retry-delay.ts';
 import type { OutboxEntry, TerminalRecord, TerminalRecordResult } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { Signer } from './signer.ts';
-import type { SigningResult } from './signing-messages.ts';
+import type { SigningResult, StorableAttestation } from './signing-messages.ts';
 
 export interface BatchOptions {
   readonly store: Pick<Store, 'terminalRecords' | 'storeAttestation' | 'postponeAttestation'>;
@@ -98,22 +98,17 @@ function settle(entry: OutboxEntry, { record, signed }: Signed, options: BatchOp
 
 async function store(
   entry: OutboxEntry,
-  { record, attestation }: { readonly record: TerminalRecord; readonly attestation: Attestation },
+  { record, attestation }: { readonly record: TerminalRecord; readonly attestation: StorableAttestation },
   options: BatchOptions,
 ): Promise<void> {
-  const { key_id, result, result_sha256, envelope, envelope_sha256 } = attestation;
+  const { envelope } = attestation;
   try {
     await options.store.storeAttestation({
       ...keyOf(entry),
-      key_id,
+      ...attestation,
       receipt_sha256: record.receipt_sha256,
-      result_sha256,
-      result_size_bytes: result.length,
-      envelope_sha256,
       envelope_size_bytes: envelope.length,
       created_at: new Date().toISOString(),
-      result_artifact: result,
-      envelope,
     });
   } catch (cause) {
     await postpone(entry, { error: 'the attestation could not be stored', cause }, options);

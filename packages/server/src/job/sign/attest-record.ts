@@ -1,32 +1,52 @@
 /** From a record as it is stored to its attestation. What cannot be read any more is a contradiction like any other. */
 import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@svc/evidence';
 import type { JobEvent, TerminalStatus } from '@svc/protocol';
-import { unpackHistory } from '../../store/reading/packed-history.ts';
-import type { StoredEvent, TerminalRecord } from '../../store/records.ts';
+import { unpackHistory } from '../../store/history/packed-history.ts';
+import { eventsOfStoredRun, isRun, type StoredRun } from '../../store/history/stored-runs.ts';
+import type { TerminalRecord } from '../../store/records.ts';
 
 /** Checks the record again and signs what it says; see `attest`. */
 export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {
-  const { receipt_json, history, ...row } = record;
+  const { receipt_json, history: _history, runs: _runs, ...row } = record;
   const receipt = parsed(receipt_json);
   if (!isJsonObject(receipt)) return inconsistent('the receipt is not JSON');
-  const stored = unpackHistory(record.job_id, history);
-  const events = eventsOf(stored);
-  if (typeof events === 'number') return inconsistent(`event ${events} is not JSON`);
+  const read = readHistory(record);
+  if ('reason' in read) return inconsistent(read.reason);
   // A status that is none contradicts the receipt, and is found there.
   const job = { ...row, status: row.status as TerminalStatus, finished_at: row.finished_at ?? '' };
-  const dataTexts = stored.map(({ data }) => data);
-  return attest({ job, receipt: receipt as StoredReceipt, events, dataTexts }, signer);
+  return attest({ job, receipt: receipt as StoredReceipt, ...read }, signer);
 }
 
-/** The history, or the number of the first event whose data cannot be read. */
-function eventsOf(history: readonly StoredEvent[]): JobEvent[] | number {
+interface ReadHistory {
+  readonly events: readonly JobEvent[];
+  /** The stored texts of the data; none of events of a run, whose data have only one spelling. */
+  readonly dataTexts: readonly (string | undefined)[];
+}
+
+function readHistory({ job_id, history, runs }: TerminalRecord): ReadHistory | { readonly reason: string } {
   const events: JobEvent[] = [];
-  for (const stored of history) {
-    const data = parsed(stored.data);
-    if (data === undefined) return stored.seq;
-    events.push({ ...stored, data });
+  const dataTexts: (string | undefined)[] = [];
+  for (const part of [...unpackHistory(job_id, history), ...runs].toSorted((one, other) => one.seq - other.seq)) {
+    if (isRun(part)) {
+      if (!addRun(events, job_id, part)) return { reason: `the output after event ${part.seq - 1} cannot be read` };
+      continue;
+    }
+    const data = parsed(part.data);
+    if (data === undefined) return { reason: `event ${part.seq} is not JSON` };
+    dataTexts[events.length] = part.data;
+    events.push({ ...part, data });
   }
-  return events;
+  return { events, dataTexts };
+}
+
+/** False where what is stored is no run. */
+function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
+  try {
+    for (const event of eventsOfStoredRun(job_id, run)) events.push(event);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Undefined, which no JSON text stands for, where the text is none. */

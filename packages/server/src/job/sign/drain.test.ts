@@ -158,6 +158,43 @@ describe('a record that rotted is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }
     expect(await store.outbox({ now: '9999-12-31T23:59:59.999Z', limit: 1 })).toEqual([]);
   });
 
+  const LINES = Array.from({ length: 40 }, (_, line) => `line ${line} of some length`);
+  const rotsOfRuns: readonly [what: string, statement: string, reason: RegExp][] = [
+    ['a run that is gone', 'delete from output_runs', /chain is broken at 3: sequence/],
+    ['a run of another place', 'update output_runs set seq = seq + 1', /chain is broken at 3: sequence/],
+    ['the digest before a run', `update output_runs set prev_hash = 'f'`, /chain is broken at 3: link/],
+    ['the digests of a run', 'update output_runs set event_hashes = zeroblob(1280)', /chain is broken at 3: digest/],
+    ['the text of a run', `update output_runs set content = x'28b52ffd00'`, /output after event 2 cannot be read/],
+  ];
+
+  test.each(rotsOfRuns)('%s', async (_what, statement, reason) => {
+    const key = await endedJob(store, { lines: LINES });
+    tamper(statement);
+    await drain();
+    expect(await store.attestation(key, 'envelope')).toBeNull();
+    expect((await store.counts()).outbox_error?.message).toMatch(reason);
+  });
+
+  test('nothing wrong is ever signed: 200 runs of output with a bit flipped anywhere', async () => {
+    const truths = new Map<JobKey, Buffer>();
+    for (let ordinal = 0; ordinal < 200; ordinal++) {
+      const key = await endedJob(store, { lines: [`job ${ordinal}`, ...LINES] });
+      truths.set(key, await truthOf(key));
+    }
+    const random = seeded(11);
+    for (const key of truths.keys()) flipOneBitOfRun(key, random);
+    await drain();
+    let refused = 0;
+    const untrue: JobKey[] = [];
+    for (const [key, truth] of truths) {
+      const stored = await store.attestation(key, 'result_artifact');
+      if (stored === null) refused++;
+      else if (!Buffer.from(stored.result_artifact ?? []).equals(truth)) untrue.push(key);
+    }
+    expect(untrue).toEqual([]);
+    expect(refused).toBeGreaterThan(190);
+  });
+
   test('and it does not hold up the others', async () => {
     const [rotten, sound] = [await endedJob(store), await endedJob(store)];
     tamper(`update events set data = '{}' where kind = 'stdout' and job_id = ?`, rotten.job_id);
@@ -237,6 +274,16 @@ function flipOneBit({ job_id }: JobKey, random: (below: number) => number): void
   const position = Math.floor(bit / 7);
   bytes[position] = (bytes[position] ?? 0) ^ (1 << (bit % 7));
   database.prepare(`update ${table} set ${column} = ? where ${row}`).run(bytes.toString(), job_id);
+}
+
+function flipOneBitOfRun({ job_id }: JobKey, random: (below: number) => number): void {
+  const column = random(4) === 0 ? 'event_hashes' : 'content';
+  using database = new DatabaseSync(ledger.path, { timeout: 5000 });
+  const found = database.prepare(`select ${column} as bytes from output_runs where job_id = ?`).get(job_id);
+  const bytes = Buffer.from(found?.['bytes'] as Uint8Array);
+  const bit = random(bytes.length * 8);
+  bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+  database.prepare(`update output_runs set ${column} = ? where job_id = ?`).run(bytes, job_id);
 }
 
 /** The same numbers every time (a linear congruential generator). */

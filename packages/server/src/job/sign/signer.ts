@@ -24,7 +24,7 @@ export class Signer implements AsyncDisposable {
     const answer = Promise.withResolvers<readonly SigningResult[]>();
     this.#waiting.set(id, answer);
     const { key_id, privateKey } = key;
-    const moved = movable(...records.map(({ history }) => history));
+    const moved = movable(...records.flatMap(({ history, runs }) => [history, ...runs.map(({ content }) => content)]));
     this.#worker.postMessage({ id, key: { key_id, privateKey }, records } satisfies SigningRequest, moved);
     return answer.promise;
   }

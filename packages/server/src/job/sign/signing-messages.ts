@@ -1,6 +1,6 @@
 /** What passes between the service's thread and the thread that signs. */
 import type { KeyObject } from 'node:crypto';
-import type { AttestResult } from '@svc/evidence';
+import type { Attestation, AttestResult } from '@svc/evidence';
 import type { TerminalRecord } from '../../store/records.ts';
 
 /** Records to be attested with one key. The key crosses as a handle: its bytes stay where they are. */
@@ -10,8 +10,17 @@ export interface SigningRequest {
   readonly records: readonly TerminalRecord[];
 }
 
+/** An attestation as the ledger takes it: the result as it is stored, and its size as it was signed. */
+export interface StorableAttestation extends Omit<Attestation, 'result'> {
+  readonly result_artifact: Uint8Array<ArrayBuffer>;
+  readonly result_size_bytes: number;
+}
+
 /** What came of one record; `failed` is a bug, told as it was thrown. */
-export type SigningResult = AttestResult | { readonly kind: 'failed'; readonly stack: string };
+export type SigningResult =
+  | Exclude<AttestResult, { readonly kind: 'attested' }>
+  | { readonly kind: 'attested'; readonly attestation: StorableAttestation }
+  | { readonly kind: 'failed'; readonly stack: string };
 
 /** The results of a request, in the order of its records. */
 export interface SigningAnswer {

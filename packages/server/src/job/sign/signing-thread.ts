@@ -5,9 +5,10 @@
 import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import type { EnvelopeSigner } from '@svc/evidence';
+import type { AttestResult, EnvelopeSigner } from '@svc/evidence';
 import { IdleMemory } from '../../ground/idle-memory.ts';
 import { giveBack, movable } from '../../ground/movable.ts';
+import { compressed } from '../../store/history/compressed.ts';
 import type { TerminalRecord } from '../../store/records.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
@@ -31,7 +32,7 @@ port.on('message', ({ id, key, records }: SigningRequest) => {
 /** The same results, with all bytes that are not worth handing over alone in one buffer, and the buffers to hand over. */
 function packed(results: readonly SigningResult[]): { results: SigningResult[]; moved: ArrayBuffer[] } {
   const parts = results.flatMap((result) =>
-    result.kind === 'attested' ? [result.attestation.result, result.attestation.envelope] : [],
+    result.kind === 'attested' ? [result.attestation.result_artifact, result.attestation.envelope] : [],
   );
   const alone = new Set<ArrayBufferLike>(movable(...parts));
   const small = parts.filter(({ buffer }) => !alone.has(buffer));
@@ -46,15 +47,25 @@ function packed(results: readonly SigningResult[]): { results: SigningResult[]; 
   };
   const inPlace = results.map((result): SigningResult => {
     if (result.kind !== 'attested') return result;
-    const { result: artifact, envelope, ...rest } = result.attestation;
-    return { kind: 'attested', attestation: { ...rest, result: inOne(artifact), envelope: inOne(envelope) } };
+    const { result_artifact, envelope, ...rest } = result.attestation;
+    const attestation = { ...rest, result_artifact: inOne(result_artifact), envelope: inOne(envelope) };
+    return { kind: 'attested', attestation };
   });
   return { results: inPlace, moved: [bytes, ...movable(...parts)] };
 }
 
+/** The result is compressed here, so that of many large ones only the one that is signed is held whole. */
+function storable(made: AttestResult): SigningResult {
+  if (made.kind !== 'attested') return made;
+  const { result, ...rest } = made.attestation;
+  const attestation = { ...rest, result_artifact: compressed(result), result_size_bytes: result.length };
+  if (attestation.result_artifact !== result) giveBack(result);
+  return { kind: 'attested', attestation };
+}
+
 function resultOf(record: TerminalRecord, signer: EnvelopeSigner): SigningResult {
   try {
-    return attestRecord(record, signer);
+    return storable(attestRecord(record, signer));
   } catch (error) {
     return { kind: 'failed', stack: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }

@@ -15,6 +15,9 @@ async function filled(): Promise<TestLedger> {
     await ledger.store.append(key, [stdout('hé'), stdout('two')]);
     await ledger.store.finish(finishOf(key));
   }
+  const talkative = await runJob(ledger.store);
+  const lines = Array.from({ length: 40 }, (_, line) => stdout(`line ${line}`));
+  await ledger.store.finish(finishOf(talkative, { events: lines }));
   await admitJob(ledger.store);
   await ledger.close();
   return ledger;
@@ -53,6 +56,13 @@ test.each([
     /receipt of job_/,
   ],
   ['another receipt digest', "update receipts set receipt_sha256 = 'x'", /receipt of job_/],
+  [
+    'a changed digest of a line',
+    'update output_runs set event_hashes = zeroblob(length(event_hashes))',
+    /history of job_.* \(digest\)/,
+  ],
+  ['output that cannot be read', "update output_runs set content = x'28b52ffd00'", /output of job_.* cannot be read/],
+  ['a lost run of output', 'delete from output_runs', /history of job_.* is broken/],
   ['rows of no job', "pragma foreign_keys = off; update artifacts set tenant = 't'; delete from jobs", /not there/],
 ])('%s is found by the full check, and the ledger is left as it is', async (_, damage, message) => {
   await using ledger = await filled();

@@ -5,6 +5,8 @@
 import { isJsonObject, verifyChain, verifyReceipt } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';
 import { sql } from 'kysely';
+import { storedParts } from '../history/stored-history.ts';
+import { eventsOfStoredRun, isRun, type StoredRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records.ts';
 import type { JobTable, LedgerDatabase } from '../schema.ts';
@@ -21,15 +23,6 @@ const selectJobs = prepared((db, { tenant, job_id }: JobKey) =>
     .orderBy('job_id')
     // Bounds the memory of the audit.
     .limit(sql.lit(200)),
-);
-
-const selectEvents = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('events')
-    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .orderBy('seq'),
 );
 
 const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
@@ -52,7 +45,7 @@ export async function auditLedger(db: LedgerDatabase): Promise<void> {
 
 async function auditJob(db: LedgerDatabase, job: AuditedJob): Promise<void> {
   const { job_id, chain_head, chain_seq } = job;
-  const events = (await selectEvents.all(db, job)).map((event): JobEvent => ({ ...event, data: parsed(event.data) }));
+  const events = [...eventsOf(db, job)];
   const chain = verifyChain(events, { job_id, head: chain_head });
   if (chain.kind === 'broken') throw damaged(`the history of ${job_id} is broken at ${chain.seq} (${chain.fault})`);
   if (events.length !== chain_seq) throw damaged(`the history of ${job_id} does not end where its row says`);
@@ -64,6 +57,27 @@ async function auditJob(db: LedgerDatabase, job: AuditedJob): Promise<void> {
     throw damaged(`the receipt of ${job_id} does not have its digest`);
   }
 }
+
+function* eventsOf(db: LedgerDatabase, { tenant, job_id }: AuditedJob): Generator<JobEvent> {
+  // Whatever its row says, all that is stored of it is looked at.
+  const range = { tenant, job_id, after: 0, until: eventsMax };
+  for (const part of storedParts(db, range)) {
+    if (isRun(part)) yield* eventsOfReadRun(job_id, part);
+    else yield { ...part, data: parsed(part.data) };
+  }
+}
+
+/** @throws StoreError where what is stored is no run. */
+function eventsOfReadRun(job_id: string, run: StoredRun): readonly JobEvent[] {
+  try {
+    return [...eventsOfStoredRun(job_id, run)];
+  } catch {
+    throw damaged(`the output of ${job_id} after event ${run.seq - 1} cannot be read`);
+  }
+}
+
+/** More events than this no job has. */
+const eventsMax = 2 ** 31 - 1;
 
 /** Undefined, which has no canonical form, where the text is no JSON. */
 function parsed(text: string): unknown {

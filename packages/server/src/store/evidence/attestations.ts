@@ -5,6 +5,7 @@
 import assert from 'node:assert';
 import { sha256Hex } from '@svc/evidence';
 import { sql } from 'kysely';
+import { expanded, isCompressed } from '../history/compressed.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationInput, AttestationPart, JobKey, OutboxEntry, StoredAttestation } from '../records.ts';
 import type { AttestationTable, LedgerDatabase } from '../schema.ts';
@@ -137,7 +138,8 @@ export async function storeAttestation(db: LedgerDatabase, input: AttestationInp
   if ((await leaveOutbox.run(db, input)) === 0) return false;
   const receipt = await selectReceiptDigest.first(db, input);
   assert(receipt?.receipt_sha256 === input.receipt_sha256, 'an attestation is of the stored receipt');
-  assert(input.result_artifact.length === input.result_size_bytes, 'the artifact has the size that is told of it');
+  const { result_artifact: artifact, result_size_bytes: size } = input;
+  assert(isCompressed(artifact) || artifact.length === size, 'the artifact has the size that is told of it');
   assert(input.envelope.length === input.envelope_size_bytes, 'the envelope has the size that is told of it');
   await insertAttestation.run(db, input);
   return true;
@@ -162,12 +164,24 @@ export async function attestation(
   if (stored === null) return null;
   const { envelope, stored_receipt_sha256, ...row } = stored;
   const result = part === 'result_artifact' ? await selectResult.first(db, key) : null;
-  const result_artifact = result?.result_artifact ?? null;
+  const result_artifact = result === null ? null : readResult(result.result_artifact, row);
   const isIntact =
     stored_receipt_sha256 === row.receipt_sha256 &&
     isOf(envelope, { sha256: row.envelope_sha256, bytes: row.envelope_size_bytes }) &&
     (result_artifact === null || isOf(result_artifact, { sha256: row.result_sha256, bytes: row.result_size_bytes }));
   return { row, envelope, result_artifact, isIntact };
+}
+
+/** The result as it was signed; as it is stored where it cannot be read any more, and so has another digest. */
+function readResult(
+  stored: Uint8Array,
+  { result_size_bytes }: Pick<AttestationTable, 'result_size_bytes'>,
+): Uint8Array {
+  try {
+    return expanded(stored, result_size_bytes);
+  } catch {
+    return stored;
+  }
 }
 
 function isOf(content: Uint8Array, { sha256, bytes }: { sha256: string; bytes: number }): boolean {

@@ -5,15 +5,15 @@
 import { HASH_VERSION, sealReceipt } from '@svc/evidence';
 import type { EventBody, JobEvent } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
+import { type ChainedJob, insertEvents, linkBehind, storedEvents } from '../history/events.ts';
 import { recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
 import { endedRunning } from '../jobs/tenants.ts';
 import { shortResult } from '../kept/short-results.ts';
 import { prepared } from '../prepared.ts';
-import type { FinishAnswer, FinishInput, JobKey, StoredArtifact } from '../records.ts';
+import type { FinishAnswer, JobKey, PackedFinish, StoredArtifact } from '../records.ts';
 import type { ArtifactTable, JobTable, LedgerDatabase, ReceiptTable } from '../schema.ts';
 import { queueForAttestation } from './attestations.ts';
-import { type ChainedJob, insertEvents, linkBehind } from './events.ts';
 import { eventChain, receiptOf, type StoredEventCounts, type TerminalFacts } from './receipts.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
@@ -27,32 +27,6 @@ const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
 
 const selectEvidence = prepared((db, { tenant, job_id }: JobKey) =>
   db.selectFrom('job_specs').select('evidence').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const countEvents = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('events')
-    .select((event) => [
-      event.fn.countAll<number>().as('stored'),
-      event.fn
-        .countAll<number>()
-        .filterWhere('hash_version', '=', HASH_VERSION)
-        .filterWhere('event_hash', 'is not', null)
-        .as('hashed'),
-      event.fn.countAll<number>().filterWhere('kind', '=', 'truncated').as('truncations'),
-    ])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id),
-);
-
-const selectContents = prepared((db, { tenant, job_id }: JobKey) =>
-  db
-    .selectFrom('events')
-    .select(['kind', 'data'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('kind', 'in', ['stdout', 'stderr', 'violation'])
-    .orderBy('seq'),
 );
 
 type Ending = ChainedJob &
@@ -110,12 +84,12 @@ const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /** See `Store.finish`. */
-export async function finish(db: LedgerDatabase, input: FinishInput): Promise<boolean> {
+export async function finish(db: LedgerDatabase, input: PackedFinish): Promise<boolean> {
   return (await finishWithResult(db, input)).isStored;
 }
 
 /** The same, with the result of the job where it is short. */
-export async function finishWithResult(db: LedgerDatabase, input: FinishInput): Promise<FinishAnswer> {
+export async function finishWithResult(db: LedgerDatabase, input: PackedFinish): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
   if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
@@ -126,14 +100,17 @@ export async function finishWithResult(db: LedgerDatabase, input: FinishInput): 
   await endJob.run(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
   if (job.status === 'queued') await dequeue(db, input);
   else await endedRunning(db, input.tenant);
-  const contents = await contentsOf(db, tail);
-  const facts = await terminalFacts(db, { job, tail, contents });
+  const stored = storedContents(db, tail);
+  const facts = await terminalFacts(db, { job, tail, ...stored });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
   await insertReceipt.run(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
   await queueForAttestation(db, { tenant, job_id, at: finished_at });
   const { truncated } = facts;
-  return { isStored: true, result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, contents) };
+  return {
+    isStored: true,
+    result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, stored.contents),
+  };
 }
 
 /** See `Store.artifacts`. A job without artifacts is one row of nulls: it exists. */
@@ -147,18 +124,18 @@ export async function artifacts(db: LedgerDatabase, key: JobKey): Promise<readon
   );
 }
 
-function finishedEvent(input: FinishInput): EventBody {
+function finishedEvent(input: PackedFinish): EventBody {
   const { status, exit_code, signal, terminal_reason, duration_ms } = input;
   const data = { status, exit_code, signal, terminal_reason, duration_ms };
   return { kind: 'finished', timestamp: input.finished_at, data };
 }
 
-function endingOf(input: FinishInput): Omit<Ending, 'truncated' | keyof ChainedJob> {
+function endingOf(input: PackedFinish): Omit<Ending, 'truncated' | keyof ChainedJob> {
   const { status, finished_at, duration_ms, exit_code, signal, terminal_reason } = input;
   return { status, finished_at, duration_ms, exit_code, signal, terminal_reason };
 }
 
-async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }: FinishInput): Promise<void> {
+async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }: PackedFinish): Promise<void> {
   for (const [position, { path, size_bytes, sha256, content }] of artifacts.entries()) {
     await insertArtifact.run(db, { tenant, job_id, position, path, size_bytes, sha256, content });
   }
@@ -166,30 +143,45 @@ async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }:
 
 type Content = Pick<JobEvent, 'kind' | 'data'>;
 
-async function contentsOf(db: LedgerDatabase, key: JobKey): Promise<readonly Content[]> {
-  return (await selectContents.all(db, key)).map(({ kind, data }): Content => ({ kind, data: JSON.parse(data) }));
-}
-
-interface Stored {
-  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
-  readonly tail: ChainedJob;
+/** What the ledger holds of a job's history when its last event is stored. */
+interface StoredContents {
+  readonly counts: StoredEventCounts;
+  readonly isTruncated: boolean;
+  /** Output and violations, in order. */
   readonly contents: readonly Content[];
 }
 
+const CONTENT_KINDS: readonly string[] = ['stdout', 'stderr', 'violation'];
+
 /** Reads back what was stored: a receipt speaks of the ledger's rows and not of what was meant to be in them. */
-async function terminalFacts(db: LedgerDatabase, { job, tail, contents }: Stored): Promise<TerminalFacts> {
-  const counts = await countEvents.first(db, tail);
+function storedContents(db: LedgerDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
+  let [stored, hashed, isTruncated] = [0, 0, false];
+  const contents: Content[] = [];
+  for (const event of storedEvents(db, { tenant, job_id, after: 0, until: chain_seq })) {
+    stored++;
+    if (event.hash_version === HASH_VERSION && event.event_hash !== null) hashed++;
+    if (event.kind === 'truncated') isTruncated = true;
+    if (CONTENT_KINDS.includes(event.kind)) contents.push(event);
+  }
+  return { counts: { stored, hashed }, isTruncated, contents };
+}
+
+interface Stored extends StoredContents {
+  readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
+  readonly tail: ChainedJob;
+}
+
+async function terminalFacts(
+  db: LedgerDatabase,
+  { job, tail, counts, isTruncated, contents }: Stored,
+): Promise<TerminalFacts> {
   const evidence = (await selectEvidence.first(db, tail))?.evidence ?? null;
   return {
     created_at: job.created_at,
     started_at: job.started_at,
     submission: evidence === null ? null : (JSON.parse(evidence) as SubmissionEvidence),
-    event_chain: eventChain(tail, eventCounts(counts)),
-    truncated: Number(counts?.truncations ?? 0) > 0,
+    event_chain: eventChain(tail, counts),
+    truncated: isTruncated,
     output: contents.filter(({ kind }) => kind !== 'violation'),
   };
-}
-
-function eventCounts(row: StoredEventCounts | null): StoredEventCounts {
-  return { stored: Number(row?.stored ?? 0), hashed: Number(row?.hashed ?? 0) };
 }

@@ -6,8 +6,8 @@
 import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@svc/evidence';
 import type { EventChain, JobEvent } from '@svc/protocol';
 import { RECEIPT_SCHEMA_VERSION } from '@svc/protocol/vocabulary';
-import type { ExecutionRecord, FinishInput } from '../records.ts';
-import type { ChainedJob } from './events.ts';
+import type { ChainedJob } from '../history/events.ts';
+import type { ExecutionRecord, PackedFinish } from '../records.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
 /** What the terminal transaction knows of a job when everything but its receipt is stored. */
@@ -41,13 +41,13 @@ export function eventChain(tail: ChainedJob, { stored, hashed }: StoredEventCoun
 }
 
 /** The receipt of a terminal job, not yet sealed. */
-export function receiptOf(input: FinishInput, facts: TerminalFacts): UnsealedReceipt {
+export function receiptOf(input: PackedFinish, facts: TerminalFacts): UnsealedReceipt {
   const outcome = outcomeMembers(input, facts);
   if (input.recovery) return outcome;
   return { ...outcome, ...recordMembers(input, facts), ...executionMembers(input) };
 }
 
-function outcomeMembers(input: FinishInput, { created_at, started_at, event_chain }: TerminalFacts) {
+function outcomeMembers(input: PackedFinish, { created_at, started_at, event_chain }: TerminalFacts) {
   return {
     schema_version: RECEIPT_SCHEMA_VERSION,
     job_id: input.job_id,
@@ -64,7 +64,7 @@ function outcomeMembers(input: FinishInput, { created_at, started_at, event_chai
   };
 }
 
-function recordMembers(input: FinishInput, { submission, truncated, output }: TerminalFacts) {
+function recordMembers(input: PackedFinish, { submission, truncated, output }: TerminalFacts) {
   return {
     ...submission,
     truncated,
@@ -74,7 +74,7 @@ function recordMembers(input: FinishInput, { submission, truncated, output }: Te
 }
 
 /** Nothing at all where no executor observed the job. */
-function executionMembers({ execution, usage, output }: FinishInput) {
+function executionMembers({ execution, usage, output }: PackedFinish) {
   if (execution === null) return {};
   return {
     ...observedMembers(execution),

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
+import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
 import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
-import { append } from './events.ts';
 import { finish } from './outcomes.ts';
 import { deleteEnded } from './retention.ts';
 

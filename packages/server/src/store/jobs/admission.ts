@@ -4,8 +4,8 @@
  */
 import { canonicalJson, GENESIS_HASH } from '@svc/evidence';
 import type { EventBody, RequestedSpec } from '@svc/protocol';
-import { insertEvents, linkBehind } from '../evidence/events.ts';
 import { submissionEvidence } from '../evidence/submission-evidence.ts';
+import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { AdmitInput, AdmitResult, ExecutionRecord, JobKey, JobSummary } from '../records.ts';
 import type { JobTable, LedgerDatabase } from '../schema.ts';

@@ -1,8 +1,8 @@
 /** A request to end a job: fulfilled here where it is queued, recorded once where it runs. */
 import type { EventBody } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
-import { extendChain } from '../evidence/events.ts';
 import { finish } from '../evidence/outcomes.ts';
+import { extendChain, storedEvents } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { CancelInput, CancelResult, JobKey } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
@@ -15,15 +15,6 @@ const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
     .where('job_id', '=', job_id),
 );
 
-const selectLastTime = prepared((db, { tenant, job_id, chain_seq }: JobKey & { chain_seq: number }) =>
-  db
-    .selectFrom('events')
-    .select('timestamp')
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('seq', '=', chain_seq),
-);
-
 const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
   db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
@@ -34,8 +25,8 @@ export async function requestCancel(db: LedgerDatabase, input: CancelInput): Pro
   if (job === null) return { kind: 'not_found' };
   if (isTerminal(job.status)) return { kind: 'already_terminal' };
   // The clock may have been set back since: no job is ended before what happened to it last.
-  const last = (await selectLastTime.first(db, job))?.timestamp ?? '';
-  const at = [last, input.at].toSorted().at(-1) ?? input.at;
+  const [last] = storedEvents(db, { ...job, after: job.chain_seq - 1, until: job.chain_seq });
+  const at = [last?.timestamp ?? '', input.at].toSorted().at(-1) ?? input.at;
   const requested: EventBody[] =
     job.cancellation_requested === 1
       ? []

@@ -6,20 +6,21 @@ import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@svc/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import { choice, TestLedger } from '../ledger.fixture.ts';
+import { choice, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
 import { openForWriting } from '../sqlite/connection.ts';
 import type { Store } from '../store.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
-const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows'] as const;
+const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows', 'v4-runs'] as const;
 type Version = (typeof VERSIONS)[number];
 const SCHEMAS: Readonly<Record<Version, string>> = {
   'v0.1': '0001-jobs',
   'v0.3': '0003-receipts',
   v4: '0004-ledger',
   'v4-rows': '0004-ledger-rows',
+  'v4-runs': '0004-output-runs',
 };
 
 /** Puts a stored ledger where a service would find it: the file as it is, or one made from its dump. */
@@ -234,24 +235,47 @@ describe('the jobs of v0.3', () => {
   });
 });
 
-test.each(['v4', 'v4-rows'] as const)('a ledger of %s keeps its jobs and receipts as they are', async (version) => {
-  await using ledger = await upgraded(version);
-  const key = acme('job_01955f8e-0000-7000-8000-000000000001');
-  const stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
-  const { receipt_json } = stored.prepare('select receipt_json from receipts').get() as { receipt_json: string };
-  stored.close();
-  expect(await ledger.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
+test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
+  'a ledger of %s keeps its jobs and receipts as they are',
+  async (version) => {
+    await using ledger = await upgraded(version);
+    const key = acme('job_01955f8e-0000-7000-8000-000000000001');
+    const stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
+    const { receipt_json } = stored.prepare('select receipt_json from receipts').get() as { receipt_json: string };
+    stored.close();
+    expect(await ledger.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
+  },
+);
+
+test('a history that was begun in rows goes on in runs, and its chain holds', async () => {
+  await using ledger = await upgraded('v4-rows');
+  const key = acme('job_01955f8e-0000-7000-8000-000000000002');
+  await ledger.store.append(
+    key,
+    Array.from({ length: 40 }, (_, line) => stdout(`line ${line}`)),
+  );
+  const events = (await ledger.store.events(key, { after: 0, limit: 100 }))?.events ?? [];
+  expect(verifyChain(events, { job_id: key.job_id, count: 42 })).toMatchObject({ kind: 'intact' });
+});
+
+test('the output of a ledger of v4-runs is read as it was written', async () => {
+  await using ledger = await upgraded('v4-runs');
+  const key = acme('job_01955f8e-0000-7000-8000-000000000004');
+  const extent = await ledger.store.textExtent({ key, kind: 'stdout', after: 0, limit: 100 });
+  expect(extent?.text).toBe(Array.from({ length: 40 }, (_, line) => `line ${line} é\\n`).join(''));
+  const events = (await ledger.store.events(key, { after: 0, limit: 100 }))?.events ?? [];
+  expect(verifyChain(events, { job_id: key.job_id, count: 43 })).toMatchObject({ kind: 'intact' });
 });
 
 test('an upgrade keeps the older ledger beside the new one, as it was and for its owner alone', async () => {
   await using ledger = await upgraded('v0.3');
-  const copy = `${ledger.path}.before-0004-ledger-rows`;
+  const copy = `${ledger.path}.before-0004-output-runs`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
 test('a ledger that needs no upgrade is not copied', async () => {
-  await using ledger = await upgraded('v4-rows');
+  await using ledger = await upgraded('v4-runs');
   expect(readdirSync(ledger.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 

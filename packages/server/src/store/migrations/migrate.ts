@@ -13,6 +13,7 @@ import { ledgerOfV01 } from './0001-jobs.ts';
 import { ledgerOfV03 } from './0003-receipts.ts';
 import { ledger } from './0004-ledger.ts';
 import { ledgerOfRows } from './0004-ledger-rows.ts';
+import { ledgerOfRuns } from './0004-output-runs.ts';
 
 /** Every migration by its name, which begins with the number of the schema that it leads to. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -20,6 +21,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-receipts': ledgerOfV03,
   '0004-ledger': ledger,
   '0004-ledger-rows': ledgerOfRows,
+  '0004-output-runs': ledgerOfRuns,
 };
 
 const HISTORY_TABLE = 'schema_history';

@@ -4,8 +4,10 @@
  * those never change, so every piece is of the same text, however much later it is read.
  */
 import { HASH_VERSION } from '@svc/evidence';
-import type { ArtifactRecord, OutputRecord } from '@svc/protocol';
+import type { ArtifactRecord, OutputRecord, StreamName } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
+import { type HistoryRange, type StoredPart, storedParts } from '../history/stored-history.ts';
+import { eventsOfStoredRun, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
 import { prepared } from '../prepared.ts';
@@ -13,12 +15,13 @@ import type {
   ArtifactPieceInput,
   JobKey,
   LongTextKind,
+  StoredEvent,
   TextExtent,
   TextExtentInput,
   TextPiece,
   TextPieceInput,
 } from '../records.ts';
-import type { EventTable, LedgerDatabase } from '../schema.ts';
+import type { LedgerDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
 /** A text that is longer is not put together whole: its pieces are read when they are asked for. */
@@ -26,34 +29,6 @@ const wholeBytesMax = 8 * 2 ** 20;
 
 const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.selectFrom('jobs').select(['status', 'chain_seq']).where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-interface Range extends JobKey {
-  readonly after: number;
-  readonly until: number;
-}
-
-const selectEvents = prepared((db, { tenant, job_id, after, until }: Range) =>
-  db
-    .selectFrom('events')
-    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('seq', '>', after)
-    .where('seq', '<=', until)
-    .orderBy('seq'),
-);
-
-/** What a result is made of. */
-const selectContents = prepared((db, { tenant, job_id, after, until }: Range) =>
-  db
-    .selectFrom('events')
-    .select(['seq', 'kind', 'hash_version', 'data'])
-    .where('tenant', '=', tenant)
-    .where('job_id', '=', job_id)
-    .where('seq', '>', after)
-    .where('seq', '<=', until)
-    .orderBy('seq'),
 );
 
 const selectArtifactRecords = prepared((db, { tenant, job_id }: JobKey) =>
@@ -75,9 +50,6 @@ const selectArtifactPiece = prepared(
       .where('path', '=', path),
 );
 
-type Content = Pick<EventTable, 'seq' | 'kind' | 'hash_version' | 'data'>;
-type Row = Content & Omit<EventTable, 'tenant'>;
-
 /** Texts that are made of what some events of a job hold, and of which events. */
 const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
   stdout: 'stdout',
@@ -85,16 +57,55 @@ const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
   violation: 'violations',
 };
 
-/** What an event adds to the text of its kind. */
-function contentText({ kind, hash_version, data }: Omit<Content, 'seq'>): string {
-  return kind === 'violation' ? data : escapedLine(data, hash_version);
+/** Adds what a part of the history gives to each text that is asked for. */
+type AddText = (kind: Exclude<LongTextKind, 'events'>, text: string, seq: number) => void;
+
+function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
+  if (isRun(part)) {
+    addOutput(part, range, add);
+    return;
+  }
+  const { kind, hash_version, data, seq } = part;
+  const name = EVENT_KINDS[kind];
+  if (name !== undefined) add(name, kind === 'violation' ? data : escapedLine(data, hash_version), seq);
 }
 
+/** All of a run at once, save where the range has only some of its events. */
+function addOutput(stored: StoredRun, { job_id, after, until }: HistoryRange, add: AddText): void {
+  if (stored.seq <= after || stored.last_seq > until) {
+    for (const { kind, seq, data } of eventsOfStoredRun(job_id, stored)) {
+      if (seq > after && seq <= until) add(kind as StreamName, escapedRecord(data as OutputRecord), seq);
+    }
+    return;
+  }
+  const run = readRun(stored);
+  for (const stream of STREAMS) {
+    if (run[stream] !== '') add(stream, JSON.stringify(run[stream]).slice(1, -1), stored.last_seq);
+  }
+}
+
+const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
+
 /** An event as the contract has it. Its data is told as it is stored. */
-function eventText({ data, ...row }: Row): string {
+function eventText({ data, ...row }: StoredEvent): string {
   const { job_id, seq, timestamp, kind, hash_version, prev_hash, event_hash } = row;
   const before = JSON.stringify({ job_id, seq, timestamp, kind }).slice(0, -1);
   return `${before},"data":${data},${JSON.stringify({ hash_version, prev_hash, event_hash }).slice(1)}`;
+}
+
+/** The events of a part that are in the range. */
+function* eventTexts(
+  part: StoredPart,
+  { job_id, after, until }: HistoryRange,
+): Generator<{ text: string; seq: number }> {
+  if (!isRun(part)) {
+    yield { text: eventText(part), seq: part.seq };
+    return;
+  }
+  for (const event of eventsOfStoredRun(job_id, part)) {
+    const { seq } = event;
+    if (seq > after && seq <= until) yield { text: eventText({ ...event, data: JSON.stringify(event.data) }), seq };
+  }
 }
 
 const LINE = '{"text":"';
@@ -107,7 +118,10 @@ const PARTIAL = '{"partial":true,"text":"';
 function escapedLine(data: string, hash_version: number): string {
   if (hash_version === HASH_VERSION && data.startsWith(LINE)) return `${data.slice(LINE.length, -2)}\\n`;
   if (hash_version === HASH_VERSION && data.startsWith(PARTIAL)) return data.slice(PARTIAL.length, -2);
-  const { text, partial } = JSON.parse(data) as OutputRecord;
+  return escapedRecord(JSON.parse(data) as OutputRecord);
+}
+
+function escapedRecord({ text, partial }: OutputRecord): string {
   return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
 }
 
@@ -138,7 +152,7 @@ export async function textPiece(
   return piece === undefined ? null : { content: piece.content.slice(), last: piece.last };
 }
 
-interface Asked extends Range {
+interface Asked extends HistoryRange {
   readonly kind: LongTextKind;
 }
 
@@ -166,21 +180,20 @@ function wholeText(db: LedgerDatabase, asked: Asked): KeptText {
   return made[asked.kind as keyof typeof made];
 }
 
-function eventsText(db: LedgerDatabase, range: Range): KeptText {
+function eventsText(db: LedgerDatabase, range: HistoryRange): KeptText {
   const builder = new TextBuilder({ isList: true, from: range.after, bytesMax: wholeBytesMax });
-  for (const row of selectEvents.each(db, range)) builder.add(eventText(row), row.seq);
+  for (const part of storedParts(db, range)) {
+    for (const { text, seq } of eventTexts(part, range)) builder.add(text, seq);
+  }
   return builder.end(range.until);
 }
 
 /** Whoever asks for one of them asks for all: they are read together. */
-function contentTexts(db: LedgerDatabase, range: Range): Record<Exclude<LongTextKind, 'events'>, KeptText> {
+function contentTexts(db: LedgerDatabase, range: HistoryRange): Record<Exclude<LongTextKind, 'events'>, KeptText> {
   const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
   const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
-  for (const row of selectContents.lists(db, range)) {
-    const [seq, name, hash_version, data] = row as readonly [number, string, number, string];
-    const kind = EVENT_KINDS[name];
-    if (kind !== undefined) builders[kind].add(contentText({ kind: name, hash_version, data }), seq);
-  }
+  const add: AddText = (kind, text, seq) => builders[kind].add(text, seq);
+  for (const part of storedParts(db, range)) addContent(part, range, add);
   const { stdout, stderr, violations } = builders;
   return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };
 }
@@ -194,14 +207,32 @@ function readPiece(db: LedgerDatabase, { kind, from, ...range }: Asked & { reado
     after,
     bytesMax: Number.POSITIVE_INFINITY,
   });
-  for (const row of kind === 'events' ? selectEvents.each(db, range) : selectContents.each(db, range)) {
-    if (kind !== 'events' && EVENT_KINDS[row.kind] !== kind) continue;
-    // The last piece is told to the end of the text, so that nobody asks for one more: hence one event is looked ahead.
+  // The last piece is told to the end of the text, so that nobody asks for one more: hence one text is looked ahead.
+  for (const { text, seq } of textsOfKind(db, kind, range)) {
     const [piece] = builder.pieces;
     if (piece !== undefined) return piece;
-    builder.add(kind === 'events' ? eventText(row as Row) : contentText(row), row.seq);
+    builder.add(text, seq);
   }
   return builder.end(until).pieces[0] ?? null;
+}
+
+/** What the events of a range give to a text, each read when it is asked for. */
+function* textsOfKind(
+  db: LedgerDatabase,
+  kind: LongTextKind,
+  range: HistoryRange,
+): Generator<{ readonly text: string; readonly seq: number }> {
+  for (const part of storedParts(db, range)) {
+    if (kind === 'events') {
+      yield* eventTexts(part, range);
+      continue;
+    }
+    const texts: { text: string; seq: number }[] = [];
+    addContent(part, range, (name, text, seq) => {
+      if (name === kind) texts.push({ text, seq });
+    });
+    yield* texts;
+  }
 }
 
 /** All of a text where it is short. */

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { append, events } from '../evidence/events.ts';
 import { finish } from '../evidence/outcomes.ts';
+import { append, events } from '../history/events.ts';
+import { unpackHistory } from '../history/packed-history.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
 import { admission, finishOf, memoryLedger, newKey, startOf, stdout } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
-import { unpackHistory } from './packed-history.ts';
 import { terminalRecords } from './terminal-records.ts';
 
 let connection: Connection;
@@ -31,7 +31,8 @@ test('a record is the row, the receipt and every event as they are stored', asyn
   const key = await endedJob(['hé', '']);
   const [result] = await terminalRecords(db, { keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error(result?.kind);
-  const { history, ...record } = result.record;
+  const { history, runs, ...record } = result.record;
+  expect(runs).toEqual([]);
   const row = await job(db, key);
   expect(row).toMatchObject(record);
   const page = await events(db, { key, after: 0, limit: 100 });

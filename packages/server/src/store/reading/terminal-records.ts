@@ -3,10 +3,11 @@
  * here: what rotted is found by whoever does.
  */
 
+import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed-history.ts';
+import { storedRuns } from '../history/stored-history.ts';
 import { prepared } from '../prepared.ts';
-import type { JobKey, TerminalRecordResult } from '../records.ts';
+import type { JobKey, TerminalRecord, TerminalRecordResult } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
-import { HISTORY_COLUMNS, type HistoryRow, packHistory } from './packed-history.ts';
 
 const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -26,6 +27,7 @@ const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
       'jobs.finished_at',
       'jobs.duration_ms',
       'jobs.truncated',
+      'jobs.chain_seq',
       'receipts.receipt_json',
       'receipts.receipt_sha256',
     ])
@@ -52,18 +54,25 @@ export async function terminalRecords(
   for (const key of keys) {
     const result = await terminalRecord(db, key);
     results.push(result);
-    if (result.kind === 'record') bytes += result.record.receipt_json.length + result.record.history.length;
+    if (result.kind === 'record') bytes += bytesOf(result.record);
     if (bytes >= bytesMax) break;
   }
   return results;
 }
 
+/** What it takes when its runs are read. */
+function bytesOf({ receipt_json, history, runs }: TerminalRecord): number {
+  return runs.reduce((sum, { size_bytes }) => sum + size_bytes, receipt_json.length + history.length);
+}
+
 async function terminalRecord(db: LedgerDatabase, key: JobKey): Promise<TerminalRecordResult> {
   try {
-    const row = await selectTerminal.first(db, key);
-    if (row === null) return { kind: 'absent' };
-    const history = packHistory(selectHistory.lists(db, key) as readonly HistoryRow[]);
-    return { kind: 'record', record: { ...row, truncated: row.truncated === 1, history } };
+    const found = await selectTerminal.first(db, key);
+    if (found === null) return { kind: 'absent' };
+    const { chain_seq, ...row } = found;
+    const rows = selectHistory.lists(db, key) as readonly HistoryRow[];
+    const runs = storedRuns(db, { ...key, after: 0, until: chain_seq }, rows.length);
+    return { kind: 'record', record: { ...row, truncated: row.truncated === 1, history: packHistory(rows), runs } };
   } catch (error) {
     return { kind: 'unreadable', message: error instanceof Error ? error.message : String(error) };
   }

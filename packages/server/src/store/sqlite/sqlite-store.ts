@@ -5,6 +5,7 @@
 import type { EventBody, RequestedSpec } from '@svc/protocol';
 import { movable } from '../../ground/movable.ts';
 import type { InputOf, Reads, Writes } from '../commands.ts';
+import { partsOf } from '../history/output-run.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import { FinalDetails } from '../kept/final-details.ts';
 import { KeptLists } from '../kept/kept-lists.ts';
@@ -107,11 +108,11 @@ export class SqliteStore implements Store {
   }
 
   append(key: JobKey, events: readonly EventBody[]) {
-    return this.#change('append', { key, events });
+    return this.#change('append', { key, events: partsOf(events) });
   }
 
   async finish(input: FinishInput) {
-    const { isStored, result } = await this.#change('finish', input);
+    const { isStored, result } = await this.#change('finish', { ...input, events: partsOf(input.events) });
     this.#underWay.delete(nameOfJob(input));
     if (result !== null) this.#results.keep(input, result);
     return isStored;

@@ -2,8 +2,8 @@
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { append } from '../evidence/events.ts';
 import { finish } from '../evidence/outcomes.ts';
+import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { start } from '../jobs/jobs.ts';
 import { admission, finishOf, newKey, startOf, stdout, TestLedger } from '../ledger.fixture.ts';

@@ -55,7 +55,10 @@ type BytesOf<Name extends keyof Reads> = (answer: AnswerOf<Reads[Name]>) => read
 const BYTES_OF: { readonly [Name in keyof Reads]?: BytesOf<Name> } = {
   artifactPiece: (piece) => (piece === null ? [] : [piece]),
   textPiece: (piece) => (piece === null ? [] : [piece.content]),
-  terminalRecords: (results) => results.flatMap((result) => (result.kind === 'record' ? [result.record.history] : [])),
+  terminalRecords: (results) =>
+    results.flatMap((result) =>
+      result.kind === 'record' ? [result.record.history, ...result.record.runs.map(({ content }) => content)] : [],
+    ),
 };
 
 function movedWith(name: string, value: unknown): ArrayBuffer[] {

@@ -4,11 +4,14 @@
  */
 import assert from 'node:assert';
 import { linkEvents } from '@svc/evidence';
-import type { EventBody, JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { EventPage, JobKey } from '../records.ts';
-import type { EventTable, JobTable, LedgerDatabase } from '../schema.ts';
+import type { EventTable, JobTable, LedgerDatabase, OutputRunTable } from '../schema.ts';
+import { type HistoryPart, isOutputRun } from './output-run.ts';
+import { type HistoryRange, storedParts } from './stored-history.ts';
+import { eventsOfStoredRun, isRun, linkedRun } from './stored-runs.ts';
 
 /** Where a job's chain ends. */
 export type ChainedJob = JobKey & Pick<JobTable, 'chain_seq' | 'chain_head'>;
@@ -24,6 +27,19 @@ const insertEvent = prepared((db, row: EventTable) =>
     hash_version: row.hash_version,
     prev_hash: row.prev_hash,
     event_hash: row.event_hash,
+  }),
+);
+
+const insertRun = prepared((db, row: OutputRunTable) =>
+  db.insertInto('output_runs').values({
+    tenant: row.tenant,
+    job_id: row.job_id,
+    seq: row.seq,
+    last_seq: row.last_seq,
+    prev_hash: row.prev_hash,
+    size_bytes: row.size_bytes,
+    event_hashes: row.event_hashes,
+    content: row.content,
   }),
 );
 
@@ -47,51 +63,48 @@ const chainOf = prepared((db, { tenant, job_id }: JobKey) =>
     .where('job_id', '=', job_id),
 );
 
-const selectPage = prepared((db, page: JobKey & { after: number; limit: number }) =>
-  db
-    .selectFrom('events')
-    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
-    .where('tenant', '=', page.tenant)
-    .where('job_id', '=', page.job_id)
-    .where('seq', '>', page.after)
-    .orderBy('seq')
-    .limit(page.limit),
-);
-
 /** Events in their place behind the tail of a job's chain, and where the chain ends with them. */
 export interface LinkedEvents {
   readonly tail: ChainedJob;
   readonly rows: readonly EventTable[];
+  readonly runs: readonly OutputRunTable[];
   /** Whether one of them says that output is cut. */
   readonly isTruncated: boolean;
 }
 
-/** Places events behind the tail of a job's chain. Nothing is stored. */
+/** Places parts of a history behind the tail of a job's chain. Nothing is stored. */
 export function linkBehind(
   { tenant, job_id, chain_seq, chain_head }: ChainedJob,
-  bodies: readonly EventBody[],
+  parts: readonly HistoryPart[],
 ): LinkedEvents {
-  const rows = Array.from(linkEvents({ job_id, seq: chain_seq, head: chain_head }, bodies), ({ event, data_json }) => ({
-    tenant,
-    ...event,
-    data: data_json,
-  }));
-  const last = rows.at(-1);
-  return {
-    tail: { tenant, job_id, chain_seq: last?.seq ?? chain_seq, chain_head: last?.event_hash ?? chain_head },
-    rows,
-    isTruncated: bodies.some(({ kind }) => kind === 'truncated'),
-  };
+  let tail = { tenant, job_id, seq: chain_seq, head: chain_head };
+  const rows: EventTable[] = [];
+  const runs: OutputRunTable[] = [];
+  for (const part of parts) {
+    if (isOutputRun(part)) {
+      const linked = linkedRun(tail, part);
+      runs.push(linked.row);
+      tail = linked.tail;
+      continue;
+    }
+    for (const { event, data_json } of linkEvents(tail, [part])) {
+      rows.push({ tenant, ...event, data: data_json });
+      tail = { tenant, job_id, seq: event.seq, head: event.event_hash };
+    }
+  }
+  const isTruncated = rows.some(({ kind }) => kind === 'truncated');
+  return { tail: { tenant, job_id, chain_seq: tail.seq, chain_head: tail.head }, rows, runs, isTruncated };
 }
 
 /** Stores linked events. The job's row gets their tail from the caller, in the same transaction. */
-export function insertEvents(db: LedgerDatabase, { rows }: LinkedEvents): void {
+export function insertEvents(db: LedgerDatabase, { rows, runs }: LinkedEvents): void {
   insertEvent.runEach(db, rows);
+  insertRun.runEach(db, runs);
 }
 
 /** Stores events behind the tail of a job's chain and moves the tail. */
-export async function extendChain(db: LedgerDatabase, job: ChainedJob, bodies: readonly EventBody[]): Promise<void> {
-  const linked = linkBehind(job, bodies);
+export async function extendChain(db: LedgerDatabase, job: ChainedJob, parts: readonly HistoryPart[]): Promise<void> {
+  const linked = linkBehind(job, parts);
   insertEvents(db, linked);
   await moveTail.run(db, linked.tail);
   if (linked.isTruncated) await markTruncated.run(db, linked.tail);
@@ -100,10 +113,10 @@ export async function extendChain(db: LedgerDatabase, job: ChainedJob, bodies: r
 /** See `Store.append`. */
 export async function append(
   db: LedgerDatabase,
-  { key, events }: { key: JobKey; events: readonly EventBody[] },
+  { key, events }: { key: JobKey; events: readonly HistoryPart[] },
 ): Promise<boolean> {
   assert(
-    events.every(({ kind }) => kind !== 'queued' && kind !== 'started' && kind !== 'finished'),
+    events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),
     'a lifecycle event is written by the transition it stands for',
   );
   const job = await chainOf.first(db, key);
@@ -112,6 +125,8 @@ export async function append(
   return true;
 }
 
+const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];
+
 /** See `Store.events`. */
 export async function events(
   db: LedgerDatabase,
@@ -119,11 +134,20 @@ export async function events(
 ): Promise<EventPage | null> {
   const job = await chainOf.first(db, key);
   if (job === null) return null;
-  const rows = await selectPage.all(db, { ...key, after, limit });
-  const last = rows.at(-1)?.seq ?? after;
-  return { events: rows.map(eventOf), complete: isTerminal(job.status) && last >= job.chain_seq };
+  // A job's events are numbered without gaps.
+  const found = [...storedEvents(db, { ...key, after, until: Math.min(after + limit, job.chain_seq) })];
+  const last = found.at(-1)?.seq ?? after;
+  return { events: found, complete: isTerminal(job.status) && last >= job.chain_seq };
 }
 
-function eventOf(row: Omit<EventTable, 'tenant'>): JobEvent {
-  return { ...row, data: JSON.parse(row.data) as unknown };
+/** The events of a range, each read when it is asked for. Data that is not JSON throws. */
+export function* storedEvents(db: LedgerDatabase, range: HistoryRange): Generator<JobEvent> {
+  for (const part of storedParts(db, range)) {
+    if (!isRun(part)) yield { ...part, data: JSON.parse(part.data) as unknown };
+    else for (const event of eventsOfStoredRun(range.job_id, part)) if (isIn(range, event)) yield event;
+  }
+}
+
+function isIn({ after, until }: HistoryRange, { seq }: JobEvent): boolean {
+  return seq > after && seq <= until;
 }

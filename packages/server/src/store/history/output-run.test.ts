@@ -1,0 +1,75 @@
+import { foldOutput, linkEvents } from '@svc/evidence';
+import type { EventBody, OutputRecord, StreamName } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { at } from '../ledger.fixture.ts';
+import { eventsOfRun, type HistoryPart, isOutputRun, type OutputRun, partsOf } from './output-run.ts';
+import { eventsOfStoredRun, linkedRun, readRun } from './stored-runs.ts';
+
+function output(kind: StreamName, milliseconds: number, ...records: readonly OutputRecord[]): EventBody[] {
+  return records.map((data) => ({ kind, timestamp: at(milliseconds), data }));
+}
+
+const lines = (count: number, text = 'a line') =>
+  Array.from({ length: count }, (_, line) => ({ text: `${text} ${line}` }));
+
+const recordsOfRun = (run: OutputRun) => [...eventsOfRun(run)].length;
+
+/** Both streams by turns, several times, texts of every kind, records with and without an end of line. */
+const MIXED: readonly EventBody[] = [
+  ...output('stdout', 20, ...lines(20), { text: '' }, { text: 'prompt> ', partial: true }),
+  ...output('stderr', 20, { text: '"quoted" \\ \u0000\u001b\u2028 é 😀', partial: true }, { text: '\n' }),
+  ...output('stdout', 21, ...lines(3, 'é')),
+  ...output('stdout', 22, { text: '', partial: true }),
+];
+
+function eventsOf(parts: readonly HistoryPart[]): EventBody[] {
+  return parts.flatMap((part) => (isOutputRun(part) ? [...eventsOfRun(part)] : [part]));
+}
+
+describe('output on its way into the store', () => {
+  test('is put into runs, from which the same events come in their order', () => {
+    const violation: EventBody = { kind: 'violation', timestamp: at(22), data: { type: 'memory', message: 'm' } };
+    const events = [...MIXED, violation, ...MIXED];
+    const parts = partsOf(events);
+    expect(parts.map((part) => (isOutputRun(part) ? recordsOfRun(part) : part.kind))).toEqual([28, 'violation', 28]);
+    expect(eventsOf(parts)).toEqual(events);
+  });
+
+  test('folds in a run to what the program wrote', () => {
+    const [run] = partsOf(MIXED);
+    if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const records = MIXED.flatMap((event) => (event.kind === stream ? [event.data] : []));
+      expect(run[stream]).toBe(foldOutput(records));
+    }
+  });
+
+  test('stays as it is where it is little', () => {
+    const few = output('stdout', 20, ...lines(15));
+    expect(partsOf(few)).toEqual(few);
+    expect(partsOf([])).toEqual([]);
+  });
+
+  test('is in a run where one record is long, and in several where there is much of it', () => {
+    const long = output(
+      'stdout',
+      20,
+      ...Array.from({ length: 10 }, () => ({ text: 'x'.repeat(16_384), partial: true as const })),
+    );
+    const parts = partsOf(long);
+    expect(parts.map((part) => isOutputRun(part) && recordsOfRun(part))).toEqual([4, 4, 2]);
+    expect(eventsOf(parts)).toEqual(long);
+  });
+});
+
+test('a stored run has the events that a chain of the same records has', () => {
+  const [run] = partsOf(MIXED);
+  if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
+  const tail = { tenant: 'acme', job_id: 'job_1', seq: 2, head: 'a'.repeat(64) };
+  const expected = Array.from(linkEvents(tail, MIXED), ({ event }) => event);
+  const { row, tail: next } = linkedRun(tail, run);
+  expect(readRun(row)).toEqual(run);
+  expect([...eventsOfStoredRun('job_1', row)]).toEqual(expected);
+  expect([row.seq, row.last_seq]).toEqual([3, 30]);
+  expect(next).toEqual({ ...tail, seq: 30, head: expected.at(-1)?.event_hash });
+});

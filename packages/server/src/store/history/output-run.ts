@@ -1,0 +1,94 @@
+/**
+ * Records of output that belong together, in one piece. A program that writes a mebibyte writes thousands of lines: as
+ * values of their own, each would be cloned on its way to the writer's thread and have a row of its own in the ledger. Each
+ * stays an event of its own, with its number, time and digest; only the way it is carried and stored is shared.
+ */
+import type { EventBody, OutputRecord, StreamName } from '@svc/protocol';
+
+/** Records of both streams in their order. `stdout` and `stderr` are what the records fold to: see `foldOutput`. */
+export interface OutputRun {
+  readonly groups: readonly OutputGroup[];
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Records of one stream and one time. Each is told by the length of its text in UTF-16 units, or by the bitwise complement
+ * of it where it is `partial` and no newline follows.
+ */
+export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
+
+/** A part of a history on its way into the store. */
+export type HistoryPart = EventBody | OutputRun;
+
+type OutputBody = Extract<EventBody, { kind: StreamName }>;
+
+/** Fewer records, with fewer characters, are events like any other. */
+const runRecordsMin = 16;
+const runCharsMin = 8 * 1024;
+/** A run ends with the record that brings it to so many characters: it is read and compressed whole. */
+const runCharsMax = 64 * 1024;
+
+export function isOutputRun(part: HistoryPart): part is OutputRun {
+  return 'groups' in part;
+}
+
+/** The same events in their order, with output put together into runs where that is worth it. */
+export function partsOf(events: readonly EventBody[]): readonly HistoryPart[] {
+  const parts: HistoryPart[] = [];
+  let output: OutputBody[] = [];
+  let chars = 0;
+  const endRun = () => {
+    if (output.length >= runRecordsMin || chars >= runCharsMin) parts.push(runOf(output));
+    else parts.push(...output);
+    output = [];
+    chars = 0;
+  };
+  for (const event of events) {
+    if (!isOutput(event)) {
+      endRun();
+      parts.push(event);
+      continue;
+    }
+    output.push(event);
+    chars += event.data.text.length;
+    if (chars >= runCharsMax) endRun();
+  }
+  endRun();
+  return parts;
+}
+
+/** The records of a run as the events that they are, members of their data in canonical order. */
+export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
+  const ends: Record<StreamName, number> = { stdout: 0, stderr: 0 };
+  for (const [kind, timestamp, lengths] of run.groups) {
+    for (const length of lengths) {
+      const partial = length < 0;
+      const end = ends[kind] + (partial ? ~length : length);
+      const text = run[kind].slice(ends[kind], end);
+      ends[kind] = partial ? end : end + 1;
+      yield { kind, timestamp, data: partial ? { partial, text } : { text } };
+    }
+  }
+}
+
+function isOutput(event: EventBody): event is OutputBody {
+  return event.kind === 'stdout' || event.kind === 'stderr';
+}
+
+function runOf(output: readonly OutputBody[]): OutputRun {
+  const texts: Record<StreamName, string> = { stdout: '', stderr: '' };
+  const groups: [StreamName, string, number[]][] = [];
+  for (const { kind, timestamp, data } of output) {
+    const last = groups.at(-1);
+    const length = lengthOf(data);
+    if (last !== undefined && last[0] === kind && last[1] === timestamp) last[2].push(length);
+    else groups.push([kind, timestamp, [length]]);
+    texts[kind] += data.partial ? data.text : `${data.text}\n`;
+  }
+  return { groups, ...texts };
+}
+
+function lengthOf({ text, partial }: OutputRecord): number {
+  return partial ? ~text.length : text.length;
+}

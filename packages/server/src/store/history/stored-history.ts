@@ -1,0 +1,55 @@
+/**
+ * A job's history as it is read: rows of one event and runs of output, in their order. Runs are looked for only where the
+ * numbers of the rows leave a gap, so that a job without any costs one query.
+ */
+import { prepared } from '../prepared.ts';
+import type { JobKey, StoredEvent } from '../records.ts';
+import type { LedgerDatabase } from '../schema.ts';
+import type { StoredRun } from './stored-runs.ts';
+
+/** Events of a job whose numbers are above `after` and at most `until`. */
+export interface HistoryRange extends JobKey {
+  readonly after: number;
+  readonly until: number;
+}
+
+/** One event, or a run, which may begin before the range and end behind it. */
+export type StoredPart = StoredEvent | StoredRun;
+
+const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
+  db
+    .selectFrom('events')
+    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('seq', '>', after)
+    .where('seq', '<=', until)
+    .orderBy('seq'),
+);
+
+const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
+  db
+    .selectFrom('output_runs')
+    .select(['seq', 'last_seq', 'prev_hash', 'size_bytes', 'event_hashes', 'content'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id)
+    .where('seq', '<=', until)
+    .where('last_seq', '>', after)
+    .orderBy('seq'),
+);
+
+/** Reads each part when it is asked for. No other history may be asked for on this connection meanwhile. */
+export function* storedParts(db: LedgerDatabase, range: HistoryRange): Generator<StoredPart> {
+  let { after } = range;
+  for (const row of selectEvents.each(db, range)) {
+    if (row.seq > after + 1) yield* selectRuns.each(db, { ...range, after, until: row.seq - 1 });
+    yield row;
+    after = row.seq;
+  }
+  if (after < range.until) yield* selectRuns.each(db, { ...range, after });
+}
+
+/** The runs of a whole history that has so many rows of one event. */
+export function storedRuns(db: LedgerDatabase, range: HistoryRange, rows: number): readonly StoredRun[] {
+  return rows < range.until - range.after ? [...selectRuns.each(db, range)] : [];
+}

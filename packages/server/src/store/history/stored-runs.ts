@@ -1,0 +1,83 @@
+/**
+ * Runs of output as they are stored: a row for each, with the digests of its events as they were given, and their texts
+ * compressed. The texts of the events' data are spelled again when they are read: RFC 8785 leaves one spelling.
+ */
+import { HASH_VERSION, linkEvents } from '@svc/evidence';
+import type { JobEvent } from '@svc/protocol';
+import type { JobKey, StoredEvent } from '../records.ts';
+import type { OutputRunTable } from '../schema.ts';
+import { compressed, expanded } from './compressed.ts';
+import { eventsOfRun, type OutputGroup, type OutputRun } from './output-run.ts';
+
+/** A row without its owner. */
+export type StoredRun = Omit<OutputRunTable, 'tenant' | 'job_id'>;
+
+export function isRun(part: StoredEvent | StoredRun): part is StoredRun {
+  return 'last_seq' in part;
+}
+
+/** Where a chain stands. */
+interface Tail extends JobKey {
+  readonly seq: number;
+  readonly head: string;
+}
+
+const digestBytes = 32;
+const digestCharacters = 2 * digestBytes;
+
+/** Places the events of a run behind a tail. */
+export function linkedRun({ tenant, job_id, seq, head }: Tail, run: OutputRun): { row: OutputRunTable; tail: Tail } {
+  let digests = '';
+  let last = { seq, head };
+  for (const { event } of linkEvents({ job_id, seq, head }, eventsOfRun(run))) {
+    digests += event.event_hash;
+    last = { seq: event.seq, head: event.event_hash };
+  }
+  const bytes = new TextEncoder().encode(`${JSON.stringify(run.groups)}\n${run.stdout}${run.stderr}`);
+  const row: OutputRunTable = {
+    tenant,
+    job_id,
+    seq: seq + 1,
+    last_seq: last.seq,
+    prev_hash: head,
+    size_bytes: bytes.length,
+    event_hashes: Buffer.from(digests, 'hex'),
+    content: compressed(bytes),
+  };
+  return { row, tail: { tenant, job_id, ...last } };
+}
+
+/** The records of a stored run. @throws Error where what is stored is none. */
+export function readRun({ content, size_bytes }: StoredRun): OutputRun {
+  const bytes = expanded(content, size_bytes);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  // JSON has no line feed but as white space, of which there is none.
+  const start = text.indexOf('\n') + 1;
+  const groups = JSON.parse(text.slice(0, start)) as OutputGroup[];
+  const end = start + foldedLength(groups);
+  return { groups, stdout: text.slice(start, end), stderr: text.slice(end) };
+}
+
+/** The events of a stored run. @throws Error where what is stored is none. */
+export function* eventsOfStoredRun(job_id: string, stored: StoredRun): Generator<JobEvent> {
+  const digests = Buffer.from(stored.event_hashes).toString('hex');
+  let { seq } = stored;
+  let prev_hash = stored.prev_hash;
+  let at = 0;
+  for (const { timestamp, kind, data } of eventsOfRun(readRun(stored))) {
+    const event_hash = digests.slice(at, at + digestCharacters);
+    yield { job_id, seq, timestamp, kind, data, hash_version: HASH_VERSION, prev_hash, event_hash };
+    prev_hash = event_hash;
+    at += digestCharacters;
+    seq++;
+  }
+}
+
+/** Characters of what the records of `stdout` fold to. */
+function foldedLength(groups: readonly OutputGroup[]): number {
+  let length = 0;
+  for (const [stream, , lengths] of groups) {
+    if (stream === 'stdout') for (const one of lengths) length += one < 0 ? ~one : one + 1;
+  }
+  return length;
+}

@@ -1,0 +1,28 @@
+/**
+ * A table for runs of output. As rows of their own, the lines of a program took longer to store than to be written. What is
+ * stored in rows stays as it is: a history may have both.
+ */
+import { type Kysely, sql } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+export const ledgerOfRuns: Migration = {
+  /** The large columns stand last, so that the others are read without them. */
+  async up(db: Kysely<unknown>): Promise<void> {
+    await db.schema
+      .createTable('output_runs')
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('job_id', 'text', (column) => column.notNull())
+      .addColumn('seq', 'integer', (column) => column.notNull())
+      .addColumn('last_seq', 'integer', (column) => column.notNull())
+      .addColumn('prev_hash', 'text', (column) => column.notNull())
+      .addColumn('size_bytes', 'integer', (column) => column.notNull())
+      .addColumn('event_hashes', 'blob', (column) => column.notNull())
+      .addColumn('content', 'blob', (column) => column.notNull())
+      .addPrimaryKeyConstraint('output_runs_key', ['tenant', 'job_id', 'seq'])
+      .addForeignKeyConstraint('output_runs_job', ['tenant', 'job_id'], 'jobs', ['tenant', 'job_id'], (key) =>
+        key.onDelete('cascade'),
+      )
+      .modifyEnd(sql`strict`)
+      .execute();
+  },
+};
