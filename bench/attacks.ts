@@ -1,7 +1,7 @@
 /**
- * What attacks on the door cost others: each goes on for a while against a service of its own with the settings that an
- * operator finds, from a process of its own. The same service without an attack, just before, is the baseline. Attacker,
- * service and bystander share this host and its address, which is the worst case for the bystander.
+ * What attacks on the HTTP side cost others. Each goes on for a while against its own service with default settings,
+ * from a separate process. The baseline is the same service without an attack, just before. Attacker, service and
+ * bystander share this host and its address, which is the worst case for the bystander.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ const baselineSecondsMin = 5;
 export interface AttackOptions {
   /** How long each attack goes on. */
   readonly seconds?: number | undefined;
-  /** The beginning of the names of those that are tried; all are without. */
+  /** The beginning of the names of those that are tried; without it, all. */
   readonly only?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ function rows(name: AttackName, { idle, before, during, done }: Told): Measureme
   ];
 }
 
-/** A job of the attacker's that has ended with some 7 MB of result; the path of it. */
+/** A job of the attacker that has ended with some 7 MB of result; the path of the result. */
 async function largeResult({ port }: Served): Promise<string> {
   const api = createServiceClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: MALLORY });
   const code = 'yes | head -c 1000000; for n in 1 2; do head -c 2000000 /dev/urandom > output/$n; done';

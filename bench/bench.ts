@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside
- * its baseline in the same run, so that a figure means something on a machine nobody knows. Without a name all of them
- * run, one after the other. They are no tests: nothing fails for being slow. `--json` writes a report, `--write` its
- * tables into `docs/BENCHMARKS.md`; `--long` takes its time.
+ * its baseline in the same run, so that a figure means something on any machine. Without a name all of them run, one
+ * after the other. They are no tests: nothing fails for being slow. `--json` writes a report, `--write` its tables into
+ * `docs/BENCHMARKS.md`; `--long` runs the long form.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,7 +11,7 @@ import { type Measurement, rowOf } from './measurement.ts';
 import { reportOf, thisMachine, writeDocument } from './report.ts';
 
 interface Bench {
-  /** Attacks take how long each goes on; `only` chooses among attacks and among the figures of http and speed. */
+  /** Attacks take their duration; `only` chooses among attacks and among the figures of http and speed. */
   measure(
     options: AttackOptions & { readonly isLong: boolean },
   ): AsyncIterable<Measurement> | Promise<readonly Measurement[]>;

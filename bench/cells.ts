@@ -1,6 +1,6 @@
 /**
- * What one namespace cell costs, without the rest of the service: how long each of its steps takes, and the processor time of
- * the service and of the launcher with the cell. One cell after the other, beside the bare interpreter.
+ * What one namespace cell costs, without the rest of the service: the duration of each of its steps, and the processor
+ * time of the service and of the launcher with the cell. One cell after the other, beside the bare interpreter.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

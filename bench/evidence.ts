@@ -1,7 +1,7 @@
 /**
- * What evidence costs: attestations beside bare Ed25519 signing, by the clock and in CPU time, which a busy machine changes
- * less; how long the service's thread is held up by them; a long chain recomputed; and how much later a service starts when
- * its ledger is full.
+ * What evidence costs: attestations beside bare Ed25519 signing, in wall time and in CPU time, which varies less on a
+ * busy machine; how long they hold up the service's thread; a long chain recomputed; and how much later a service
+ * starts with a full store.
  */
 import { sign } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,9 +25,9 @@ import { createLog } from '../packages/server/src/telemetry/log/log.ts';
 import { type Measurement, median } from './measurement.ts';
 
 const backlogJobs = 10_000;
-/** Attested before anything is measured: a service has its threads, and its code compiled, after the first few. */
+/** Attested before anything is measured: after the first few, a service has its threads, and its code is compiled. */
 const warmUpJobs = 1000;
-/** How often the ledger that comes of it is laid beside itself, before a service starts with it. */
+/** How often the resulting store is copied into itself, before a service starts with it. */
 const ledgerCopies = 10;
 const storedJobs = ledgerCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;
@@ -46,7 +46,9 @@ export async function measure(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** A backlog of a service that could not sign for a while: read, checked, signed and stored, one commit each group. */
+/**
+ * A backlog of a service that could not sign for a while: read, checked, signed and stored, one commit for each group.
+ */
 async function attestations(dataDir: string): Promise<Measurement[]> {
   await using store = await openStore({ dataDir });
   await using signer = new Signer();
@@ -84,7 +86,7 @@ function backlog(store: Store, length: number): Promise<JobKey[]> {
   return Promise.all(Array.from({ length }, () => endedJob(store, [stdout('hello')])));
 }
 
-/** The largest output there can be: what signing and serving it keeps the service's thread from. */
+/** The largest output there can be: how long signing and serving it hold up the service's thread. */
 async function largeResults(dataDir: string): Promise<Measurement[]> {
   await using store = await openStore({ dataDir });
   const lines = Array.from({ length: 10_000 }, (_, at) => stdout(`${at}`.padEnd(104, 'é')));
@@ -105,7 +107,7 @@ async function largeResults(dataDir: string): Promise<Measurement[]> {
   ];
 }
 
-/** How late timers were, in milliseconds, while attestations were made ready to be served as the API serves them. */
+/** How late timers were, in milliseconds, while attestations were prepared for serving as the API serves them. */
 async function servingDelay(
   store: Store,
   { jobs, dataDir }: { readonly jobs: readonly JobKey[]; readonly dataDir: string },
@@ -155,7 +157,7 @@ async function endedJob(store: Store, events: readonly EventBody[]): Promise<Job
   return key;
 }
 
-/** Drains the outbox as the attestor does: how long it took, how much CPU time, and how late this thread's timers were. */
+/** Drains the outbox as the attestor does: the time, the CPU time, and how late this thread's timers were. */
 async function drained(store: Store, { dataDir, signer }: { readonly dataDir: string; readonly signer: Signer }) {
   const keys = openSigningKeys(dataDir);
   const delay = monitorEventLoopDelay({ resolution: 1 });
@@ -225,7 +227,7 @@ async function idleDelay(): Promise<number> {
   return delay.max / 1e6;
 }
 
-/** Copies every job of a ledger under other identifiers, `times` minus one times. */
+/** Copies every job of a store under other identifiers, `times` minus one times. */
 function multiply(path: string, times: number): void {
   using ledger = new DatabaseSync(path);
   ledger.exec('pragma foreign_keys = off');

@@ -1,6 +1,6 @@
 /**
- * What the door costs beside Fastify alone, with the same client in the same run; what slow readers of the largest results
- * cost in memory and in other people's time; and how long one tenant's first job waits behind another's thousand.
+ * What the HTTP side costs beside Fastify alone, with the same client in the same run; what slow readers of the largest
+ * results cost in memory and in others' time; and how long one tenant's first job waits behind another's thousand.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -14,7 +14,7 @@ import { type Measurement, median } from './measurement.ts';
 
 const tenants = ['alpha', 'beta', 'gamma', 'delta'] as const;
 
-/** Budgets that the measurements would otherwise run into; everything else is as an operator finds it. */
+/** Budgets that the measurements would otherwise exhaust; all other settings are defaults. */
 const RAISED = {
   'legacy-keys': tenants.map((tenant) => `${tenant}=key-of-${tenant}`).join(','),
   'rate-per-second': '1000000',
@@ -30,7 +30,7 @@ const rounds = 7;
 const roundMilliseconds = 1000;
 const endedJobs = 60;
 
-/** Requests a second, memory under slow readers, and fairness between tenants; `only` those whose names have this in them. */
+/** Requests a second, memory under slow readers, and fairness between tenants; `only` selects by a part of the name. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
   const isWanted = (what: string) => what.includes(only);
   if (['detail', 'list of 50', 'submission'].some(isWanted)) yield* await throughput(isWanted);
@@ -42,7 +42,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   using scratch = scratchDirectory();
   using client = new Client();
   await using bare = await serveBare();
-  // One slot, which a job keeps for itself once those that are read have ended: what is submitted stays queued.
+  // One slot, which a job keeps for itself once those that are read have ended: submitted jobs stay queued.
   await using service = await serveService({ ...RAISED, concurrency: '1' }, scratch.path);
   const api = clientOf(service, 'alpha');
   const ids = await hellos(api, endedJobs);
@@ -69,7 +69,7 @@ async function throughput(isWanted: (what: string) => boolean): Promise<Measurem
   return measurements;
 }
 
-/** What a request a second is to be beside those of bare Fastify with the same bytes. */
+/** The target for requests a second, beside those of bare Fastify with the same bytes. */
 const TARGETS: Readonly<Record<string, Measurement['target']>> = { 'list of 50': { ratio: 0.4, is: 'at least' } };
 
 interface Driven {
@@ -77,7 +77,7 @@ interface Driven {
   readonly requests: readonly string[];
 }
 
-/** Rounds in turn, so that whatever else the host does meets both. The middle round of each counts. */
+/** Rounds take turns, so that whatever else the host does affects both. The median round of each counts. */
 async function besideBare(
   asked: Pick<Measurement, 'what' | 'target'>,
   client: Client,
@@ -120,7 +120,7 @@ async function roundOf(client: Client, { server, requests }: Driven): Promise<Fi
 const slowSeconds = 10;
 const MIB = 2 ** 20;
 
-/** Prints a MiB to each stream and writes as many bytes of outputs as there may be. */
+/** Prints a MiB to each stream and writes the most bytes of outputs. */
 const LARGEST = `
 head -c 1000000 /dev/zero | tr '\\0' 'o' | fold -w 1000
 head -c 1000000 /dev/zero | tr '\\0' 'e' | fold -w 1000 >&2
@@ -143,7 +143,7 @@ async function slowReaders(): Promise<Measurement[]> {
   // A heap that has served these answers before grows by what is held, and not by being used for the first time.
   for (let reading = 0; reading < 10; reading++) await Promise.all(requests.map((text) => sizeOf(service, text)));
   const alone = await probed(service, slowSeconds);
-  // One connection is left for whoever asks for the health of the service, and one for its last one to close.
+  // One connection is left for the health check, and one for its last one to close.
   const readers = connectionsMax - 2;
   await client.order({ kind: 'hold', port: service.port, requests, connections: readers });
   const during = await probed(service, slowSeconds);
@@ -161,7 +161,7 @@ async function slowReaders(): Promise<Measurement[]> {
 }
 
 interface Probed {
-  /** Resident memory in MiB: the most that was seen, and the last. */
+  /** Resident memory in MiB: the highest, and the last. */
   readonly mib: number;
   readonly endMib: number;
   /** Of `/healthz`, in milliseconds. */
@@ -169,7 +169,7 @@ interface Probed {
   readonly slowest: number;
 }
 
-/** Asks for the health of a service again and again, and looks at its memory. */
+/** Asks for the health of a service again and again, and reads its memory. */
 async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   const delays: number[] = [];
   let mib = 0;
@@ -190,14 +190,14 @@ async function probed({ port, pid }: Served, seconds: number): Promise<Probed> {
   };
 }
 
-/** From the first try to the answer: a connection that was one too many is tried again, and its time counts. */
+/** From the first try to the answer: a refused connection is tried again, and its time counts. */
 async function healthMilliseconds(port: number, agent: Agent): Promise<number> {
   const startedAt = performance.now();
   while (!(await isHealthy(port, agent))) await pause(1);
   return performance.now() - startedAt;
 }
 
-/** False where the connection was refused or reset. */
+/** False if the connection was refused or reset. */
 function isHealthy(port: number, agent: Agent): Promise<boolean> {
   return new Promise((resolve, reject) => {
     request({ port, host: '127.0.0.1', path: '/healthz', agent }, (response) => {
@@ -211,7 +211,7 @@ function isHealthy(port: number, agent: Agent): Promise<boolean> {
 
 const queuedJobs = 1000;
 
-/** Jobs of tenants that have none, on an empty service and behind a thousand of another tenant. */
+/** Jobs of tenants without any, on an empty service and behind a thousand of another tenant. */
 async function fairness(): Promise<Measurement> {
   using scratch = scratchDirectory();
   await using service = await serveService(RAISED, scratch.path);
@@ -266,7 +266,7 @@ function post(path: string, body: string): string {
   return `${head('POST', path, 'alpha')}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** How many bytes the body of the answer to a request has. */
+/** How many bytes the body of an answer has. */
 async function sizeOf({ port }: Served, text: string): Promise<number> {
   const [, method = '', path = ''] = /^(\S+) (\S+)/.exec(text) ?? [];
   const [, authorization = ''] = /\r\nauthorization: (.*)\r\n/.exec(text) ?? [];

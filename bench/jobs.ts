@@ -60,7 +60,7 @@ async function allAtOnce({ client }: EmbeddedService, language: Measured): Promi
   };
 }
 
-/** A figure for output that is wrong would be worth nothing. */
+/** A figure for wrong output would be worth nothing. */
 function expectHello(stdout: string): void {
   if (stdout !== 'hello\n') throw new Error(`a program gave ${JSON.stringify(stdout)} in place of hello`);
 }

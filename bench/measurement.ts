@@ -9,15 +9,15 @@ export interface Measurement {
   readonly baseline: { readonly what: string; readonly value: number };
   /** The figure's lower and upper end over its rounds. */
   readonly spread?: readonly [number, number];
-  /** What the figure divided by its baseline should be. */
+  /** The target for the figure divided by its baseline. */
   readonly target?: { readonly ratio: number; readonly is: 'at most' | 'at least' };
-  /** What the figure itself should be at most. */
+  /** The target for the figure itself: at most this. */
   readonly valueMax?: number;
-  /** Said in a line above the figure. */
+  /** Printed in a line above the figure. */
   readonly note?: string;
 }
 
-/** The figure, its baseline, the one divided by the other, and what was wanted. */
+/** The figure, its baseline, their ratio, and the target. */
 export function rowOf(measurement: Measurement): string {
   const { what, value, unit, baseline, spread, note } = measurement;
   const ratio = baseline.value > 0 ? `× ${(value / baseline.value).toFixed(2)}` : '';
@@ -30,12 +30,12 @@ function wanted({ target, valueMax, value, unit }: Measurement): string {
   return valueMax === undefined ? '' : `  (at most ${valueMax} ${unit}: ${value <= valueMax ? 'held' : 'NOT HELD'})`;
 }
 
-/** The lower and the upper end, where they are known. */
+/** The lower and the upper end, if they are known. */
 function range(spread: Measurement['spread']): string {
   return (spread === undefined ? '' : `[${format(spread[0])}–${format(spread[1])}]`).padEnd(17);
 }
 
-/** A figure with as many digits as say something. */
+/** A figure with its significant digits. */
 export function format(value: number): string {
   return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1);
 }
@@ -44,7 +44,7 @@ function figure(value: number, unit: string): string {
   return `${value.toFixed(1).padStart(9)} ${unit.padEnd(3)}`;
 }
 
-/** The middle of some figures. */
+/** The median of some figures. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }

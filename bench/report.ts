@@ -1,5 +1,5 @@
 /**
- * What a run of the benches found, for machines as JSON and for readers as tables: on which machine, and beside which
+ * The results of a bench run, for machines as JSON and for readers as tables: on which machine, and beside which
  * targets.
  */
 import { execFileSync } from 'node:child_process';
@@ -21,13 +21,13 @@ export interface Machine {
   readonly memory_mb: number;
   readonly kernel: string;
   readonly processor: string;
-  /** What each program says of its version; null where it is not there. */
+  /** The version that each program states; null if it is not installed. */
   readonly versions: Readonly<Record<string, string | null>>;
 }
 
 interface ReportedMeasurement extends Measurement {
   readonly ratio: number | null;
-  /** Whether the target was met; null where there is none. */
+  /** Whether the target was met; null if there is none. */
   readonly held: boolean | null;
 }
 
@@ -89,7 +89,7 @@ function isHeld(measurement: Measurement): boolean | null {
 const BEGIN = '<!-- Written by `npm run bench -- speed --long --write`: the next run replaces it. -->';
 const END = '<!-- Up to here. -->';
 
-/** Puts the tables of a report in their place in `docs/BENCHMARKS.md`, between two marks. The rest stays as it is. */
+/** Puts the tables of a report in their place in `docs/BENCHMARKS.md`, between two marks. The rest is unchanged. */
 export function writeDocument(report: Report): void {
   const path = fileURLToPath(new URL('../docs/BENCHMARKS.md', import.meta.url));
   const [before, rest] = readFileSync(path, 'utf8').split(BEGIN);

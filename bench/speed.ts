@@ -1,7 +1,8 @@
 /**
- * What a run costs from submission to terminal result, beside the bare interpreter and beside cold runtimes, in rounds that
- * take turns: whatever else the machine does meets both. Everything is durable, chained and signed, as by default. Then what
- * the service itself costs: with very many stored jobs, at its start, when idle, and on the host afterwards.
+ * What a job costs from submission to terminal result, beside the bare interpreter and beside cold runtimes, in rounds
+ * that take turns: whatever else the machine does affects both. Everything is durable, chained and signed, as by
+ * default. Then what the service itself costs: with very many stored jobs, at its start, when idle, and on the host
+ * afterwards.
  */
 import type { JobSubmission } from '@svc/protocol';
 import { measure as measureHttp } from './http.ts';
@@ -78,7 +79,7 @@ const GVISOR_FIGURES: readonly Figures[] = [
   }),
 ];
 
-/** What needs no service that others use as well, by its name. */
+/** Measurements that need no special service, by name. */
 const OTHER_FIGURES: Readonly<
   Record<string, (options: SpeedOptions) => AsyncIterable<Measurement> | Promise<readonly Measurement[]>>
 > = {
@@ -89,9 +90,9 @@ const OTHER_FIGURES: Readonly<
 };
 
 export interface SpeedOptions {
-  /** Only figures whose names have this in them; all without. */
+  /** Only figures whose names contain this; without it, all. */
   readonly only?: string | undefined;
-  /** Whether a million jobs are stored, which takes minutes, and not a tenth of that. */
+  /** Whether a million jobs are stored, which takes minutes, or a tenth of that. */
   readonly isLong?: boolean;
 }
 

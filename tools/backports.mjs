@@ -1,21 +1,20 @@
 /**
- * Where the set-up takes a newer package from than the release itself has: Debian's backports suite of that release, at
- * the mirror and under the key that the host's own apt sources already name. apt is told that this one package may come
- * from there and nothing else. It only plans: what is written, and when, is for the set-up. sources.list(5),
- * apt_preferences(5).
+ * From where the set-up takes a newer package than the release has: Debian's backports suite of that release, at the
+ * mirror and under the key that the host's apt sources already name. apt is told to take only this package from there.
+ * This file only plans; the set-up writes. sources.list(5), apt_preferences(5).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Names of our two files in the directories of apt. */
+/** Names of the set-up's two files in the directories of apt. */
 export const BACKPORTS_FILES = {
   sources: 'apt/sources.list.d/svc-backports.sources',
   preferences: 'apt/preferences.d/svc-backports',
 };
 
 /**
- * What to write so that `name` can come from backports, or null where this host is no Debian or names no source of its
- * own release. `sources` is null where the host has the suite already: then nothing but the package is pinned.
+ * What to write so that `name` can come from backports, or null if this host is no Debian or names no source of its own
+ * release. `sources` is null if the host has the suite already: then only the package is pinned.
  * @param {string} name
  * @param {string} [etc] the host's /etc
  * @returns {{ suite: string, sources: string | null, preferences: string } | null}
@@ -46,7 +45,7 @@ function serves({ suites, components }, suite) {
   return suites.includes(suite) && components.includes('main');
 }
 
-/** Every enabled source of binary packages, but for our own. */
+/** Every enabled source of binary packages, except the set-up's own. */
 function hostSources(etc) {
   const parts = join(etc, 'apt/sources.list.d');
   const names = existsSync(parts) ? readdirSync(parts).sort() : [];
@@ -70,7 +69,7 @@ function readLines(text) {
   });
 }
 
-/** Paragraphs of `Name: value`, whose values go on in lines that start with a space. */
+/** Paragraphs of `Name: value`; lines that start with a space continue a value. */
 function readStanzas(text) {
   return text
     .replace(/^#.*\n?/gm, '')

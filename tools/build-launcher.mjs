@@ -1,7 +1,8 @@
 /**
- * Builds what starts cells with the system's C compiler: the launcher of namespace cells (packages/server/src/sandbox/launcher),
- * a program and the same as a library for interpreters that are forked, and for gVisor cells their starter (…/sentry)
- * and process 1. Without the one the service has crun build cells, without the other `runsc run`.
+ * Builds what starts cells with the system's C compiler: the launcher of namespace cells
+ * (packages/server/src/sandbox/launcher), as a program and as a library for forked interpreters, and for gVisor cells
+ * their starter (…/sentry) and process 1. Without the launcher crun builds cells; without the starter, `runsc run`
+ * does.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
@@ -55,7 +56,7 @@ function isBuilt(target, sources) {
   return readdirSync(sources).every((name) => !/\.[ch]$/.test(name) || statSync(join(sources, name)).mtimeMs < mtimeMs);
 }
 
-/** Under another name first: a service that starts meanwhile finds a whole one or none. */
+/** Under another name first, so that a service that starts meanwhile finds a whole one or none. */
 function build({ file, sources, flags, libraries }, cwd, built) {
   const partial = join(built, `${file}.${process.pid}`);
   const command = [...FLAGS, ...flags, '-o', partial, ...sources, ...libraries];
@@ -64,7 +65,8 @@ function build({ file, sources, flags, libraries }, cwd, built) {
 }
 
 /**
- * Builds what is missing or older than a source. Throws, with what the compiler said, where one fails, after the others.
+ * Builds what is missing or older than a source. If one fails, throws with the compiler's message after building the
+ * others.
  * @param {string} root the checkout
  * @returns {boolean} whether anything was built
  */

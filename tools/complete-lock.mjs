@@ -1,7 +1,7 @@
 /**
- * Completes a package-lock: `npm install` leaves an optional platform package that the registry at hand cannot serve out
- * of the lock without a word, and `npm ci` then refuses that lock everywhere. What is missing can be read off the name
- * and the exact version that its parent demands, so one lock serves every platform.
+ * Completes a package-lock: `npm install` silently leaves out an optional platform package that the registry at hand
+ * cannot serve, and `npm ci` then refuses that lock everywhere. What is missing follows from the name and the exact
+ * version that its parent requires, so one lock serves every platform.
  */
 
 const OPERATING_SYSTEMS = [
@@ -18,18 +18,18 @@ const OPERATING_SYSTEMS = [
 ];
 const PROCESSORS = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'wasm32', 'x64'];
 
-/** Words of `vocabulary` that stand in a package name between its separators. */
+/** Words of `vocabulary` that occur in a package name between its separators. */
 function wordsIn(name, vocabulary) {
   return vocabulary.filter((word) => new RegExp(`(^|[-_./])${word}([-_./]|$)`).test(name));
 }
 
-/** The C library a package is built for, read off its name. */
+/** The C library that a package is built for, from its name. */
 function libraryOf(name) {
   if (name.includes('musl')) return ['musl'];
   return /gnu|glibc/.test(name) ? ['glibc'] : [];
 }
 
-/** Where Node would find `name` when asked from the package at `path`: the nearest enclosing node_modules. */
+/** Where Node would find `name` from the package at `path`: the nearest enclosing node_modules. */
 function resolveEntry(packages, path, name) {
   for (let at = path; ; at = at.includes('/node_modules/') ? at.slice(0, at.lastIndexOf('/node_modules/')) : '') {
     const found = packages[`${at === '' ? '' : `${at}/`}node_modules/${name}`];
@@ -37,7 +37,7 @@ function resolveEntry(packages, path, name) {
   }
 }
 
-/** The entry that npm would have written, had it been able to fetch the package. */
+/** The entry that npm would have written if it could have fetched the package. */
 function platformEntry(name, version, parent) {
   const spelled = name.replace('windows', 'win32').replace('linuxmusl', 'linux-musl');
   const cpu = wordsIn(name, PROCESSORS);
@@ -54,9 +54,9 @@ function platformEntry(name, version, parent) {
 }
 
 /**
- * Adds the left-out optional packages to a parsed lock and takes registry addresses out of it, so that it names no host.
+ * Adds the missing optional packages to a parsed lock and removes registry addresses, so that it names no host.
  * @param lock a parsed package-lock of version 3; changed in place
- * @returns {{ added: string[], impossible: string[] }} what was added, and what cannot be for want of an exact version
+ * @returns {{ added: string[], impossible: string[] }} what was added, and what cannot be for lack of an exact version
  */
 export function completeLock(lock) {
   const added = [];

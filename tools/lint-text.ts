@@ -1,21 +1,21 @@
 /**
- * What formatters leave alone: how wide comments, prose and the sources in other languages are, and how long the subjects of
- * commits. `npm run lint` ends with 1 where something is too long, after a line for each.
+ * Checks what formatters leave alone: the width of comments, of prose and of sources in other languages, and the length
+ * of commit subjects. `npm run lint` exits with 1 if something is too long, after a line for each.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Characters of a comment, and of any line of C, Perl, Python and shell. The formatter holds code to fewer. */
+/** Characters of a comment, and of any line of C, Perl, Python and shell. The formatter keeps code narrower. */
 const COLUMNS_MAX = 130;
-/** Characters of a line of Markdown, save in tables and examples. */
+/** Characters of a line of Markdown, except in tables and examples. */
 const PROSE_COLUMNS_MAX = 140;
 const SUBJECT_CHARACTERS_MAX = 72;
 /** Subjects were longer up to this commit. */
 const LAST_LONG_SUBJECT = '9221ab702a6a445abfa3d04472ce70915f25ee12';
 
 const FILES = ['{packages,test,tools,bench,packs}/**/*.{ts,mjs,cjs,c,h,pl,py,sh,md}', 'docs/**/*.md', '*.{md,ts,cjs}'];
-/** Others wrote the vectors. */
+/** The vectors were written by others. */
 const LEFT_OUT = /node_modules|^test\/vectors\//;
 
 /** The lines of a file that are too long, as `FILE:LINE` and their length. */
@@ -46,7 +46,7 @@ export function longSubjects(subjects: readonly string[]): string[] {
     .map((subject) => `a commit's subject has over ${SUBJECT_CHARACTERS_MAX} characters: ${subject}`);
 }
 
-/** The subjects since the rule holds; none where the history is not there, or not so far back. */
+/** The subjects since the rule applies; none if the history is missing or too short. */
 export function subjectsIn(root: string): string[] {
   const range = `${LAST_LONG_SUBJECT}..HEAD`;
   try {

@@ -1,8 +1,8 @@
 /**
- * `npm run quickstart`: the service for the first time. It starts one on a store in a temporary directory, submits a real
- * program with an input and an output file in the strongest isolation that this host has, shows its output as it runs,
- * then its result with the posture that was observed, and checks the signed export of it as somebody else would. With
- * `--once`, or where CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
+ * `npm run quickstart`: the service for the first time. It starts one on a store in a temporary directory and submits a
+ * real program with an input and an output file in the strongest class of this host. It shows the output as it comes,
+ * then the result with the observed posture, and checks the signed export as somebody else would. With `--once`, or if
+ * CI is set, it ends there; otherwise it keeps serving until Ctrl-C.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -90,7 +90,7 @@ function runtimeOf({ backend, receipt }: JobDetail): string {
   return identity === undefined ? String(backend) : `${backend}: ${identity.name} ${identity.version ?? ''}`.trim();
 }
 
-/** Exports the job and checks the export with nothing but itself and the key, as whoever is handed it would. */
+/** Exports the job and checks the export with nothing but itself and the key, as its receiver would. */
 async function showVerification({ client, url, key }: EmbeddedService, { job_id, tenant }: JobDetail): Promise<void> {
   title('Checked offline, against the pinned key alone');
   const directory = await mkdtemp(join(tmpdir(), 'svc-quickstart-'));
@@ -110,7 +110,7 @@ async function showVerification({ client, url, key }: EmbeddedService, { job_id,
   }
 }
 
-/** Three commands to copy; each works by itself, whether this service goes on or not. */
+/** Three commands to copy; each works by itself, whether this service runs or not. */
 function showNext(): void {
   title('Try next');
   say("    echo 'print(6 * 7)' > answer.py && npx svc run answer.py");
@@ -122,7 +122,7 @@ async function main(): Promise<void> {
   const isOnce = process.argv.includes('--once') || process.env['CI'] === 'true';
   using interrupts = takeInterrupts();
   const interrupted = new Promise<void>((resolve) => interrupts.asked.addEventListener('abort', () => resolve()));
-  say('Starting the service: every language is tried in a sandbox of this host first.');
+  say('Starting the service: every language is first tried in a cell on this host.');
   await using service = await openEmbeddedService({ signing: 'on' });
   await Promise.race([show(service), interrupted]);
   if (interrupts.asked.aborted) process.exitCode = 130; // As a shell says it of SIGINT.

@@ -1,7 +1,7 @@
 /**
- * Makes a fresh clone able to run: installs the packages that package-lock.json names, the pinned Node among them, and
- * the sandbox runtimes where this process may. It runs on any Node from 18 on, changes nothing where nothing is
- * missing, and then says nothing. npm starts it with the Node that npm itself runs on: the pinned one may not work yet.
+ * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and,
+ * where this process may, the sandbox runtimes. It runs on any Node from 18 on. If nothing is missing, it changes and
+ * prints nothing. npm starts it with the Node that npm itself runs on: the pinned one may not work yet.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,13 +15,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
 const oldestNode = [26, 4];
 
-/** Where packages of the system put their commands; a version manager's shims in PATH are of no use in a sandbox. */
+/** Where system packages put their commands; a version manager's shims in PATH are of no use in a cell. */
 const COMMAND_DIRECTORIES = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 const LIBRARY_DIRECTORIES = ['/usr/lib/x86_64-linux-gnu', '/usr/lib/aarch64-linux-gnu', '/usr/lib64', '/usr/lib'];
 const HEADER_DIRECTORIES = ['/usr/include', '/usr/include/x86_64-linux-gnu', '/usr/include/aarch64-linux-gnu'];
 const MODULE_DIRECTORIES = ['/usr/lib/python3/dist-packages'];
 
-/** Debian and Ubuntu packages, each with a file that shows it is there; the last three are for tests alone. */
+/** Debian and Ubuntu packages, each with a file that shows it is installed. The last three are for tests alone. */
 const SYSTEM_PACKAGES = [
   { name: 'libatomic1', file: 'libatomic.so.1', directories: LIBRARY_DIRECTORIES },
   { name: 'crun', file: 'crun', directories: COMMAND_DIRECTORIES },
@@ -38,7 +38,7 @@ const SYSTEM_PACKAGES = [
 ];
 
 /**
- * The first gVisor with the `systrap` platform, and in which statx(2) works. Debian 12's own is older, the one in its
+ * The first gVisor with the `systrap` platform, and in which statx(2) works. Debian 12's own is older; the one in its
  * backports is not.
  */
 const RUNSC_CURRENT = 20230801;
@@ -52,7 +52,7 @@ function readJson(file) {
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 
-/** Why node_modules is not what package-lock.json asks for, or null where it is. */
+/** Why node_modules is not what package-lock.json asks for, or null if it is. */
 function staleness() {
   const installedFile = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(installedFile)) return 'no packages are installed';
@@ -72,13 +72,13 @@ function installPackages() {
   const reason = staleness();
   if (reason === null) return;
   say(`${reason}: running npm ci`);
-  // Under `npm run` this is the npm that the user started; alone, the one in PATH.
+  // Under `npm run` this is the npm that the user started; otherwise the one in PATH.
   const npm = process.env.npm_execpath;
   const [command, first] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
   execFileSync(command, [...first, 'ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2] });
 }
 
-/** Fails where neither the pinned Node nor the one running this can run the sources. */
+/** Fails if neither the pinned Node nor the one running this file can run the sources. */
 function checkNode() {
   if (existsSync(pinnedNode)) return;
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -103,7 +103,7 @@ function missingSystemPackages() {
 function aptGet(...words) {
   execFileSync('/usr/bin/apt-get', ['-qq', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120', ...words], {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    // apt's chatter belongs to nobody's output; what goes wrong comes on its stderr.
+    // apt's progress is not shown; its errors come on its stderr.
     stdio: ['ignore', 'ignore', 2],
   });
 }
@@ -136,7 +136,7 @@ function installMissing(missing) {
   for (const name of missing) attempt(`install ${name}`, () => aptInstall(name));
 }
 
-/** Whether the first runsc in the search path says a date before the one that is wanted. */
+/** Whether the first runsc in the search path is older than the wanted date. */
 function isRunscOld() {
   const path = COMMAND_DIRECTORIES.map((directory) => join(directory, 'runsc')).find(existsSync);
   if (path === undefined) return false;
@@ -148,7 +148,7 @@ function isRunscOld() {
   }
 }
 
-/** Takes a newer runsc from the release's backports, where it has one. A runsc that apt did not install stays. */
+/** Takes a newer runsc from the release's backports, if it has one. A runsc that apt did not install stays. */
 function upgradeRunsc() {
   const plan = mayInstall() ? planBackport('runsc') : null;
   if (plan !== null) {
@@ -168,12 +168,12 @@ function installFromBackports({ sources, preferences }) {
   try {
     write(BACKPORTS_FILES.preferences, preferences);
     if (sources !== null) write(BACKPORTS_FILES.sources, sources);
-    // The lists of this one source alone: nothing else that apt knows is asked or forgotten.
+    // Refreshes the lists of this one source alone: the others of apt stay as they are.
     const only = sources === null ? [] : ['-o', `Dir::Etc::SourceList=${files[1]}`, '-o', 'Dir::Etc::SourceParts=-'];
     aptGet('update', ...only, '-o', 'APT::Get::List-Cleanup=0', '--error-on=any');
     aptInstall('runsc');
   } catch (error) {
-    // An entry that leads nowhere would trouble every later `apt-get update` of the operator's.
+    // A broken entry would disturb every later `apt-get update` of the operator.
     for (const file of files) rmSync(file, { force: true });
     throw error;
   }
@@ -183,7 +183,7 @@ function aptInstall(name) {
   aptGet('install', '-y', '--no-install-recommends', name);
 }
 
-/** The service offers what it finds, so a runtime that cannot be installed is told and not fatal. */
+/** The service offers what it finds, so a runtime that cannot be installed is reported and not fatal. */
 function attempt(deed, work) {
   try {
     work();
@@ -192,13 +192,15 @@ function attempt(deed, work) {
   }
 }
 
-/** Without what is compiled the service starts a runtime for each cell, which is right and slower. */
+/** Without the compiled programs the service starts a runtime for each cell, which is correct but slower. */
 function compileLauncher() {
   if (process.platform !== 'linux') return;
   try {
     if (buildLauncher(root)) say('built what starts cells');
   } catch (error) {
-    say(`could not build all that starts cells, crun or runsc does: ${error.stderr ?? error.message}`);
+    say(
+      `could not build everything that starts cells; crun or runsc is used instead: ${error.stderr ?? error.message}`,
+    );
   }
 }
 

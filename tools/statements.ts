@@ -10,11 +10,11 @@ const DOCUMENTS = ['docs/SPEC.md', 'docs/ATTACKS.md'];
 export interface Statement {
   /** The section's name and a number: `Receipt-4`, `Events-7a`, `AUTH-01`. */
   readonly id: string;
-  /** The heading that it stands under. */
+  /** The heading above it. */
   readonly section: string;
   /** One line, without the reason why no test shows it. */
   readonly text: string;
-  /** False where the document says that no test shows it, and why. */
+  /** False if the document says that no test shows it, and why. */
   readonly isTestable: boolean;
 }
 
@@ -38,14 +38,14 @@ export function statementsOf(markdown: string): Statement[] {
   return statements;
 }
 
-/** One test of a run, as far as it says something about a statement. */
+/** One test of a run, as far as it concerns a statement. */
 export interface MarkedTest {
   readonly name: string;
   readonly tags: readonly string[];
   readonly hasPassed: boolean;
 }
 
-/** What a whole run did not show: each statement that can be shown, and that no test with its id showed by passing. */
+/** What a whole run did not show: each statement that can be shown, but that no passed test with its id showed. */
 export function unshownStatements(statements: readonly Statement[], tests: readonly MarkedTest[]): Statement[] {
   const shown = new Set(tests.filter(({ hasPassed }) => hasPassed).flatMap(({ tags }) => tags));
   return statements.filter(({ id, isTestable }) => isTestable && !shown.has(id));

@@ -5,8 +5,8 @@ import { BaseSequencer } from 'vitest/node';
 const SLOWEST_FIRST = [/\/test\//, /\/server\/src\/sandbox\//];
 
 /**
- * Starts what is slow before what is quick, so that no worker is alone with a long file at the end. Where files were timed
- * before, their times say what is slow; in a fresh clone the folder does, and the size of a file would mislead.
+ * Starts slow files before quick ones, so that no worker is left with a long file at the end. Files that were timed
+ * before go by their times; in a fresh clone the folder decides, because the size of a file would mislead.
  */
 export default class TestOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -7,9 +7,9 @@ import { allStatements, type MarkedTest, strayMarks, unshownStatements } from '.
 export const TEST_FILES = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'];
 
 /**
- * Closes a run with the plain line `N passed, N failed`, which any tool can read. Before it stand the tests that passed at
- * their second try only, which is a fault to be found, and, after a whole run, each statement of the contract and each attack
- * that no test showed in this run. Each of those counts as failed, as does a mark that names no statement.
+ * Ends a run with the plain line `N passed, N failed`, which any tool can read. Before it are the tests that passed
+ * only at their second try, which is a fault to be found, and, after a whole run, each statement and each attack that
+ * no test showed. Each of those counts as failed, as does a mark that names no statement.
  */
 export default class TestSummary implements Reporter {
   #vitest: Vitest | undefined;

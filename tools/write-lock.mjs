@@ -1,6 +1,6 @@
 /**
  * `npm run lock`: writes package-lock.json anew from the package.json files. It resolves in an empty directory, because
- * npm lets what happens to be installed here leak into a lock; versions that the present lock holds are kept.
+ * npm lets installed packages leak into a lock. Versions of the present lock are kept.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Writes the stored ledgers of older versions that upgrades are tested with, each as an SQL dump to be read and as the
- * file that the version would have left. It was run when a schema was new; what is stored then stays as it is.
- * `node tools/write-older-ledgers.ts v0.3` writes that one alone.
+ * Writes the stored databases of older versions that upgrades are tested with, each as a readable SQL dump and as the
+ * file that the version would have left. It was run when a schema was new, and what it wrote stays unchanged. `node
+ * tools/write-older-ledgers.ts v0.3` writes that one alone.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ import { openForWriting } from '../packages/server/src/store/sqlite/connection.t
 
 const target = new URL('../packages/server/src/store/migrations/fixtures/', import.meta.url);
 
-/** A moment of the story that the ledgers tell, in seconds. */
+/** A moment of the story that the databases tell, in seconds. */
 const at = (second: number) => new Date(Date.UTC(2025, 2, 1, 12) + second * 1000).toISOString();
 
 type Row = Readonly<Record<string, SQLInputValue>>;
@@ -37,7 +37,7 @@ function insert(database: DatabaseSync, table: string, row: Row): void {
   database.prepare(`insert into ${table} (${names.join(', ')}) values (${places})`).run(...Object.values(row));
 }
 
-/** An event of v0.1: nothing but what happened. */
+/** An event of v0.1: only what happened. */
 function plainEvents(database: DatabaseSync, job_id: string, events: readonly [string, object][], from = 0): void {
   for (const [index, [kind, data]] of events.entries()) {
     const row = { job_id, seq: index + 1, timestamp: at(from + index), kind, data: JSON.stringify(data) };
@@ -91,7 +91,7 @@ function firstRelease(database: DatabaseSync): void {
   plainEvents(database, 'job_04', [queued, started, ['stdout', { text: 'half' }]], 11);
 }
 
-/** Signs as the service of that time did. The key is of the fixtures alone, and no service has it. */
+/** Signs as the service of that time did. The key belongs to the fixtures alone; no service has it. */
 function fixtureSigner(): EnvelopeSigner {
   const pkcs8 = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]);
   const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -215,7 +215,7 @@ function secondRelease(database: DatabaseSync): void {
   hashedEvents(database, 'job_00bb', [{ ...queued, timestamp: at(170) }, started]);
 }
 
-/** A ledger of this schema as this program writes it. */
+/** A database of this schema as this program writes it. */
 async function present(dataDir: string): Promise<void> {
   await using store = await openStore({ dataDir });
   const id = (number: number) => ({ tenant: 'acme', job_id: `job_01955f8e-0000-7000-8000-00000000000${number}` });
@@ -255,7 +255,7 @@ function dump(database: DatabaseSync): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** SQLite takes the time of a migration from the clock; these ledgers are older. */
+/** SQLite takes the time of a migration from the clock; these databases are older. */
 function store(name: string, path: string): void {
   using database = new DatabaseSync(path);
   database.exec(`update schema_history set timestamp = '${at(0)}'`);

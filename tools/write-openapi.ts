@@ -1,4 +1,4 @@
-/** Writes the contract, made from its tables, to the file that is checked in: run it after any change of `protocol`. */
+/** Writes the contract, made from its tables, to the checked-in file: run it after any change of `protocol`. */
 import { writeFileSync } from 'node:fs';
 import { openApiDocument } from '@svc/protocol';
 

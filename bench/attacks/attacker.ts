@@ -1,6 +1,6 @@
 /**
- * The attacker of the attack benchmark, as a process of its own. It is told one attack by a message of its parent, keeps it
- * up until it is told to stop, and ends with its parent. Whatever the service closes it opens again, never more often than
+ * The attacker of the attack benchmark, as a separate process. Its parent sends it one attack, and it keeps that up
+ * until it is told to stop; it ends with its parent. It reopens whatever the service closes, but never more often than
  * the attack says: attacker and service share the cores, and an attack that takes them all would measure the kernel.
  */
 import { connect, type Socket } from 'node:net';
@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 export interface Attack {
   readonly kind: AttackName;
   readonly port: number;
-  /** A key of the attacker's own, and a path of a large result that it may read. */
+  /** A key of the attacker, and a path of a large result that it may read. */
   readonly key: string;
   readonly result: string;
 }
@@ -117,7 +117,7 @@ function drip(socket: Socket, text: string, milliseconds: number): void {
 
 const tickMilliseconds = 20;
 
-/** Keeps an attack up until the answer is called. */
+/** Keeps an attack up until the returned function is called. */
 function attack(order: Attack): () => Done {
   const { connections, perSecond, begin }: Plan = ATTACKS[order.kind];
   const sockets = new Set<Socket>();
@@ -128,7 +128,7 @@ function attack(order: Attack): () => Done {
     sockets.add(socket);
     done.connections += 1;
     socket.on('connect', () => begin(socket, order));
-    // Being reset is what an attacker expects; `close` follows.
+    // An attacker expects to be reset; `close` follows.
     socket.on('error', () => {});
     socket.on('end', () => socket.destroy());
     socket.on('close', () => {

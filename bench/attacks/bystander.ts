@@ -1,6 +1,6 @@
 /**
- * Somebody else, while a service is attacked: asks for its health and submits jobs, each on a connection of its own and from
- * the attacker's address, runs into a wall limit again and again, and looks at the memory of the service.
+ * Another client while a service is attacked. It asks for the service's health, submits jobs, each on a new connection
+ * from the attacker's address, runs into a wall limit again and again, and reads the memory of the service.
  */
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,13 +14,13 @@ export interface Experience {
   readonly healthP99: number;
   /** Of `POST /v1/jobs`, in the same way. */
   readonly submissionP99: number;
-  /** Tries of both that were refused or broken off, and tried again. */
+  /** Tries of both that were refused or cut off, and tried again. */
   readonly retries: number;
   /** How much longer than its wall limit a job ran, at most. */
   readonly wallLateness: number;
   /** Resident, at most. */
   readonly memory: number;
-  /** Of the time in which the service's main thread had work, the percentage in which others had the cores. */
+  /** The percentage of the main thread's working time in which others had the cores. */
   readonly coreWait: number;
 }
 
@@ -30,7 +30,7 @@ const againMilliseconds = 5;
 const lookMilliseconds = 100;
 const wallSeconds = 1;
 
-/** What the service is like for this key, for so many seconds. */
+/** What the service is like for this key, for this many seconds. */
 export async function experience(service: Served, key: string, seconds: number): Promise<Experience> {
   const endsAt = performance.now() + seconds * 1000;
   const before = mainThreadSeconds(service.pid);
@@ -81,7 +81,7 @@ async function asked(
   return { delays, retries };
 }
 
-/** False where the connection was refused or broken off, or the answer is to come again later. */
+/** False if the connection was refused or cut off, or the answer asks to come again later. */
 function isAnswered(port: number, { path, key, body }: Asked): Promise<boolean> {
   const headers = {
     ...(key !== undefined && { authorization: `Bearer ${key}` }),

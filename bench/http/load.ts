@@ -1,7 +1,7 @@
 /**
- * The client of the HTTP benchmark, as a process of its own: so that what it costs is not taken for what the service costs.
- * It is told what to do by messages of its parent and ends with it. Raw sockets and the little of HTTP that it must read:
- * a client that costs more than the server would measure itself.
+ * The client of the HTTP benchmark, as a separate process, so that its cost does not count as the service's. Its parent
+ * sends it orders, and it ends with its parent. It uses raw sockets and reads only as much HTTP as it must: a client
+ * that costs more than the server would measure itself.
  */
 import { connect, type Socket } from 'node:net';
 
@@ -15,7 +15,7 @@ export interface Drive {
   readonly milliseconds: number;
 }
 
-/** Asks for these answers on some connections and reads each of them slowly until told to let go. */
+/** Requests these answers on some connections and reads each of them slowly until told to stop. */
 export interface Hold {
   readonly kind: 'hold';
   readonly port: number;
@@ -25,7 +25,7 @@ export interface Hold {
 
 export type Order = Drive | Hold | { readonly kind: 'let go' };
 
-/** What came of a drive. */
+/** The result of a drive. */
 export interface Driven {
   readonly answers: number;
   /** Answers whose status is not of the 200s. */
@@ -50,7 +50,7 @@ class AnswerReader {
   /** Of the answer whose head came last. */
   status = 0;
 
-  /** Takes a piece of what came; true where an answer ended with it. There is never more than one under way. */
+  /** Takes a piece of the bytes; true if an answer ended with it. There is never more than one under way. */
   take(piece: Buffer): boolean {
     if (this.#bodyLeft > 0) {
       this.#bodyLeft -= piece.length;
@@ -69,8 +69,9 @@ class AnswerReader {
 }
 
 /**
- * Turns the event loop without pause until told to stop. Waking a client that sleeps is work of whoever sends to it, on a
- * virtual machine as much as a small answer is. A server that keeps the client busy would be spared it, and a slower one not.
+ * Turns the event loop without pause until told to stop. Waking a sleeping client is work for the sender, on a virtual
+ * machine as much as a small answer is. A server that keeps the client busy would be spared it, and a slower one would
+ * not.
  */
 function keepAwake(): () => void {
   let isAwake = true;

@@ -1,4 +1,7 @@
-/** The processes of the HTTP benchmark: the service, the bare server and their client, and what the kernel says of each. */
+/**
+ * The processes of the HTTP benchmark: the service, the bare server and their client, and the kernel's figures for
+ * each.
+ */
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
@@ -11,13 +14,13 @@ const svc = fileURLToPath(new URL('../../packages/cli/bin/svc.mjs', import.meta.
 const bareServer = fileURLToPath(new URL('../../packages/server/test/bare-server.ts', import.meta.url));
 const load = new URL('./load.ts', import.meta.url);
 
-/** A server that listens. Disposing asks it to stop and waits until it did. */
+/** A server that listens. Disposing asks it to stop and waits until it has. */
 export interface Served extends AsyncDisposable {
   readonly port: number;
   readonly pid: number;
 }
 
-/** `svc serve` with these settings by flag. Its log goes to a file, as it does where it is kept. */
+/** `svc serve` with these settings by flag. Its log goes to a file, as on most hosts. */
 export async function serveService(
   flags: Readonly<Record<string, string>>,
   directory: string,
@@ -59,7 +62,7 @@ async function portOf({ stdout }: ChildProcess): Promise<number> {
 export class Client implements Disposable {
   readonly #child = fork(load);
 
-  /** Has something done and waits for what came of it. */
+  /** Sends an order and waits for its result. */
   async order(order: Order & { kind: 'drive' }): Promise<Driven>;
   async order(order: Order & { kind: 'hold' | 'let go' }): Promise<Held>;
   async order(order: Order): Promise<Driven | Held> {
@@ -87,7 +90,7 @@ export function cpuSeconds(pid: number): number {
   return (utime + stime) / ticksPerSecond;
 }
 
-/** For how long the main thread of a process ran, and for how long it could have run and had no core, in seconds. */
+/** How long the main thread of a process ran, and how long it was ready and had no core, in seconds. */
 export function mainThreadSeconds(pid: number): { readonly ran: number; readonly waited: number } {
   const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ').map(Number);
   return { ran: ran / 1e9, waited: waited / 1e9 };

@@ -1,6 +1,6 @@
 /**
- * The baselines of the speed benchmark, as a process of its own in a private mount namespace: interpreters spawned bare
- * from Node, and the two runtimes started cold. It takes orders from its parent and ends with it.
+ * The baselines of the speed benchmark, as a separate process in a private mount namespace: interpreters spawned bare
+ * from Node, and the two runtimes started cold. Its parent sends it orders, and it ends with its parent.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -20,7 +20,9 @@ export const BARE = {
 
 export type ColdRuntime = 'crun' | 'runsc';
 
-/** Runs the same thing so many times, by so many workers that each wait for one end before they start the next. */
+/**
+ * Runs the same thing this many times, with this many workers that each wait for one end before they start the next.
+ */
 export interface BareOrder {
   readonly run: { readonly bare: keyof typeof BARE } | { readonly cold: ColdRuntime; readonly of: keyof typeof BARE };
   readonly times: number;
@@ -33,7 +35,7 @@ export interface BareAnswer {
   readonly milliseconds: number;
 }
 
-/** Starts the process. On a hybrid layout its namespace lacks the v2 mount, which crun refuses. */
+/** Starts the process. On a hybrid cgroup layout its namespace lacks the v2 mount, which crun refuses. */
 export function startBarePrograms(): BarePrograms {
   return new BarePrograms();
 }
@@ -87,7 +89,7 @@ function runBare(language: keyof typeof BARE): Promise<number> {
   return timed(BARE[language]);
 }
 
-/** `RUNTIME run` of a bundle that is there, and nothing that is kept from an earlier run. */
+/** `RUNTIME run` of an existing bundle, with nothing kept from an earlier run. */
 async function runCold(runtime: ColdRuntime, language: keyof typeof BARE): Promise<number> {
   const id = `svc-bench-${randomUUID()}`;
   const state = join(bundles(), 'state');

@@ -1,4 +1,4 @@
-/** The service as the speed benchmark starts it, and programs that it is given. */
+/** The service as the speed benchmark starts it, and its programs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import type { JobClient } from './job-client.ts';
 export const TENANT = 'bench';
 export const KEY = 'key-of-the-benchmark';
 
-/** Budgets that the measurements would otherwise run into; everything else is as an operator finds it. */
+/** Budgets that the measurements would otherwise exhaust; all other settings are defaults. */
 export const FLAGS = {
   'legacy-keys': `${TENANT}=${KEY}`,
   'rate-per-second': '1000000',
@@ -39,7 +39,7 @@ export function hello(language: keyof typeof HELLO): JobSubmission {
   return { language, code: HELLO[language] };
 }
 
-/** Does something with a service on a store of its own, which is gone afterwards. */
+/** Uses a service with a new store, which is removed afterwards. */
 export async function withService<Found>(
   flags: Readonly<Record<string, string>>,
   work: (service: ServedCells) => Promise<Found>,
@@ -54,7 +54,7 @@ export function scratchDirectory(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Runs a program to its end, which must be a good one. Milliseconds from its submission to its result. */
+/** Runs a program to its end, which must succeed. Milliseconds from its submission to its result. */
 export async function timedRun(client: JobClient, submission: JobSubmission): Promise<number> {
   const { milliseconds, result } = await client.timed(submission);
   if (result.status !== 'succeeded' || result.truncated || result.stdout.length === 0) {
@@ -63,7 +63,7 @@ export async function timedRun(client: JobClient, submission: JobSubmission): Pr
   return milliseconds;
 }
 
-/** How long all jobs took together, every client with one job at a time. */
+/** How long all jobs took together, with one job at a time for every client. */
 export async function driven(clients: readonly JobClient[], submission: JobSubmission, jobs: number): Promise<number> {
   const started = performance.now();
   let left = jobs;

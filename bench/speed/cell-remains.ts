@@ -1,17 +1,17 @@
-/** What there is on the host of one service's cells, counted in the kernel's own books. */
+/** What one service's cells have on the host, counted by the kernel. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groupMembers, groupNames } from '../../test/hostile/host-groups.ts';
 import { instanceOf } from '../../test/rig/leftovers.ts';
 
 export interface CellRemains {
-  /** One for every cell that there is. */
+  /** One for every existing cell. */
   readonly groups: number;
-  /** Of cells that have no group any more. */
+  /** Of cells that no longer have a group. */
   readonly directories: number;
   /** Mounts that the service itself sees. */
   readonly mounts: number;
-  /** Processes that the service started, such as launchers, without those of cells and those that cells wait in. */
+  /** Processes that the service started, such as launchers, without those of cells and of parked cells. */
   readonly processes: number;
 }
 
@@ -29,7 +29,7 @@ export function countRemains(pid: number, dataDirectory: string): CellRemains {
   };
 }
 
-/** A launcher that has given way to a new one lives until its last cell is used. */
+/** A launcher that was replaced lives until its last cell is used. */
 function hasChildIn(process: number, inCells: ReadonlySet<number>): boolean {
   return childrenOf(process).some((child) => inCells.has(child));
 }

@@ -1,7 +1,7 @@
 /**
- * A ledger of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and times.
- * Every column holds what a service wrote there; only digests and signatures over a copy's name are those of the job that it is
- * a copy of, and nothing that is measured looks at them.
+ * A store of very many jobs, made in minutes: a few real jobs are run, and their rows are copied under new names and
+ * times. Every column holds what a service wrote there. Only digests and signatures over a copy's name are those of the
+ * original job, and nothing that is measured reads them.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,17 +10,20 @@ import { serveService } from '../http/processes.ts';
 import { FLAGS, hello, KEY, TENANT, timedRun } from './bench-service.ts';
 import { openJobClient } from './job-client.ts';
 
-/** A ledger of a million takes some two minutes on an ordinary disk. */
+/** A store of a million takes some two minutes on an ordinary disk. */
 const fillMillisecondsMax = 15 * 60_000;
 const jobsOfStep = 20_000;
 const secondsBetweenJobs = 0.05;
 
-/** Fills the ledger of a data directory that no service has open. Resolves with the names of some jobs of it, spread over all. */
+/**
+ * Fills the store of a data directory that no service has open. Resolves with the names of some of its jobs, spread
+ * over all.
+ */
 export async function fillLedger(directory: string, jobs: number, named: number): Promise<readonly string[]> {
   await runSeeds(directory);
   const path = join(directory, 'svc.db');
   using database = new DatabaseSync(path);
-  // Nothing is lost that could not be made again, and no log is left beside the file.
+  // Everything lost could be made again, and no log is left beside the file.
   for (const pragma of ['journal_mode = delete', 'journal_mode = off', 'synchronous = off', 'cache_size = -262144']) {
     database.exec(`pragma ${pragma}`);
   }
@@ -95,7 +98,7 @@ function copyJobs(
 
 const TIMES = new Set(['created_at', 'started_at', 'finished_at']);
 
-/** The expression that makes a copy's column of its seed's. A text may hold the name of the job. */
+/** The expression that makes a copy's column from the original's. A text may contain the name of the job. */
 function copied(column: string): string {
   if (column === 'job_id') return 'copies.job_id';
   if (TIMES.has(column)) return `strftime('%Y-%m-%dT%H:%M:%fZ', copies.at, 'unixepoch')`;

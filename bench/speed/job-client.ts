@@ -1,6 +1,6 @@
 /**
- * Submits jobs and waits for their results over kept-alive connections, one for each client, and nothing else: what a
- * client library costs is not the service's.
+ * Submits jobs and waits for their results over kept-alive connections, one for each client, and nothing else: the cost
+ * of a client library is not the service's.
  */
 import { Agent, request } from 'node:http';
 import type { FoldedResult, JobSubmission, SubmissionAnswer } from '@svc/protocol';
@@ -8,9 +8,9 @@ import type { FoldedResult, JobSubmission, SubmissionAnswer } from '@svc/protoco
 export interface JobClient extends Disposable {
   /** From the first byte of the submission to the last of the terminal result, in milliseconds. */
   timed(submission: JobSubmission): Promise<{ readonly milliseconds: number; readonly result: FoldedResult }>;
-  /** Resolves with where the result will be. */
+  /** Resolves with the address of the result. */
   submit(submission: JobSubmission): Promise<string>;
-  /** The terminal result, waited for. */
+  /** The terminal result, after a wait. */
   result(url: string): Promise<FoldedResult>;
   call<Answer>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer>;
 }

@@ -1,4 +1,4 @@
-/** What a thousand cells leave behind on the host: control groups, directories, mounts and processes. */
+/** What a thousand cells leave on the host: control groups, directories, mounts and processes. */
 import type { JobSubmission, ServiceStatus } from '@svc/protocol';
 import type { Measurement } from '../measurement.ts';
 import { driven, type Figures, hello, KEY, type ServedCells } from './bench-service.ts';
@@ -10,7 +10,7 @@ export const leftovers: Figures = { what: '1,000 used cells left', measure: meas
 const clientsCount = 8;
 const quietMillisecondsMax = 10_000;
 
-/** Without those of cells that wait. */
+/** Without those of parked cells. */
 async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Promise<readonly Measurement[]> {
   const clients = Array.from({ length: clientsCount }, () => openJobClient({ port, key: KEY }));
   const bash: JobSubmission = hello('bash');
@@ -31,7 +31,9 @@ async function measureLeftovers({ port, pid, dataDirectory }: ServedCells): Prom
   ];
 }
 
-/** How much there is beside the cells that wait, once no job runs and no cell is being made; after a while as it then is. */
+/**
+ * What remains beside the parked cells, once no job runs and no cell is being made; after a while, whatever it then is.
+ */
 async function quiet(client: JobClient, count: () => CellRemains): Promise<number> {
   const deadline = performance.now() + quietMillisecondsMax;
   for (;;) {

@@ -1,14 +1,14 @@
-/** How long a start takes and what the service holds when nobody asks anything of it. */
+/** How long a start takes, and what an idle service holds. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { residentMib } from '../http/processes.ts';
 import { type Measurement, median } from '../measurement.ts';
 import { withService } from './bench-service.ts';
 
 const rounds = 7;
-/** Longer than the service takes to give back what its start took. */
+/** Longer than the service takes to return the memory of its start. */
 const idleMilliseconds = 8000;
 
-/** The stronger class is used where both are there, and no other is opened. */
+/** With both classes installed, the stronger one is used and no other is opened. */
 export async function startTime(): Promise<readonly Measurement[]> {
   const starts: number[] = [];
   for (let round = 0; round <= rounds; round++) {
@@ -28,7 +28,7 @@ export async function startTime(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Without parked cells: the service's process and every helper that it keeps. Pages that they share are counted in each. */
+/** Without parked cells: the service's process and all its helpers. Pages that they share are counted in each. */
 export async function idleMemory(): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
   // The first start after a change of the sources compiles them, and holds the compiler.
@@ -60,7 +60,7 @@ function anonymousMib(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? 0) / 1024;
 }
 
-/** Every process below one, however deep. */
+/** Every descendant of a process. */
 function descendantsOf(pid: number): readonly number[] {
   const parents = new Map(
     readdirSync('/proc')
@@ -72,7 +72,7 @@ function descendantsOf(pid: number): readonly number[] {
   return below(pid);
 }
 
-/** 0 where it has just ended. proc_pid_stat(5). */
+/** 0 if it has just ended. proc_pid_stat(5). */
 function parentOf(pid: string): number {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -1,4 +1,4 @@
-/** How long one run takes, and how many there are in a second, beside the same programs without the service. */
+/** How long one job takes, and how many complete in a second, beside the same programs without the service. */
 import type { JobSubmission } from '@svc/protocol';
 import type { Served } from '../http/processes.ts';
 import { type Measurement, median, percentile } from '../measurement.ts';
@@ -10,7 +10,7 @@ interface Latency {
   readonly what: string;
   readonly submission: JobSubmission;
   readonly run: BareOrder['run'];
-  /** The most that the median and the 99th percentile may be of the baseline's; null where there is no such target. */
+  /** The most that the median and the 99th percentile may be of the baseline's; null if there is no such target. */
   readonly targets: readonly [number, number | null];
   readonly rounds?: number;
   readonly jobs?: number;
@@ -91,7 +91,7 @@ function perSecond(times: number, { milliseconds }: BareAnswer): number {
   return times / (milliseconds / 1000);
 }
 
-/** How long so many jobs take that are submitted as quickly as they are taken, until the last result is there. */
+/** How long this many jobs take that are submitted as fast as they are accepted, until the last result. */
 export function burst(asked: {
   readonly what: string;
   readonly jobs: number;
@@ -100,7 +100,7 @@ export function burst(asked: {
   return { what: asked.what, measure: async (service, bare) => [await millisecondsToTheLast(service, bare, asked)] };
 }
 
-/** As many connections as one address may have without being known. */
+/** The most connections that one unknown address may have. */
 const burstClients = 48;
 
 async function millisecondsToTheLast(

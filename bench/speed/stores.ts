@@ -7,21 +7,24 @@ import { FLAGS, hello, KEY, scratchDirectory } from './bench-service.ts';
 import { fillLedger } from './filled-ledger.ts';
 import { openJobClient } from './job-client.ts';
 
-/** The fewest whose details are not all kept in the memory of the service: each is read from the ledger on both sides. */
+/**
+ * The fewest jobs whose details do not all stay in the memory of the service: each is read from the store on both
+ * sides.
+ */
 const fewJobs = 5000;
 const rounds = 7;
 const roundMilliseconds = 700;
 const connections = 4;
 const startRounds = 3;
 
-/** A filled ledger, and jobs of it. */
+/** A filled store, and some of its jobs. */
 interface Filled {
   readonly directory: string;
   readonly jobs: number;
   readonly names: readonly string[];
 }
 
-/** Requests and starts with so many jobs. */
+/** Requests and starts with this many jobs. */
 export async function* manyStored(jobs: number): AsyncGenerator<Measurement> {
   using scratch = scratchDirectory();
   const few = await filled(join(scratch.path, 'few'), fewJobs);
@@ -48,7 +51,7 @@ const body = JSON.stringify(hello('python'));
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer ${KEY}\r\n\r\n`;
 const submission = `POST /v1/jobs HTTP/1.1\r\nhost: svc.example\r\nauthorization: Bearer ${KEY}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-/** Submissions come last: those that wait are the first jobs of a list. */
+/** Submissions come last: queued jobs are the first of a list. */
 const REQUESTS: readonly { readonly what: string; readonly requestsOf: (filled: Filled) => readonly string[] }[] = [
   { what: 'detail', requestsOf: ({ names }) => names.map((name) => get(`/v1/jobs/${name}`)) },
   { what: 'list of 50', requestsOf: () => [get('/v1/jobs')] },
@@ -59,7 +62,7 @@ const REQUESTS: readonly { readonly what: string; readonly requestsOf: (filled: 
   { what: 'submission', requestsOf: () => [submission] },
 ];
 
-/** One slot, which a job keeps for itself: what is submitted stays queued. */
+/** One slot, which a job keeps for itself: submitted jobs stay queued. */
 async function serve({ directory }: Filled): Promise<Served> {
   const flags = { ...FLAGS, provider: 'namespace', concurrency: '1', 'parked-mb-max': '0' };
   const served = await serveService(flags, directory);

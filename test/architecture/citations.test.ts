@@ -1,4 +1,4 @@
-/** Whatever the code, the tests and the documents cite can be looked up in the tree. */
+/** Everything that the code, the tests and the documents cite can be looked up in the tree. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,14 +12,14 @@ const CITING = [
   '*.{md,ts,cjs}',
   '.ci/run',
 ];
-/** Others wrote the vectors; these tests cite on purpose what there is not. */
+/** The vectors were written by others; these tests cite missing things on purpose. */
 const LEFT_OUT = /node_modules|^test\/vectors\/|^test\/architecture\/(citations|statements|floors)\.test\.ts$/;
 
 const texts = globSync(CITING, { cwd: root })
   .filter((file) => !LEFT_OUT.test(file))
   .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 
-/** What is found in each text, with the name of its file. */
+/** The findings in each text, with the name of its file. */
 function found(look: (file: string, text: string) => string[]): string[] {
   return texts.flatMap(({ file, text }) => look(file, text).map((citation) => `${file}: ${citation}`));
 }
@@ -29,7 +29,7 @@ describe('the texts of the project', () => {
     expect(texts.length).toBeGreaterThan(700);
   });
 
-  test('cite sections of docs/SPEC.md that exist, and statements where there is a number', () => {
+  test('cite sections of docs/SPEC.md that exist, and their statements if they give a number', () => {
     const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
     expect(found((_file, text) => unresolvedCitations(text, contract))).toEqual([]);
   });
@@ -51,7 +51,7 @@ describe('a citation', () => {
 
   test.each([
     ['AUTH-01 and Receipt-4a', []],
-    ['SHA-256 and UTF-8, which begin as no id does', []],
+    ['SHA-256 and UTF-8, which look like ids but are none', []],
     ['AUTH-02', ['AUTH-02']],
     ['Receipt-4', ['Receipt-4']],
     ['(decision 0002)', []],
@@ -67,7 +67,7 @@ describe('a citation', () => {
     ['[it](https://example.org/x#y)', []],
     ['[it](PAGE.md#two)', ['](PAGE.md#two)']],
     ['[it](nowhere.md)', ['](nowhere.md)']],
-  ])('%j is dead at %j', (text, dead) => {
+  ])('%j has the dead citations %j', (text, dead) => {
     expect(deadCitations('docs/THIS.md', text, citable)).toEqual(dead);
   });
 });

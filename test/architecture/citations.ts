@@ -1,6 +1,7 @@
 /**
- * What a text of the project cites, and what of that cannot be looked up: ids of statements and attacks, decision records,
- * RFCs by their form, files of the project and headings in them. Sections of the contract are in `contract-citations.ts`.
+ * What a text of the project cites, and which of that cannot be looked up: ids of statements and attacks, decision
+ * records, RFCs by their form, files of the project and headings in them. Sections of the contract are in
+ * `contract-citations.ts`.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
@@ -18,7 +19,7 @@ export interface Citable {
   readonly decisions: ReadonlySet<string>;
   /** Whether there is such a file or folder. */
   readonly exists: (path: string) => boolean;
-  /** The text of a document; null where there is none. */
+  /** The text of a document; null if it does not exist. */
   readonly document: (path: string) => string | null;
 }
 
@@ -33,7 +34,7 @@ export function citableIn(root: string): Citable {
   };
 }
 
-/** The citations in a file that lead nowhere, as they stand in it. */
+/** The citations in a file that lead nowhere, as they are written there. */
 export function deadCitations(file: string, text: string, citable: Citable): string[] {
   return [
     ...deadIds(text, citable.ids),
@@ -44,7 +45,7 @@ export function deadCitations(file: string, text: string, citable: Citable): str
   ];
 }
 
-/** `AUTH-16` or `Receipt-4`: whatever begins as some id does. */
+/** `AUTH-16` or `Receipt-4`: whatever begins like an id. */
 function deadIds(text: string, ids: ReadonlySet<string>): string[] {
   const families = new Set([...ids].map((id) => id.slice(0, id.lastIndexOf('-'))));
   const ending = /(?<![\w/.-])([A-Za-z]+)-\d+[a-z]?(?![\w-])/g;
@@ -66,7 +67,9 @@ function formlessRfcs(text: string): string[] {
   );
 }
 
-/** Paths from the root of the project that name a file, and pages named alone: `test/hostile/cases.ts`, `THREATS.md`. */
+/**
+ * Paths from the root of the project that name a file, and pages named alone: `test/hostile/cases.ts`, `THREATS.md`.
+ */
 function deadPaths(text: string, { exists }: Citable): string[] {
   const paths = [...text.matchAll(PATH)].flatMap(([path]) => (exists(path) || PLACEHOLDER.test(path) ? [] : [path]));
   const pages = [...text.matchAll(/(?<![\w/.-])[A-Z]{4,}\.md\b/g)].map(([page]) => page);

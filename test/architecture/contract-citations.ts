@@ -1,10 +1,10 @@
-/** Where citations of the contract lead in docs/SPEC.md: `Spec § Events`, or `Spec § Events 7, § Limits 3–5`. */
+/** Where citations of the contract point in docs/SPEC.md: `Spec § Events`, or `Spec § Events 7, § Limits 3–5`. */
 import { statementsOf } from '../../tools/statements.ts';
 
 /** `3`, `7a`, `3–5`, `1, 2, 7`, `7 and 8`. */
 const NUMBERS = /^ \d+[a-z]?(?:(?:–|, | and )\d+[a-z]?)*(?![\w.]\w)/;
 
-/** Each heading of the contract, the longest first, with the numbers of the rules that stand under it. */
+/** Each heading of the contract, the longest first, with the numbers of the rules below it. */
 export type Sections = readonly (readonly [heading: string, rules: ReadonlySet<string>])[];
 
 /** The citations in a text that lead nowhere, each with a few words of what follows it. */
@@ -14,7 +14,7 @@ export function unresolvedCitations(text: string, sections: Sections): string[] 
     .map((cited) => cited.slice(0, 60));
 }
 
-/** What stands behind each § that belongs to the contract: one behind `Spec`, or behind such a one and a comma. */
+/** The text after each § that belongs to the contract: one after `Spec`, or after such a one and a comma. */
 function citationsIn(text: string): string[] {
   const [before = '', ...parts] = text.replace(/\s*\n\s*(?:\*|\/\/|#)? */g, ' ').split('§ ');
   const cited: string[] = [];

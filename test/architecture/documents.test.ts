@@ -1,4 +1,4 @@
-/** The documents that repeat what the code says, held to it. */
+/** Documents that repeat what the code says are compared with it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SETTINGS } from '@svc/server';

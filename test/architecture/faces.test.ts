@@ -1,4 +1,4 @@
-/** What is imported to start at once loads nothing that takes its time: no schemas, no query builder, no HTTP. */
+/** A package entry for quick starts loads nothing slow: no schemas, no query builder, no HTTP. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Prints the names of the packages of others that an import brings along. */
+/** Prints the names of the third-party packages that an import loads. */
 const PROBE = `
   import { registerHooks } from 'node:module';
   const loaded = new Set();
@@ -33,17 +33,17 @@ test.each([
   ['@svc/server/administration', ['canonicalize']],
   ['@svc/cli', ['commander']],
   ['@svc/verifier', ['canonicalize', 'commander']],
-])('%s brings %j along, and nothing else of others', async (face, names) => {
+])('%s loads %j, and no other third-party package', async (face, names) => {
   expect(await packagesOf(face)).toEqual(names);
 });
 
-test("a service starts without what only some settings, an operator's build or a library's own checks need", async () => {
+test("a service starts without the packages that only some settings, an operator's build or a library's checks need", async () => {
   const loaded = await packagesOf('@svc/server/service');
   expect(loaded).toContain('fastify');
   const unneeded = ['typebox', 'ajv', 'kysely', 'jose', '@prometheus-io/client', '@opentelemetry/api'];
   expect(unneeded.filter((name) => loaded.includes(name))).toEqual([]);
 });
 
-test('what a whole package brings along is noticed', async () => {
+test('the packages that a whole package loads are noticed', async () => {
   expect(await packagesOf('@svc/server')).toContain('typebox');
 });

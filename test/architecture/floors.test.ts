@@ -1,4 +1,7 @@
-/** The floors of the house: imports only go down, and each technology has one folder. docs/ARCHITECTURE.md. */
+/**
+ * The floors of the packages and folders: imports only go down, and each technology has one folder.
+ * docs/ARCHITECTURE.md.
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -36,12 +39,12 @@ describe('the sources', () => {
     expect(modules.length).toBeGreaterThan(0);
   });
 
-  test('keep every rule of the floors', () => {
+  test('follow every rule of the floors', () => {
     expect(result.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
   });
 });
 
-describe('a rule that is broken on purpose is noticed', () => {
+describe('a planted violation of a rule is noticed', () => {
   const planted: readonly [rule: string, file: string, source: string][] = [
     ['floor-of-protocol', 'protocol/src/a.ts', "import '@svc/evidence';"],
     ['floor-of-evidence', 'evidence/src/a.ts', "import '@svc/server';"],

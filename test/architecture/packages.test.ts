@@ -26,7 +26,7 @@ describe('the lock', () => {
     }
   }
 
-  test('has every package that another asks for, also those of other platforms: npm ci refuses it otherwise', () => {
+  test('has every package that another needs, also those of other platforms: npm ci refuses it otherwise', () => {
     const missing = Object.entries(lock.packages).flatMap(([path, { dependencies = {}, optionalDependencies = {} }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
         .filter((name) => !isFound(path, name))
@@ -35,13 +35,13 @@ describe('the lock', () => {
     expect(missing).toEqual([]);
   });
 
-  test('names no registry: each place installs from its own', () => {
+  test('names no registry: each machine uses its own', () => {
     const named = Object.entries(lock.packages).filter(([, { resolved }]) => /^[a-z]+:/.test(resolved ?? ''));
     expect(named.map(([path]) => path)).toEqual([]);
   });
 });
 
-test.each(manifests)('%s pins every version exactly, as the lock has it', (file) => {
+test.each(manifests)('%s pins every version exactly, as in the lock', (file) => {
   const { dependencies, devDependencies, optionalDependencies } = parse<Manifest>(file);
   const wanted = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies });
   const loose = wanted.filter(([, version]) => !/^(npm:@?[\w./-]+@)?\d+\.\d+\.\d+[\w.-]*$/.test(version));

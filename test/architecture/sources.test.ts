@@ -1,4 +1,4 @@
-/** What must not stand in the sources: the invariants that imports cannot show. docs/ARCHITECTURE.md. */
+/** What the sources must not contain: the invariants that imports cannot show. docs/ARCHITECTURE.md. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
   .filter((file) => !/\.(test|fixture)\.ts$/.test(file))
   .map((file) => ({ file, text: withoutComments(readFileSync(join(root, file), 'utf8')) }));
 
-/** A comment may speak of what the code must not do. */
+/** A comment may mention what the code must not do. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 }

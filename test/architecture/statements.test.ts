@@ -1,5 +1,5 @@
 /**
- * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md: well formed, cited rightly, and missed where no test
+ * The statements of docs/SPEC.md and the rows of docs/ATTACKS.md: well-formed, cited rightly, and reported if no test
  * shows them.
  */
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ Words that are no statement.
 `;
 
 describe('the statements', () => {
-  test('have ids of their own and a section', () => {
+  test('have unique ids and a section', () => {
     const ids = statements.map(({ id }) => id);
     expect(ids.length).toBeGreaterThan(500);
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
@@ -51,7 +51,7 @@ describe('a run of all tests', () => {
   const marked = (tag: string, hasPassed = true): MarkedTest => ({ name: `shows ${tag}`, tags: [tag], hasPassed });
   const unshown = (...tests: MarkedTest[]) => unshownStatements(statementsOf(EXAMPLE), tests).map(({ id }) => id);
 
-  test('misses a statement without a test, and one whose tests were skipped or failed', () => {
+  test('reports a statement without a test, and one whose tests were skipped or failed', () => {
     expect(unshown()).toEqual([one, other]);
     expect(unshown(marked(one))).toEqual([other]);
     expect(unshown(marked(one), marked(other, false))).toEqual([other]);
@@ -77,7 +77,7 @@ describe('a citation of the contract', () => {
     ['Spec § One thing 1–3.', ['One thing 1–3']],
     ['Spec § One things.', ['One things']],
     ['Spec § One thing, § Nothing.', ['Nothing']],
-  ])('%j is unresolved at %j', (text, unresolved) => {
+  ])('%j has the unresolved citations %j', (text, unresolved) => {
     expect(unresolvedCitations(text, sectionsOf(EXAMPLE))).toEqual(
       unresolved.map((found) => expect.stringContaining(found)),
     );

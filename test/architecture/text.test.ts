@@ -1,4 +1,4 @@
-/** The lint of what no formatter holds: `tools/lint-text.ts`. */
+/** The lint for what no formatter checks: `tools/lint-text.ts`. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ describe('a line that is too wide', () => {
     ['a table', 'a.md', `| ${wide} | ${wide} |`],
     ['an example', 'a.md', `\`\`\`sh\n${wide} ${wide}\n\`\`\``],
     ['130 characters of several bytes each', 'a.py', `# ${'–'.repeat(128)}`],
-  ])('is not %s', (_kind, file, text) => {
+  ])('is not found in %s', (_kind, file, text) => {
     expect(wideLines(file, text)).toEqual([]);
   });
 });
@@ -33,7 +33,7 @@ describe('the subjects of commits', () => {
     expect(longSubjects(['a'.repeat(72), 'b'.repeat(73), '–'.repeat(72)])).toEqual([expect.stringContaining('bbb')]);
   });
 
-  test('are none where there is no history', () => {
+  test('are not checked if there is no history', () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-text-'));
     try {
       expect(subjectsIn(directory)).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * What must be true after any number of crashes, checked from outside through the interface: every acknowledged job is
- * there, each reached its end once, every chain, receipt and envelope verifies, and what ran wrote exactly what it should
+ * What must be true after any number of crashes, checked from outside through the interface: every acknowledged job
+ * exists, each ended once, every chain, receipt and envelope verifies, and every program wrote exactly what it should
  * have.
  */
 import type { ServiceClient } from '@svc/client';
@@ -15,12 +15,12 @@ import {
 import { CRASH_TENANT } from './service-process.ts';
 import { crashClient, type Promised } from './workload.ts';
 
-/** Says that signing hangs, and not that the machine is busy. */
+/** Shows that signing hangs, and not that the machine is busy. */
 const ATTESTED_MILLISECONDS_MAX = 240_000;
-/** Jobs that are looked at together. */
+/** Jobs that are audited together. */
 const auditsAtOnce = 6;
 
-/** How the audited jobs ended, and everything that was not as promised. */
+/** How the audited jobs ended, and every broken promise. */
 export interface Audit {
   readonly jobs: number;
   /** How many jobs ended for each reason. */
@@ -31,10 +31,10 @@ export interface Audit {
   readonly problems: readonly string[];
 }
 
-/** Reasons that a job may have ended for beside an end of its own. */
+/** Reasons for which a job may have ended other than by itself. */
 export type Interruptions = readonly TerminalReason[];
 
-/** Waits for the end of every promised job, each of which has its id, and looks at it. */
+/** Waits for the end of every promised job, each of which has its id, and audits it. */
 export async function auditJobs(
   url: string,
   promises: readonly Promised[],
@@ -136,7 +136,7 @@ function problemsOfEnd(promised: Promised, { result, detail, interruptions }: En
   return problems;
 }
 
-/** Signing follows the end by a moment: this waits for it, but not for ever. Null where the envelope verifies. */
+/** Signing follows the end by a moment: this waits for it, but not forever. Null if the envelope verifies. */
 async function attestationProblem(job_id: string, { client, public_key_pem }: Context): Promise<string | null> {
   const deadline = performance.now() + ATTESTED_MILLISECONDS_MAX;
   while (!(await client.detail(job_id)).attestation.available) {
@@ -152,7 +152,7 @@ async function attestationProblem(job_id: string, { client, public_key_pem }: Co
   return verified.kind === 'verified' ? null : `its envelope is refused: ${verified.step}, ${verified.reason}`;
 }
 
-/** Jobs that stand for two promises, and jobs that nobody was promised. */
+/** Jobs that stand for two promises, and jobs that were not promised. */
 async function strangers(client: ServiceClient, promises: readonly Promised[]): Promise<string[]> {
   const known = new Set(promises.map(({ job_id }) => job_id));
   const problems = known.size === promises.length ? [] : ['one job stands for two keys'];
@@ -162,7 +162,9 @@ async function strangers(client: ServiceClient, promises: readonly Promised[]): 
   return problems;
 }
 
-/** What the witness saw against how the jobs ended: a program ran once, or it was ended before it did anything. */
+/**
+ * Compares what the witness saw with how the jobs ended: a program ran once, or it was ended before it did anything.
+ */
 export async function runProblems(
   url: string,
   promises: readonly Promised[],

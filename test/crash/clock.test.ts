@@ -1,10 +1,10 @@
-/** A host's clock that is set forward or back while jobs wait, run and end (CHAIN-08, RST-10). */
+/** The host's clock is set forward or back while jobs wait, run and end (CHAIN-08, RST-10). */
 import { verifyChain, verifyReceipt } from '@svc/evidence';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const day = 86_400_000;
-/** Says that something hangs, and not that the machine is busy. */
+/** Shows that something hangs, and not that the machine is busy. */
 const patient = { timeout: 240_000 };
 const settings = { 'attestation-mode': 'on', concurrency: '1', 'drain-seconds': '0' };
 const endless = { language: 'bash', code: 'echo on; sleep 600' } as const;
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Sets the clock of this process, the service in it included; nothing that measures time goes by it. */
+/** Sets the clock of this process, including the service in it. Nothing that measures durations uses that clock. */
 function setClock(milliseconds: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + milliseconds });
 }
@@ -44,7 +44,7 @@ describe.each([
     expect(await rig.stop()).toEqual([]);
   });
 
-  test('a running job is held to its wall limit, measured truly, and attested without a day’s wait', {
+  test('a running job keeps its true wall limit, and is attested without a day’s wait', {
     ...patient,
     tags: ['CHAIN-08'],
   }, async () => {
@@ -60,7 +60,7 @@ describe.each([
     await expect.poll(isAttested, patient).toBe(true);
   });
 
-  test('jobs that wait or run can be ended, and none ends before it came', patient, async () => {
+  test('jobs that wait or run can be ended, and none ends before it was submitted', patient, async () => {
     const { client } = rig.alpha;
     const running = await client.submit(endless);
     await wroteSomething(rig, running.job_id);
@@ -75,7 +75,7 @@ describe.each([
     }
   });
 
-  test('what waited while the service was away runs, after what it found', {
+  test('a job that waited while the service was down runs after the ones that it found', {
     ...patient,
     tags: ['RST-10'],
   }, async () => {

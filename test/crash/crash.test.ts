@@ -3,10 +3,10 @@ import type { FaultPoint } from './fault-points.ts';
 import { breakAt } from './fault-sweep.ts';
 import { randomKills } from './random-kills.ts';
 
-/** Says that something hangs, and not that the machine is busy. */
+/** Shows that something hangs, and not that the machine is busy. */
 const patient = { timeout: 600_000 };
 
-// One of three lives here; `npm run crash` leaves no step and no way out.
+// One of three lives here; `npm run crash` runs every step and every fault.
 test.each<FaultPoint>([
   { step: 'recover', fault: 'told that syncing failed' },
   { step: 'start at once', fault: 'killed after' },

@@ -1,7 +1,7 @@
 /**
  * `npm run crash -- --kills 200 --seed 7`: kills the service at random moments under load and audits what it promised,
- * then breaks every step of a job, one after another, in each of the ways of `fault-points.ts`. `--no-sweep` leaves that
- * out, and `--kills 0` everything else.
+ * then breaks every step of a job, one after another, in each of the ways of `fault-points.ts`. `--no-sweep` leaves out
+ * the steps, and `--kills 0` the kills.
  */
 import { parseArgs } from 'node:util';
 import { everyFaultPoint } from './fault-points.ts';
@@ -59,7 +59,7 @@ async function kill(kills: number, seed: number): Promise<string[]> {
   return [...run.problems, ...run.leftovers.map((left) => `left behind: ${left}`)];
 }
 
-/** Faults that are tried at the same time, each on a service of its own. */
+/** Faults that are tried at the same time, each on its own service. */
 const sweepsAtOnce = 2;
 
 async function sweep(): Promise<string[]> {

@@ -1,11 +1,11 @@
 /**
- * The named steps of a job at which a crash test breaks the service, and the ways in which it does. No step between the
- * submission and its attestation is left out, and none needed a hook in the service: `fault-preload.ts` puts them there.
+ * The named steps of a job at which a crash test breaks the service, and the faults it uses. They cover every step from
+ * the submission to its attestation. None needed a hook in the service: `fault-preload.ts` adds them.
  */
 
 /**
- * What the ledger commits, in the order of a job's life. A job for which a cell waits is accepted and started by one
- * commit, `start at once`. `recover` is the end that a next start gives to a job that ran.
+ * What the store commits, in the order of a job's life. A job that finds a parked cell is accepted and started by one
+ * commit, `start at once`. `recover` is the end that the next start gives to a job that was running.
  */
 export const LEDGER_STEPS = [
   'open',
@@ -23,7 +23,7 @@ export type LedgerStep = (typeof LEDGER_STEPS)[number];
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
 export type OtherStep = (typeof OTHER_STEPS)[number];
 
-/** The kernel's answers to the thread that writes the ledger, from the step on, as `inject` of strace(1) has them. */
+/** The kernel's answers to the thread that writes the store, from the step on, in the `inject` syntax of strace(1). */
 export const KERNEL_FAULTS = {
   'killed before it writes': 'pwrite64:signal=KILL:when=1',
   'killed between two writes': 'pwrite64:signal=KILL:when=2',
@@ -43,7 +43,7 @@ export interface FaultPoint {
   readonly fault: KernelFault | OtherFault;
 }
 
-/** Steps of a job that is queued and gets a cell of its own. At every other one a cell waits for the job. */
+/** Steps of a job that is queued and gets a new cell. At every other step a parked cell waits for the job. */
 const STEPS_WITHOUT_PARKING: ReadonlySet<FaultPoint['step']> = new Set([
   'open',
   'admit',
@@ -52,22 +52,22 @@ const STEPS_WITHOUT_PARKING: ReadonlySet<FaultPoint['step']> = new Set([
   'recover',
 ]);
 
-/** Whether a cell waits for the job: then the job takes the short way. */
+/** Whether a parked cell waits for the job, which then starts at once. */
 export function isParked({ step }: FaultPoint): boolean {
   return !STEPS_WITHOUT_PARKING.has(step);
 }
 
-/** Whether the process ends at the point by itself, or goes on with what it was told. */
+/** Whether the process ends at the point by itself, or continues with the answer it got. */
 export function isKill({ fault }: FaultPoint): boolean {
   return fault.startsWith('killed');
 }
 
-/** Every point: each step of the ledger in each way, a kill before and after each other step, and a disk that is slow. */
+/** Every point: each step of the store in each way, a kill before and after each other step, and a slow disk. */
 export function everyFaultPoint(): FaultPoint[] {
   const slow = 'told late that it synced';
   const kernel = (Object.keys(KERNEL_FAULTS) as KernelFault[]).filter((fault) => fault !== slow);
   return [
-    // From the first step on it lasts to the end of the job.
+    // It lasts from the first step to the end of the job.
     { step: 'admit', fault: slow },
     ...LEDGER_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
     ...OTHER_STEPS.flatMap((step) => OTHER_FAULTS.map((fault) => ({ step, fault }))),

@@ -1,7 +1,7 @@
 /**
  * Loaded into a service before its own code (`--import`): waits for one named step and breaks it. The steps are found
- * where the service's parts meet, so that the service itself knows nothing of this. From a step of the ledger on, the
- * kernel's answers to that thread are replaced by strace(1), which is attached to it there and then.
+ * at the interfaces between the service's parts, so the service itself needs no change. From a step of the store on,
+ * strace(1), attached at that moment, replaces the kernel's answers to that thread.
  */
 import { spawn } from 'node:child_process';
 import { fdatasyncSync, openSync, readlinkSync, writeSync } from 'node:fs';
@@ -24,7 +24,7 @@ const armed = {
   /** Tells the test that the step was reached. */
   reached: openSync(process.env[FAULT_VARIABLES.reached] ?? '', 'a'),
 };
-/** The step that each command of the ledger is. A process that recovers ends jobs of an earlier one. */
+/** The step of each command of the store. A recovering process ends jobs of an earlier one. */
 function stepOf({ name, input }: Call): string {
   if (name === 'admit' && (input as AdmitInput).start !== undefined) return 'start at once';
   return STEP_OF_COMMAND[name] ?? name;
@@ -45,7 +45,7 @@ function die(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** What comes before a step and what comes after it, where it is the one that is to break. */
+/** What comes before and after the step that is to break. */
 function before(step: string): void {
   if (step !== armed.step || isBroken) return;
   if (armed.fault === 'killed before') die();
@@ -67,7 +67,7 @@ function breakKernel(injection: string): void {
   writeSync(armed.reached, 'reached\n');
 }
 
-/** The ledger never calls fdatasync, so that its answer tells whether the tracer is there. */
+/** The store never calls fdatasync, so its answer shows whether the tracer is attached. */
 function isTraced(): boolean {
   try {
     fdatasyncSync(armed.reached);
@@ -79,7 +79,7 @@ function isTraced(): boolean {
 
 type Method = (this: unknown, ...input: unknown[]) => unknown;
 
-/** Puts another method in the place of one, which it is given. */
+/** Replaces a method by another, which gets the original. */
 function replace(target: object, name: PropertyKey, by: (original: Method) => Method): void {
   const methods = target as Record<PropertyKey, Method>;
   const original = methods[name];
@@ -87,10 +87,10 @@ function replace(target: object, name: PropertyKey, by: (original: Method) => Me
   methods[name] = by(original);
 }
 
-/** What the service proves at its start, before there is any job, goes the same way. */
+/** The canaries at the start, before there is any job, take the same path. */
 let hasJob = false;
 
-/** Breaks what a method does, from the first job that the service is asked to take. */
+/** Breaks what a method does, from the first job that is submitted to the service. */
 function breakMethod(prototype: object, name: PropertyKey, step: OtherStep): void {
   replace(prototype, name, (original) => {
     return function (this: unknown, ...input) {
@@ -152,7 +152,7 @@ function breakLedgerThread(): void {
   });
 }
 
-/** Each call that is taken from the front is of the transaction that is open. */
+/** Each call that is taken from the front belongs to the open transaction. */
 function noteShifts(waiting: Call[], committing: string[]): void {
   waiting.shift = () => {
     const call: Call | undefined = Array.prototype.shift.call(waiting);

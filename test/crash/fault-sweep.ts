@@ -1,6 +1,6 @@
 /**
- * Breaks the service at one named step after another, starts it again whole, and audits what it promised. Nothing here
- * depends on time: a fault is where the step is, and a step that was not reached is a problem like any other.
+ * Breaks the service at one named step after another, starts it again intact, and audits what it promised. Nothing
+ * depends on time: a fault occurs at its step, and a step that was not reached is a problem too.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,13 +16,13 @@ import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
-/** Says that a service that must die does not, and not that the machine is busy. */
+/** Shows that a service that must die does not, and not that the machine is busy. */
 const DEATH_MILLISECONDS_MAX = 120_000;
-/** Says that a step does not come, likewise. */
+/** Shows that a step does not occur, likewise. */
 const REACHED_MILLISECONDS_MAX = 120_000;
-/** Languages of which a cell waits from the start of a service. */
+/** Languages that have a parked cell from the start of a service. */
 const usualLanguages = 3;
-/** What an operator is told, in one line, by a service that cannot start. */
+/** The one line that a service prints if it cannot start. */
 const ONE_LINE = /^svc: [^\n]+$/;
 
 /** What one life with a fault shares with the lives before and after it. */
@@ -32,12 +32,12 @@ interface Ordeal {
   readonly reached: string;
 }
 
-/** Runs one job against a service that breaks at this point, starts it again whole, and names every broken promise. */
+/** Runs one job against a service that breaks at this point, starts it again intact, and names every broken promise. */
 export async function breakAt(point: FaultPoint): Promise<readonly string[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const aside = mkdtempSync(join(tmpdir(), 'svc-faults-aside-'));
   await using witness = await Witness.open();
-  // Output is appended where the program goes on behind it.
+  // Output is appended while the program goes on after it.
   const workload = new Workload(() => (point.step === 'append' ? 0.29 : 0.5), witness);
   const ordeal = { dataDir, workload, reached: join(aside, 'reached') };
   try {
@@ -72,7 +72,7 @@ function wasReached(file: string): boolean {
   return existsSync(file) && readFileSync(file, 'utf8') !== '';
 }
 
-/** Resolves once a cell of each usual language waits for a job. */
+/** Resolves once each usual language has a parked cell. */
 async function cellsWait(url: string): Promise<void> {
   const deadline = performance.now() + REACHED_MILLISECONDS_MAX;
   const headers = { authorization: `Bearer ${CRASH_KEY}` };
@@ -82,13 +82,13 @@ async function cellsWait(url: string): Promise<void> {
   }
 }
 
-/** Some steps come after the job has its end. */
+/** Some steps come after the job has ended. */
 async function reachedAt(file: string): Promise<void> {
   const deadline = performance.now() + REACHED_MILLISECONDS_MAX;
   while (!wasReached(file) && performance.now() < deadline) await delay(10);
 }
 
-/** Leaves a job `running`, as a service that was killed does. */
+/** Leaves a job `running`, as a killed service does. */
 async function leaveRunning({ dataDir, workload, reached }: Ordeal): Promise<void> {
   const environment = armedWith({ step: 'release', fault: 'killed after' }, `${reached}-before`);
   await using service = await ServiceProcess.start({ dataDir, environment });
@@ -96,7 +96,7 @@ async function leaveRunning({ dataDir, workload, reached }: Ordeal): Promise<voi
   await service.exited;
 }
 
-/** The life after: everything is there, everything ends, and nothing is left. */
+/** The next life: every job exists, every job ends, and nothing is left. */
 async function liveOn({ dataDir, workload }: Ordeal, witness: Witness): Promise<string[]> {
   await using service = await ServiceProcess.start({ dataDir, environment: { SERVICE_STORE_CHECK: 'full' } });
   await workload.settle(service.url);
@@ -111,7 +111,7 @@ async function submitOne(url: string, workload: Workload): Promise<void> {
   await ignoringFailure(() => workload.run(url, { clients: 1, jobsEach: 1 }));
 }
 
-/** A service whose ledger fails answers reads, and refuses what it cannot keep with a failure of the contract. */
+/** A service whose store fails answers reads, and refuses what it cannot store with an error of the contract. */
 async function stillAnswers(url: string): Promise<string[]> {
   const client = crashClient(url);
   const problems: string[] = [];

@@ -1,4 +1,4 @@
-/** A service that is killed cannot end what it started, and nothing watches its limits any more: the kernel ends it. */
+/** A killed service cannot end what it started, and nobody watches its limits: the kernel ends it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Says that something hangs, and not that the machine is busy. */
+/** Shows that something hangs, and not that the machine is busy. */
 const patient = { timeout: 600_000 };
 
 const processesOf = (dataDir: string) => leftoversOf(dataDir).filter((leftover) => leftover.startsWith('process'));

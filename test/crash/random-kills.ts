@@ -1,6 +1,6 @@
 /**
- * Kills the service at random moments, while it starts and recovers and under load, starts it again each time, and then
- * audits every promise it made. The moments come from a seed.
+ * Kills the service at random moments: while it starts, while it recovers, and under load. Starts it again each time,
+ * and then audits every promise it made. The moments come from a seed.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ export interface RandomKillsOptions extends Load {
   readonly seed: number;
   /** The longest that a service may work before it is killed. */
   readonly millisecondsMax: number;
-  /** Told after each kill. */
+  /** Called after each kill. */
   readonly onKill?: (count: number) => void;
 }
 
@@ -26,7 +26,7 @@ export interface RandomKills extends Audit {
   readonly kills: number;
   /** How many of them came before the service listened. */
   readonly killsWhileStarting: number;
-  /** Answers that were lost with the service that owed them. */
+  /** Answers that were lost because the service was killed. */
   readonly lostAnswers: number;
   readonly cancellations: number;
   /** Programs that the witness saw begin. */
@@ -35,7 +35,7 @@ export interface RandomKills extends Audit {
   readonly leftovers: readonly string[];
 }
 
-/** The share of kills that come while the service starts, and recovers what the kill before left. */
+/** The share of kills that come while the service starts and recovers what the last kill left. */
 const whileStartingShare = 0.2;
 
 export async function randomKills(options: RandomKillsOptions): Promise<RandomKills> {
@@ -88,7 +88,7 @@ interface Surroundings {
   readonly dataDir: string;
 }
 
-/** The last life, which is not killed: everything that was promised comes to its end in it, and is looked at. */
+/** The last life, which is not killed: every promised job ends in it, and is audited. */
 async function settled({ dataDir }: Surroundings, workload: Workload, witness: Witness) {
   await using service = await ServiceProcess.start({
     dataDir,

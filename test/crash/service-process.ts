@@ -1,6 +1,6 @@
 /**
- * The service as a process of its own, so that it can be killed as a machine's power is cut: without a word, at any
- * moment. Its port is its own choice; its data directory is what survives.
+ * The service as a separate process, so that it can be killed like a machine that loses power: without warning, at any
+ * moment. It chooses its own port; its data directory survives.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,17 +8,17 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const SVC = fileURLToPath(new URL('../../packages/cli/bin/svc.mjs', import.meta.url));
-/** The sources as Node compiled them, kept by a service that stops: the next one starts in less time. */
+/** The sources as Node compiled them, kept by a service that stops: the next one starts faster. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/crash', import.meta.url));
 
-/** Says that a start hangs, and not that the machine is busy. */
+/** Shows that a start hangs, and not that the machine is busy. */
 const READY_MILLISECONDS_MAX = 240_000;
 
 export interface ServiceProcessOptions {
   readonly dataDir: string;
-  /** Put before the service's own command: what changes its surroundings, and then becomes it. */
+  /** Put before the service's own command: it changes the surroundings, and then becomes the service. */
   readonly wrapper?: readonly string[];
-  /** The environment beside what every crash test has, settings first of all. */
+  /** Environment variables beside those of every crash test; mainly settings. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ export interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process that is the service, or soon will be. Disposing it kills it, if it still lives. */
+/** A process that is the service, or soon will be. Disposing kills it if it still lives. */
 export class ServiceProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<ProcessEnd>;
@@ -45,10 +45,10 @@ export class ServiceProcess implements AsyncDisposable {
     });
     this.#exited = once(this.#child, 'exit').then(([code, signal]) => ({ code, signal }) as ProcessEnd);
     this.#listening = this.#waitForAddress();
-    this.#listening.catch(() => {}); // Told to whoever waits for it.
+    this.#listening.catch(() => {}); // Passed to whoever waits for it.
   }
 
-  /** Starts the service and waits until it listens. Rejects with what it printed where it ends before. */
+  /** Starts the service and waits until it listens. Rejects with its output if it ends before. */
   static async start(options: ServiceProcessOptions): Promise<ServiceProcess> {
     const service = new ServiceProcess(options);
     try {
@@ -64,7 +64,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#child.pid ?? 0;
   }
 
-  /** Resolves once it listens; rejects where it ends before. */
+  /** Resolves once it listens; rejects if it ends before. */
   get listening(): Promise<string> {
     return this.#listening;
   }
@@ -75,7 +75,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#url;
   }
 
-  /** The end of what it printed, on either stream. */
+  /** The end of its output, on either stream. */
   get said(): string {
     return this.#said;
   }
@@ -85,7 +85,7 @@ export class ServiceProcess implements AsyncDisposable {
     return this.#exited;
   }
 
-  /** Ends the process without warning and waits until it is gone. What it started is the kernel's to end. */
+  /** Ends the process without warning and waits until it is gone. The kernel ends what it started. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL');
     await this.#exited;
@@ -136,6 +136,6 @@ function environmentOf({ dataDir, environment }: ServiceProcessOptions): Record<
   };
 }
 
-/** Who submits in every crash test, and the key that says so. */
+/** The tenant that submits in every crash test, and its key. */
 export const CRASH_TENANT = 'crash';
 export const CRASH_KEY = 'key-of-crash';

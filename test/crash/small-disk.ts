@@ -1,4 +1,4 @@
-/** A small disk of its own, which only those see who are started within it, and which outlives them. */
+/** A small disk that only processes started within it can see. It outlives them. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';

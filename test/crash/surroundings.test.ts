@@ -11,11 +11,11 @@ import { SmallDisk } from './small-disk.ts';
 import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
-/** Says that something hangs, and not that the machine is busy. */
+/** Shows that something hangs, and not that the machine is busy. */
 const patient = { timeout: 600_000 };
 const FIXTURE = join(import.meta.dirname, '../../packages/server/src/store/migrations/fixtures/v4.db');
 
-/** What a service that cannot start prints beside its log, which is JSON. */
+/** The output of a service that cannot start, beside its log, which is JSON. */
 async function refusal(service: ServiceProcess): Promise<string> {
   await expect(service.listening).rejects.toThrow(/ended before it listened/);
   expect((await service.exited).code).toBe(1);
@@ -25,7 +25,7 @@ async function refusal(service: ServiceProcess): Promise<string> {
     .join('\n');
 }
 
-test('a service whose data directory is read-only says so in one line', patient, async () => {
+test('a service with a read-only data directory says so in one line', patient, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-read-only-'));
   copyFileSync(FIXTURE, join(dataDir, 'svc.db'));
   const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
@@ -35,7 +35,7 @@ test('a service whose data directory is read-only says so in one line', patient,
 });
 
 test(
-  'a service whose disk is full refuses what it cannot keep, keeps what it has, and goes on when there is room',
+  'a service on a full disk refuses what it cannot store, keeps what it has, and goes on when there is room',
   patient,
   async () => {
     await using disk = await SmallDisk.mount(24);
@@ -50,7 +50,7 @@ test(
       disk.fill();
       const refused: unknown[] = [];
       while (refused.length < 3) {
-        // What still fits into the log's last page is taken, and kept.
+        // What still fits into the log's last page is accepted, and kept.
         await workload.run(service.url, { clients: 1, jobsEach: 1 }).catch((error: unknown) => refused.push(error));
       }
       for (const error of refused) {
@@ -64,7 +64,7 @@ test(
       disk.fill();
       await service.kill();
     }
-    // With a full disk it starts, or says in one line why it does not.
+    // On a full disk it starts, or says in one line why it does not.
     await using onFullDisk = new ServiceProcess(surroundings);
     const url = await onFullDisk.listening.catch(() => null);
     const lines = url === null ? await refusal(onFullDisk) : 'svc: it started';
@@ -80,7 +80,7 @@ test(
 /** Writes 480 KiB, which is stored as events and once more in its result. */
 const WRITER = { language: 'bash', code: 'head -c 491520 /dev/zero | tr "\\0" x' } as const;
 
-test('a disk too small for the jobs that were taken holds them back at the reserve, and all succeed once it is larger', {
+test('a disk too small for the accepted jobs holds them back at the reserve, and all succeed once it is larger', {
   ...patient,
   tags: ['RES-31'],
 }, async () => {
@@ -116,7 +116,7 @@ test('a disk too small for the jobs that were taken holds them back at the reser
   expect(await service.stop()).toBe(0);
 });
 
-test('the tools that these tests stand on are there', () => {
+test('the tools that these tests need are installed', () => {
   for (const tool of ['unshare', 'nsenter', 'strace', 'mkfifo']) {
     expect(spawnSync(tool, ['--version']).error).toBeUndefined();
   }

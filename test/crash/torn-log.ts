@@ -1,6 +1,6 @@
 /**
- * What a cut of the power may leave of the ledger's log, done to the ledger of a service that was killed: a write that
- * was under way behind the last commit, which costs nothing, and the loss of what was acknowledged, which must be told.
+ * What a power cut may leave of the store's log, done to the store of a killed service: an unfinished write after the
+ * last commit, which costs nothing, and the loss of acknowledged data, which must be reported.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const FRAME_BYTES = 4096 + 24;
 
 const logOf = (dataDir: string) => join(dataDir, 'svc.db-wal');
 
-/** Leaves half a frame behind the last one, as a write that was cut off does. */
+/** Leaves half a frame after the last one, as an interrupted write does. */
 export function tearLogBehindEnd(dataDir: string): void {
   const log = logOf(dataDir);
   if (!existsSync(log)) return;
@@ -21,7 +21,10 @@ export function tearLogBehindEnd(dataDir: string): void {
   writeFileSync(log, bytes.subarray(HEADER_BYTES, HEADER_BYTES + FRAME_BYTES / 2), { flag: 'a' });
 }
 
-/** Takes the last acknowledged frame from a copy of the ledger, and names what is wrong with how the service starts on it. */
+/**
+ * Removes the last acknowledged frame from a copy of the store, and names what is wrong with how the service starts on
+ * it.
+ */
 export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
   const acknowledged = acknowledgedFrames(dataDir);
   if (acknowledged < 2) return [];
@@ -34,17 +37,17 @@ export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
       () => true,
       () => false,
     );
-    if (isStarted) return ['a ledger that lost its end was served as if it were whole'];
+    if (isStarted) return ['a store that lost its end was served as if it were whole'];
     const lines = service.said.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
     return /^svc: [^\n]*it lacks what was last written to it[^\n]*$/.test(lines.join('\n'))
       ? []
-      : [`a ledger that lost its end was not refused in one line: ${service.said}`];
+      : [`a store that lost its end was not refused in one line: ${service.said}`];
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
 }
 
-/** How many frames the log had when a commit was last answered; 0 where the mark is of another log. */
+/** How many frames the log had when a commit was last answered; 0 if the mark belongs to another log. */
 function acknowledgedFrames(dataDir: string): number {
   const [mark, log] = [join(dataDir, 'svc.db-mark'), logOf(dataDir)];
   if (!existsSync(mark) || !existsSync(log)) return 0;

@@ -1,4 +1,4 @@
-/** Spec § Events 6, § Result artifact: output that was cut is told as cut, whatever becomes of the service. */
+/** Spec § Events 6, § Result artifact: truncated output is reported as truncated, whatever happens to the service. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +8,10 @@ import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Says that something hangs, and not that the machine is busy. */
+/** Shows that something hangs, and not that the machine is busy. */
 const patient = { timeout: 600_000 };
 
-test('a killed service never signs that output was whole which it had cut', {
+test('a killed service never signs truncated output as whole', {
   ...patient,
   tags: ['Result-6', 'Artifact-4a', 'Events-6a'],
 }, async () => {
@@ -31,7 +31,10 @@ test('a killed service never signs that output was whole which it had cut', {
   }
 });
 
-/** Runs a program that writes more than is recorded and goes on, and kills the service as soon as that is told. */
+/**
+ * Runs a program that writes more than is recorded and goes on, and kills the service as soon as the truncation is
+ * reported.
+ */
 async function killWhileCut(dataDir: string): Promise<string> {
   await using service = await ServiceProcess.start({ dataDir });
   const client = crashClient(service.url);

@@ -1,7 +1,8 @@
 /**
- * A witness that is not the service: the kernel's own news of processes (connector, PROC_EVENT_COMM). Every program of a
- * crash test begins by giving a process a name with its number, which no cell can hide from the host, whichever process of
- * the service started it and whatever became of that process since. A number that comes twice is a program that ran twice.
+ * A witness independent of the service: the kernel's news of processes (connector, PROC_EVENT_COMM). Every program of a
+ * crash test begins by giving a process a name with its number. No cell can hide that name from the host, whichever
+ * process of the service started it and whatever happened to that process since. A number that occurs twice means a
+ * program that ran twice.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -14,9 +15,9 @@ const LISTENER = fileURLToPath(new URL('./listen-for-names.py', import.meta.url)
 /** Of a process: 15 characters at most (proc_pid_comm(5)). */
 const LAST = 'last';
 
-/** Counts from when it is opened until it is disposed. */
+/** Counts from the moment it is opened until it is disposed. */
 export class Witness implements AsyncDisposable {
-  /** Told apart from other witnesses of this host. */
+  /** Distinguishes it from other witnesses on this host. */
   readonly #mark = `w${randomBytes(2).toString('hex')}-`;
   readonly #listener: ChildProcess;
   readonly #runs = new Map<number, number>();
@@ -28,25 +29,25 @@ export class Witness implements AsyncDisposable {
     });
   }
 
-  /** Resolves once nothing that runs from now on is missed. Rejects where the kernel tells no news. */
+  /** Resolves once nothing that runs from now on can be missed. Rejects if the kernel reports no processes. */
   static async open(): Promise<Witness> {
     const witness = new Witness();
     const lines = createInterface({ input: witness.#listener.stdout as Readable });
     const ended = once(witness.#listener, 'exit').then(() => {
-      throw new Error('the kernel tells no news of processes here');
+      throw new Error('the kernel reports no processes here');
     });
-    ended.catch(() => {}); // Its end is also that of a witness that was disposed.
+    ended.catch(() => {}); // A disposed witness ends in the same way.
     await Promise.race([once(lines, 'line'), ended]);
     lines.on('line', (line) => witness.#note(line));
     return witness;
   }
 
-  /** What a bash program of this number begins with. */
+  /** The first lines of a bash program of this number. */
   commandOf(number: number): string {
     return `perl -e '$0 = "${this.#mark}${number}"'`;
   }
 
-  /** How often the program of each number began. Call it once nothing runs any more: it waits for all that was told. */
+  /** How often the program of each number began. Call it once nothing runs any more: it waits for all reports. */
   async runs(): Promise<ReadonlyMap<number, number>> {
     spawnSync('/usr/bin/perl', ['-e', `$0 = "${this.#mark}${LAST}"`]);
     await this.#seenAll.promise;

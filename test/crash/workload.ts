@@ -1,6 +1,6 @@
 /**
- * Clients that keep submitting while the service is being killed, and remember every promise it made: a job that was
- * acknowledged, a cancellation that was, and a key whose answer was lost.
+ * Clients that keep submitting while the service is being killed, and remember every promise it made: an acknowledged
+ * job, an acknowledged cancellation, and a key whose answer was lost.
  */
 import { createServiceClient, type ServiceClient, ServiceFailure } from '@svc/client';
 import type { JobSubmission } from '@svc/protocol';
@@ -9,25 +9,25 @@ import type { Witness } from './witness.ts';
 
 /** What was promised of one job, and what it must have written if it ran to its end. */
 export interface Promised {
-  /** What its program tells the witness. */
+  /** What its program reports to the witness. */
   readonly number: number;
   readonly idempotencyKey: string;
   readonly submission: JobSubmission;
   readonly stdout: string;
   readonly exitCode: number;
-  /** Null where the answer was lost: the job may or may not exist, but not twice. */
+  /** Null if the answer was lost: the job may or may not exist, but not twice. */
   job_id: string | null;
-  /** Whether the job's end was asked for, and whether the service answered that it will come. */
+  /** Whether the job's cancellation was requested, and whether the service acknowledged it. */
   cancellation: 'none' | 'asked' | 'promised';
 }
 
-/** How much is asked of one life of the service. */
+/** How much is requested in one life of the service. */
 export interface Load {
   readonly clients: number;
   readonly jobsEach: number;
 }
 
-/** A client that never tries again by itself, so that what is lost is seen to be lost. */
+/** A client that never retries by itself, so that lost answers are seen. */
 export function crashClient(url: string): ServiceClient {
   return createServiceClient({
     baseUrl: url,

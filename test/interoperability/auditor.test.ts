@@ -1,6 +1,6 @@
 /**
- * Two implementations that share no line come to the same digests: ours, and an auditor in plain Python. What one of them
- * finds wrong, the other finds wrong at the same place.
+ * Two implementations that share no code make the same digests: the service's, and an auditor in plain Python. If one
+ * finds an error, the other finds it at the same place.
  */
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES } from '@svc/evidence';
@@ -26,7 +26,7 @@ const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 let made = 0;
 
-/** What the auditor says of each directory, without its name. */
+/** The auditor's verdict on each directory, without its name. */
 async function audit(directories: readonly string[], ...options: readonly string[]): Promise<string[]> {
   const { stdout, stderr } = await run('python3', [auditor, ...options, ...directories]);
   expect(stderr).toBe('');
@@ -59,7 +59,7 @@ const body: fc.Arbitrary<EventBody> = fc.oneof(
 );
 
 describe('an auditor in plain Python', () => {
-  test('recomputes the chains and receipts of 1,000 jobs with any text and any number in them (CHAIN-01)', {
+  test('recomputes the chains and receipts of 1,000 jobs with random texts and numbers (CHAIN-01)', {
     tags: ['Events-7b', 'Events-8', 'CHAIN-01'],
   }, async () => {
     const histories = fc.sample(fc.array(body, { maxLength: 12 }), { numRuns: 1000, seed: 20260101 });
@@ -68,7 +68,7 @@ describe('an auditor in plain Python', () => {
     expect(verdicts).toEqual(jobs.map(({ events }) => `good ${events.length}`));
   });
 
-  test('names the same first bad event as service-verify does, whatever was done to it (CHAIN-02)', {
+  test('names the same first bad event as service-verify for every change (CHAIN-02)', {
     tags: ['CHAIN-02'],
   }, async () => {
     const job = attestedJob({ bodies: Array.from({ length: 6 }, (_, number) => line('stdout', `line ${number}`)) });

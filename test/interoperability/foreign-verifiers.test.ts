@@ -1,4 +1,6 @@
-/** Envelopes of ours, before verifiers that are not ours: openssl, Debian's python3-cryptography and Sigstore's own. */
+/**
+ * The service's envelopes, checked by verifiers of others: openssl, Debian's python3-cryptography and Sigstore's own.
+ */
 import { createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
 import { bundleFromJSON } from '@sigstore/bundle';
@@ -43,22 +45,22 @@ describe('openssl pkeyutl', () => {
     return (await run('openssl', words)).exitCode;
   }
 
-  test('accepts our signatures over the pre-authentication encoding, and no other', async () => {
+  test("accepts the service's signatures over the pre-authentication encoding, and no others", async () => {
     for (const { attestation } of jobs) expect(await verify(attestation.envelope)).toBe(0);
     for (const envelope of spoiled) expect(await verify(envelope)).toBe(1);
   });
 
-  test('reads the public key as we write it', async () => {
+  test('reads the public key as the service writes it', async () => {
     const { stdout } = await run('openssl', ['pkey', '-pubin', '-in', keyFile, '-pubout']);
     expect(stdout).toBe(key.publicKeyPem);
   });
 });
 
 describe('python3-cryptography', () => {
-  test('accepts our envelopes, and none that was changed', { tags: ['What-4b'] }, async () => {
+  test("accepts the service's envelopes, and none that was changed", { tags: ['What-4b'] }, async () => {
     const envelopes = [...jobs.map(({ attestation }) => attestation.envelope), ...spoiled].map(file);
     const script = join(import.meta.dirname, 'verify_with_cryptography.py');
-    // Debian's Python, which has Debian's packages; another one may stand before it in PATH.
+    // Debian's Python, which has Debian's packages; another one may come first in PATH.
     const { stdout, stderr } = await run('/usr/bin/python3', [script, keyFile, ...envelopes]);
     expect(stderr).toBe('');
     expect(stdout.trimEnd().split('\n')).toEqual([...jobs.map(() => 'good'), ...spoiled.map(() => 'bad')]);
@@ -73,7 +75,7 @@ describe('@sigstore/bundle and @sigstore/verify', () => {
     return JSON.parse(stdout) as unknown;
   }
 
-  /** Stock Sigstore, trusting the pinned key for its hint; there is no log and no time stamp to demand. */
+  /** Stock Sigstore, trusting the pinned key by its hint. There is no log and no time stamp to require. */
   function verify(bundle: unknown, pinned = key): void {
     const publicKey = (hint: string) => {
       if (hint !== key.key_id) throw new VerificationError({ code: 'PUBLIC_KEY_ERROR', message: `unknown ${hint}` });

@@ -1,9 +1,9 @@
-/** Starting programs that are not ours, and reading what they say. */
+/** Starts programs of others, and reads their output. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -12,8 +12,8 @@ export interface Ended {
 const outputBytesMax = 64 * 1024 * 1024;
 
 /**
- * Runs a program to its end, with more environment where it is given. One that cannot be started is an error that says
- * what to install.
+ * Runs a program to its end, with further environment variables if given. If it cannot be started, the error says what
+ * to install.
  */
 export async function run(
   command: string,

@@ -1,4 +1,4 @@
-/** What the running service serves, before an auditor that shares no code with it, and before `service-verify`. */
+/** What the running service serves, checked by an auditor that shares no code with it, and by `service-verify`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@svc/evidence';
@@ -13,7 +13,7 @@ const auditor = join(import.meta.dirname, 'auditor.py');
 const scratch = new Scratch();
 afterAll(() => scratch[Symbol.dispose]());
 
-/** Jobs that end in every way that leaves another kind of evidence. */
+/** Jobs with every kind of ending that leaves different evidence. */
 const submissions: Readonly<Record<string, JobSubmission>> = {
   plain: { language: 'python', code: 'print("hello")' },
   silent: { language: 'bash', code: 'true' },
@@ -36,7 +36,7 @@ const submissions: Readonly<Record<string, JobSubmission>> = {
   },
 };
 
-/** A job and the evidence of it, each file as it was served. */
+/** A job and its evidence, each file as it was served. */
 interface Evidence extends Ran {
   readonly pages: readonly string[];
   readonly detailFile: string;
@@ -59,7 +59,7 @@ beforeAll(async () => {
   evidence.set('cancelled', await fetched('cancelled', await rig().ended(job_id)));
 }, 120_000);
 
-/** Saves what the service has of a job that ended, once that is signed. */
+/** Saves what the service has of an ended job, once that is signed. */
 async function fetched(name: string, ran: Ran): Promise<Evidence> {
   const { job_id } = ran;
   const { client } = rig().alpha;
@@ -115,7 +115,7 @@ describe('the evidence that the service serves', () => {
     expect(stdout).toBe('good\n'.repeat(envelopes.length));
   });
 
-  test.each(names)('of the job "%s" is verified by service-verify, which tells its status', async (name) => {
+  test.each(names)('of the job "%s" is verified by service-verify, which prints its status', async (name) => {
     const job = evidenceOf(name);
     const words = [...trust(job), '--subject-name', `svc://jobs/${job.job_id}/result`, '--json'];
     const { exitCode, stdout } = await serviceVerify(['verify', ...words]);

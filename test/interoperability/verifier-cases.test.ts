@@ -1,6 +1,6 @@
 /**
- * Every vector of a verifier's run, before the command itself, and some of each kind as anyone would start it: its exit
- * code counts.
+ * Every vector of a verifier's run, checked with the command itself, and some of each kind as a process: its exit code
+ * counts.
  */
 import { join } from 'node:path';
 import { serviceVerify } from '@svc/verifier';
@@ -37,7 +37,7 @@ function wordsOf(row: Case): string[] {
   return ['verify', ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])];
 }
 
-test('there are at least the 94 cases that a naive verifier was seen to fail', () => {
+test('there are at least the 94 cases that a naive verifier fails', () => {
   expect(cases.length).toBeGreaterThanOrEqual(94);
 });
 
@@ -48,7 +48,7 @@ test.each(cases.map((row) => [row.id, row.exit, row.why] as const))('vector %s e
   expect(stderr === '').toBe(exit === 0);
 });
 
-/** Some of every exit code: a process says what the command says. */
+/** Some of every exit code: a process behaves as the command does. */
 const started = Map.groupBy(cases, ({ exit }) => exit)
   .values()
   .flatMap((rows) => rows.slice(0, 3))

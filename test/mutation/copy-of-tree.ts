@@ -1,4 +1,4 @@
-/** A copy of the project in a directory of its own, in which a source can be changed and the tests be run. */
+/** A copy of the project in its own directory, in which a source can be changed and the tests be run. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Of the installed modules these lead back to the sources, and must lead to those of the copy. */
+/** These of the installed modules link to the sources, and must link to those of the copy. */
 const OWN = ['@svc', '.bin'];
 
 export interface Change {
@@ -27,7 +27,7 @@ export interface Change {
 
 export interface TreeCopy extends AsyncDisposable {
   readonly path: string;
-  /** Replaces the one place where `from` stands, until it is disposed. Null where there is not exactly one. */
+  /** Replaces the only occurrence of `from` until it is disposed. Null if there is not exactly one. */
   changed(change: Change): Disposable | null;
   /** Replaces the whole text of a file until it is disposed. */
   replaced(file: string, text: string): Disposable;
@@ -36,7 +36,7 @@ export interface TreeCopy extends AsyncDisposable {
 /** Everything that git tracks or would track, with the installed modules of the original. */
 export async function copyOfTree(): Promise<TreeCopy> {
   const path = mkdtempSync(join(tmpdir(), 'svc-mutation-'));
-  // Programs of other users read the launchers in it.
+  // Programs of other users read its launchers.
   chmodSync(path, 0o755);
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
   const files = listed.toString().split('\0');

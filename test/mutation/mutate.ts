@@ -1,7 +1,7 @@
 /**
- * `npm run mutate -- NAME…`: makes the statements of `mutations.ts` false, one after another, and says which tests noticed.
- * It works on a copy of the tree, with the tests that carry the statement's id alone. It ends with 1 where a mutation went
- * unnoticed, or could not be made. Without a name it makes all of them.
+ * `npm run mutate -- NAME…`: makes the statements of `mutations.ts` false, one after another, and says which tests
+ * noticed. It works on a copy of the tree, and runs only the tests that carry the statement's id. It exits with 1 if a
+ * mutation went unnoticed or could not be made. Without a name it makes all of them.
  */
 import { copyOfTree, type TreeCopy } from './copy-of-tree.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
@@ -17,14 +17,14 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Which of the statements no failing test noticed, and the titles of the tests that did notice one. */
+/** The statements that no failing test noticed, and the titles of the tests that did notice one. */
 function judged({ falsifies }: Mutation, run: MarkedRun): { missed: string[]; noticedBy: string[] } {
   const failed = run.tests.filter(({ state }) => state === 'failed');
   const missed = falsifies.filter((id) => !failed.some(({ tags }) => tags.includes(id)));
   return { missed, noticedBy: failed.map(({ name }) => name) };
 }
 
-/** Makes one statement false and tells what came of it. */
+/** Makes one statement false and reports the outcome. */
 async function isNoticed(tree: TreeCopy, mutation: Mutation): Promise<boolean> {
   using change = tree.changed(mutation);
   if (change === null) {

@@ -1,13 +1,13 @@
 /**
- * Changes of the sources, each of which makes statements of docs/SPEC.md false. For every statement that it names, a test
- * with that id must fail: `npm run mutate`.
+ * Changes of the sources, each of which makes statements of docs/SPEC.md false. For every statement that it names, a
+ * test with that id must fail: `npm run mutate`.
  */
 export interface Mutation {
-  /** What the project does then. */
+  /** What the project then does. */
   readonly name: string;
   readonly falsifies: readonly [string, ...string[]];
   readonly file: string;
-  /** Stands once in the file. */
+  /** Occurs once in the file. */
   readonly from: string;
   readonly to: string;
 }
@@ -16,7 +16,7 @@ const SERVER = 'packages/server/src';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'output that is cut is told at the end of the job, and not when it happens',
+    name: 'truncated output is reported at the end of the job, and not when it happens',
     falsifies: ['Events-6a', 'Result-6'],
     file: `${SERVER}/job/execute/recorder.ts`,
     from: 'events.push(truncated);',
@@ -30,21 +30,21 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'bytes_seen: 0,',
   },
   {
-    name: 'no receipt says that output was cut',
+    name: 'no receipt says that output was truncated',
     falsifies: ['Receipt-14'],
     file: `${SERVER}/store/outcomes.ts`,
     from: 'truncated: Number(counts?.truncations ?? 0) > 0,',
     to: 'truncated: false,',
   },
   {
-    name: 'no result artifact says that output was cut',
+    name: 'no result artifact says that output was truncated',
     falsifies: ['Artifact-4a'],
     file: 'packages/evidence/src/result-artifact.ts',
     from: 'truncated: job.truncated,',
     to: 'truncated: false,',
   },
   {
-    name: 'the body of a submission is read on when its credential ended',
+    name: 'the body of a submission is still read after its credential ended',
     falsifies: ['Authentication-8'],
     file: `${SERVER}/http/body.ts`,
     from: 'authority.watch(caller, () => stop(() => reject(unknownCredential())));',
@@ -58,7 +58,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'await access.stands(caller);',
   },
   {
-    name: 'a connection that rests stays open when its credential ended',
+    name: 'an idle connection stays open when its credential ended',
     falsifies: ['Authentication-8'],
     file: `${SERVER}/http/authority.ts`,
     from: 'if (isItsOwn && this.#options.isIdle(connection)) connection.destroy();',
@@ -72,21 +72,21 @@ export const MUTATIONS: readonly Mutation[] = [
     to: 'if (protocols === null) {',
   },
   {
-    name: 'a path under /v1 that there is not asks for no credential',
+    name: 'an unknown path under /v1 requires no credential',
     falsifies: ['Authentication-1', 'Endpoints-2'],
     file: `${SERVER}/http/entry.ts`,
     from: "return UNDER_V1.test(url) ? 'credential' : 'public';",
     to: "return url === '' ? 'credential' : 'public';",
   },
   {
-    name: 'a job is taken while no sandbox can be made',
+    name: 'a job is accepted while no cell can be made',
     falsifies: ['Submit-6d', 'Errors-20'],
     file: `${SERVER}/job/admit/admit.ts`,
     from: 'if (!options.cells.isReady()) throw workerUnavailable();',
     to: 'if (!options.cells.isReady()) workerUnavailable();',
   },
   {
-    name: 'limits are not brought down',
+    name: 'limits are not clamped',
     falsifies: ['Submission-24', 'What-3', 'Limits-22'],
     file: `${SERVER}/job/admit/policy.ts`,
     from: 'Math.min(limits[name], ceilings[name])',
@@ -100,7 +100,7 @@ export const MUTATIONS: readonly Mutation[] = [
     to: '{}',
   },
   {
-    name: 'fractions of the limits that are counted whole are kept',
+    name: 'fractions of the whole-number limits are kept',
     falsifies: ['Submission-19'],
     file: `${SERVER}/job/admit/submission.ts`,
     from: 'Math.max(1, Math.floor(value))',
@@ -114,35 +114,35 @@ export const MUTATIONS: readonly Mutation[] = [
     to: String.raw`const NUMBER = /^(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;`,
   },
   {
-    name: 'the answer that opens a stream does not say whose request it was',
+    name: 'the answer that opens a stream does not state the budget',
     falsifies: ['Versioning-1'],
     file: `${SERVER}/http/websocket.ts`,
     from: "const UPGRADE_HEADERS = ['x-request-id', ",
     to: 'const UPGRADE_HEADERS = [',
   },
   {
-    name: 'a parameter is taken beyond the maximum that the document lists',
+    name: 'a parameter is accepted beyond the maximum that the document lists',
     falsifies: ['Versioning-1', 'GetResult-2'],
     file: `${SERVER}/http/query.ts`,
     from: 'if (value >= minimum && value <= maximum)',
     to: 'if (value >= minimum)',
   },
   {
-    name: 'the client makes nothing of what an older server has',
+    name: 'the client uses no fallback for an older server',
     falsifies: ['Versioning-5'],
     file: 'packages/client/src/service-client.ts',
     from: 'if (isRouteMissing(error)) return await standIn(error);',
     to: '',
   },
   {
-    name: 'the client tells nobody how its stream stands',
+    name: 'the client does not report the state of its stream',
     falsifies: ['Stream-5b'],
     file: 'packages/client/src/follow.ts',
     from: '    told = state;\n    onState(state);',
     to: '    told = state;',
   },
   {
-    name: 'the client opens a refused stream again before it was asked to',
+    name: 'the client retries a refused stream sooner than it was asked to',
     falsifies: ['Errors-24'],
     file: 'packages/client/src/follow.ts',
     from: 'Math.random(), refusal);',

@@ -19,7 +19,7 @@ interface Report {
 
 const MILLISECONDS_MAX = 600_000;
 
-/** Rejects where the run gave no report, as when the tests could not be loaded at all. */
+/** Rejects if the run gave no report, as when the tests could not be loaded. */
 export async function runMarked(tree: string, ids: readonly string[]): Promise<MarkedRun> {
   const report = join(tree, 'marked.json');
   const filter = ids.join(' || ');
@@ -35,14 +35,14 @@ export async function runMarked(tree: string, ids: readonly string[]): Promise<M
   };
 }
 
-/** The test files in which one of the ids stands: loading the others would only take time. */
+/** The test files that contain one of the ids: loading the others would only take time. */
 async function filesThatName(tree: string, ids: readonly string[]): Promise<string[]> {
   const names = ids.flatMap((id) => ['-e', `'${id}'`]);
   const found = await finished('grep', ['-rlF', ...names, '--include=*.test.ts', 'packages', 'test'], tree);
   return found.split('\n').filter((file) => file !== '');
 }
 
-/** What a command printed, however it ended: a test that fails is what is looked for. */
+/** The output of a command, however it ended: a failing test is the goal. */
 function finished(command: string, given: readonly string[], cwd: string): Promise<string> {
   const options = { cwd, timeout: MILLISECONDS_MAX, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {

@@ -1,7 +1,7 @@
 /**
- * `npm run mutate:sample -- FOLDER… [--count N] [--seed N]`: makes small changes at random places of each folder's sources, in a
- * copy of the tree, and says which of them the tests in the same folder do not notice. It judges nothing: some changes are none
- * for whoever uses the folder, and some are noticed by tests elsewhere. A reader decides.
+ * `npm run mutate:sample -- FOLDER… [--count N] [--seed N]`: makes small changes at random places of each folder's
+ * sources, in a copy of the tree, and lists those that the tests in the same folder do not notice. It does not judge:
+ * some changes do not matter to users of the folder, and tests elsewhere notice others. A reader decides.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ function sampleOf(tree: TreeCopy, folder: string, count: number, seed: number): 
   return picked[0] ?? [];
 }
 
-/** Whether the tests of the folder pass in the tree as it is. */
+/** Whether the tests of the folder pass without a change. */
 function passes(tree: TreeCopy, folder: string): boolean {
   const words = ['run', folder, '--bail', '1', '--testTimeout', '30000', '--reporter', 'dot'];
   const { status } = spawnSync(join(tree.path, 'node_modules/.bin/vitest'), words, {

@@ -1,10 +1,10 @@
-/** Small changes of a source that each make it do something else: what a test of it should notice, found by its syntax. */
+/** Small changes of a source, found by its syntax. Each makes it behave differently, which a test should notice. */
 import ts from 'typescript';
 
 export interface SmallChange {
   /** From 1. */
   readonly line: number;
-  /** What stood there and what stands there now, each on one line. */
+  /** The text before and after, each on one line. */
   readonly from: string;
   readonly to: string;
   /** The whole source with the change in it. */
@@ -24,7 +24,7 @@ const OTHER_OPERATOR: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
   [ts.SyntaxKind.MinusToken]: '+',
 };
 
-/** Every small change of one source. What only types read, imports and texts are left as they are. */
+/** Every small change of one source. Types, imports and texts are left as they are. */
 export function smallChanges(source: string): SmallChange[] {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true);
   const changes: SmallChange[] = [];
@@ -37,7 +37,7 @@ export function smallChanges(source: string): SmallChange[] {
   return changes;
 }
 
-/** What may be put in the place of a node, or of a part of it. */
+/** What may replace a node, or a part of it. */
 function changesAt(node: ts.Node): [at: ts.Node, to: string][] {
   if (ts.isBinaryExpression(node)) {
     const operator = OTHER_OPERATOR[node.operatorToken.kind];

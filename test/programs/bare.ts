@@ -1,4 +1,4 @@
-/** Runs a program on the host itself, as a user without privileges, in a directory laid out as a cell's `/work` is. */
+/** Runs a program on the host itself, as a user without privileges, in a directory laid out like a cell's `/work`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Run, TriedProgram } from './program.ts';
 
-/** The user that owns nothing, which every host knows by name. */
+/** The user that owns nothing, which every host has. */
 const UID = 65_534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin';
-/** Longer than any job may take: what a job has no time for is a difference and must be seen as one. */
+/** Longer than any job may take: if a job has too little time, that is a difference and must be seen. */
 const LONGEST_SECONDS = 900;
 
 const INTERPRETERS = {
@@ -19,7 +19,7 @@ const INTERPRETERS = {
   python: { interpreter: '/usr/bin/python3', file: 'main.py' },
 } as const;
 
-/** Runs it to its end, or until it has taken too long; nothing of it is left. */
+/** Runs it to its end, or until it has taken too long, and leaves nothing of it. */
 export async function runBare({ language, code }: TriedProgram): Promise<Run> {
   const home = mkdtempSync(join(tmpdir(), 'svc-bare-'));
   const work = join(home, 'work');
@@ -59,7 +59,7 @@ async function run(words: readonly string[], { work, temporary }: Place): Promis
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), exited]);
   clearTimeout(deadline);
   const { exitCode, signalCode } = child;
-  // A cell has another name for the directory, and what a program says of itself may hold it.
+  // A cell has another name for the directory, and the program's output may contain it.
   const shown = (said: string) => said.replaceAll(work, '/work');
   const seconds = (performance.now() - began) / 1000;
   return {

@@ -1,4 +1,4 @@
-/** Everyday commands, each in a few lines of bash whose output is the same wherever they run. */
+/** Everyday commands, each in a few lines of bash whose output is the same everywhere. */
 import { SMALL_LIMITS, type TriedProgram } from './program.ts';
 
 /** The code by the name; the words before the colon are the executables that it needs. */

@@ -1,4 +1,4 @@
-/** Runs programs bare and in one class, side by side, and says what differs. */
+/** Runs programs bare and in one class, side by side, and lists the differences. */
 import { accessSync } from 'node:fs';
 import { AT_ONCE, type ClassName } from './in-cell.ts';
 import type { Run, TriedProgram } from './program.ts';
@@ -6,7 +6,7 @@ import type { Run, TriedProgram } from './program.ts';
 /** Where a program runs: on the host itself, or in a cell of a class. */
 export type PlaceName = 'bare' | ClassName;
 
-/** What is to be said of one program in one class. `difference` is null where the cell did what the host did. */
+/** The verdict on one program in one class. `difference` is null if the cell did what the host did. */
 export interface Compared {
   readonly program: TriedProgram;
   readonly bare: Run;
@@ -30,21 +30,23 @@ function exists(path: string): boolean {
   }
 }
 
-/** Whether a bare run shows anything: a program that fails without a cell tells nothing of cells. */
+/** Whether a bare run shows anything: a program that fails without a cell shows nothing about cells. */
 export function passed({ ended }: Run): boolean {
   return ended === 'exit 0';
 }
 
-/** Where programs run, and what is told of each run. */
+/** Where programs run, and the callback for each run. */
 export interface Trial {
   readonly classes: readonly ClassName[];
-  /** Runs it, or answers what an earlier run of it was. */
+  /** Runs it, or returns the result of an earlier run. */
   readonly run: (program: TriedProgram, place: PlaceName) => Promise<Run>;
   readonly onBare: (program: TriedProgram, run: Run) => void;
   readonly onCell: (className: ClassName, compared: Compared) => void;
 }
 
-/** Runs each program bare and then, where it passed, in every class. Some run at once, so the order of calls is open. */
+/**
+ * Runs each program bare and then, if it passed, in every class. Several run at once, so the order of calls may vary.
+ */
 export async function compareAll(programs: readonly TriedProgram[], trial: Trial): Promise<void> {
   await eachOf(programs, async (program) => {
     const bare = await trial.run(program, 'bare');
@@ -57,7 +59,7 @@ export async function compareAll(programs: readonly TriedProgram[], trial: Trial
   });
 }
 
-/** What a cell did otherwise than the host; null where it did the same. */
+/** What a cell did differently from the host; null if it did the same. */
 export function differenceOf(
   { compared }: TriedProgram,
   { bare, cell }: Pick<Compared, 'bare' | 'cell'>,
@@ -72,7 +74,7 @@ function shown(text: string): string {
   return JSON.stringify(text.length > 300 ? `${text.slice(0, 300)}…` : text);
 }
 
-/** The end of what it said: there is the reason. */
+/** The end of its output, where the reason is. */
 function lastLines(text: string): string {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const telling = lines.filter((line) => /^(ERROR|FAIL|\w*Error|OSError|.*skipped)\b/.test(line));

@@ -1,14 +1,14 @@
-/** The test files of CPython's own suite, as Debian's `libpython3.11-testsuite` has them: one program each. */
+/** The test files of CPython's own suite, from Debian's `libpython3.11-testsuite`: one program each. */
 import { existsSync, readdirSync } from 'node:fs';
 import { LARGEST_LIMITS, type TriedProgram } from './program.ts';
 
 export const TESTSUITE_PACKAGE = 'libpython3.11-testsuite';
 const DIRECTORY = '/usr/lib/python3.11/test';
 const PYTHON = '/usr/bin/python3.11';
-/** How a file ends that skipped every one of its tests. */
+/** The ending of a file that skipped every one of its tests. */
 export const SKIPPED = 'exit 77';
 
-/** Those that ask most of the system around them: files, processes, terminals, memory, sockets, time. */
+/** Those that ask the most of the system: files, processes, terminals, memory, sockets, time. */
 const CHOSEN = `
   argparse atexit bz2 calendar cmd_line cmd_line_script contextlib csv ctypes datetime dbm dbm_dumb
   dbm_gnu dbm_ndbm docxmlrpc epoll eintr fcntl file file_eintr fileinput fileio filecmp fork1 ftplib genericpath getpass
@@ -23,7 +23,7 @@ const CHOSEN = `
   .split(/\s+/)
   .map((name) => `test_${name}`);
 
-/** The chosen files, or every one. Empty where the package is not installed. */
+/** The chosen files, or all of them. Empty if the package is not installed. */
 export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram[] {
   if (!existsSync(DIRECTORY)) return [];
   const present = readdirSync(DIRECTORY)
@@ -34,8 +34,8 @@ export function cpythonPrograms(choice: 'chosen' | 'all'): readonly TriedProgram
 }
 
 /**
- * A file whose every test was skipped did not pass: there is nothing that it showed. The tests look at how Python buffers
- * its output, and therefore do without what a cell sets for that.
+ * A file whose tests were all skipped did not pass: it showed nothing. The tests check how Python buffers its output,
+ * so they run without the settings of a cell.
  */
 function programOf(name: string): TriedProgram {
   const code = `env -u PYTHONUNBUFFERED ${PYTHON} -m test -v ${name} >log 2>&1; code=$?; tail -c 60000 log
@@ -51,12 +51,12 @@ function programOf(name: string): TriedProgram {
   };
 }
 
-/** Test files that look closely at the interpreter which runs them: how it began, its signals, threads and end. */
+/** Test files that look closely at the interpreter that runs them: its start, signals, threads and end. */
 const OF_THE_INTERPRETER = 'atexit code ctypes faulthandler fork1 gc os pty signal site sys sysconfig thread threading'
   .split(' ')
   .map((name) => `test_${name}`);
 
-/** The same as programs in Python: a job's own interpreter, which a class may have forked, has to be like any other. */
+/** The same as programs in Python: a job's own interpreter, which may be forked, must be like any other. */
 export function interpreterPrograms(): readonly TriedProgram[] {
   if (!existsSync(DIRECTORY)) return [];
   return OF_THE_INTERPRETER.map((name) => ({

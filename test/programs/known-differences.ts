@@ -5,7 +5,7 @@ import type { ClassName } from './in-cell.ts';
 export interface KnownDifference {
   readonly program: string;
   readonly classes: readonly ClassName[];
-  /** Why it is so, and stays so: what a cell does not have, or what gVisor's kernel does otherwise. */
+  /** Why it is so and stays so: what a cell lacks, or what gVisor's kernel does differently. */
   readonly reason: string;
 }
 
@@ -13,7 +13,7 @@ export const KNOWN_DIFFERENCES = JSON.parse(
   readFileSync(new URL('known-differences.json', import.meta.url), 'utf8'),
 ) as readonly KnownDifference[];
 
-/** The reason why a program may differ in a class; null where it must not. */
+/** The reason why a program may differ in a class; null if it must not. */
 export function knownReason(program: string, className: ClassName): string | null {
   return (
     KNOWN_DIFFERENCES.find((known) => known.program === program && known.classes.includes(className))?.reason ?? null

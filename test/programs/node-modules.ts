@@ -1,4 +1,4 @@
-/** Node's built-in modules, each used for what it is there for; the output is the same wherever they run. */
+/** Node's built-in modules, each used for its purpose; the output is the same everywhere. */
 import { SMALL_LIMITS, type TriedProgram } from './program.ts';
 
 const SOURCES: Readonly<Record<string, string>> = {

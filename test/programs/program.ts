@@ -6,22 +6,22 @@ export interface TriedProgram {
   readonly name: string;
   readonly language: 'bash' | 'node' | 'python';
   readonly code: string;
-  /** Executables and files of the host without which there is nothing to try. */
+  /** Executables and files of the host without which the program cannot be tried. */
   readonly needs: readonly string[];
-  /** What must be the same: all that it prints and its exit code, or only that it passed. */
+  /** What must be the same: its whole output and its exit code, or only that it passed. */
   readonly compared: 'output' | 'verdict';
   /** What a job gets; the bare program has none of them. */
   readonly limits: Readonly<Record<LimitName, number>>;
 }
 
-/** What came of one run. */
+/** The result of one run. */
 export interface Run {
   /** `exit 0` and the like, a signal's name, or the status of a job that was ended. */
   readonly ended: string;
   readonly stdout: string;
   readonly stderr: string;
   readonly seconds: number;
-  /** The name and version of what held it, by its receipt; null without a cell. */
+  /** The name and version of its runtime, from its receipt; null without a cell. */
   readonly runtime: string | null;
 }
 

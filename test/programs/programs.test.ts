@@ -1,6 +1,6 @@
 /**
- * Some programs that any Linux runs do in each class what they do bare. `npm run programs` tries many more; what is known
- * to differ, and why, is in `known-differences.json`.
+ * Some programs that any Linux runs must do in each class what they do bare. `npm run programs` tries many more. The
+ * known differences and their reasons are in `known-differences.json`.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runBare } from './bare.ts';
@@ -12,7 +12,7 @@ import { KNOWN_DIFFERENCES, knownReason } from './known-differences.ts';
 import { NODE_MODULES } from './node-modules.ts';
 import type { Run } from './program.ts';
 
-/** Seconds in all: those that show most for their time. */
+/** Seconds in all: the programs that show most for their time. */
 const CHOSEN = [
   ...[
     'stat',
@@ -66,7 +66,7 @@ describe.each(CLASSES)('in the class of %s', (className) => {
   );
 });
 
-test('every known difference is one of a program that there is, and has a reason', () => {
+test('every known difference names an existing program, and has a reason', () => {
   const names = new Set([...COMMANDS, ...NODE_MODULES].map(({ name }) => name));
   const wrong = KNOWN_DIFFERENCES.filter(
     ({ program, classes, reason }) =>

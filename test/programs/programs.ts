@@ -1,13 +1,13 @@
 /**
- * `npm run programs -- [--all] [--class namespace|gvisor] [--runs FILE] [--again] [NAME…]`: runs programs that any Linux
- * runs, bare as a user without privileges and then in cells, and shows what differs. Everyday commands, Node's built-in
- * modules, CPython's own test files, and some of these as programs of a job's own Python; `--all` takes every test file
- * instead of those that were chosen, and a NAME is the name of a program or the start of one, such as `cpython/test_os` or
- * `command/`.
+ * `npm run programs -- [--all] [--class namespace|gvisor] [--runs FILE] [--again] [NAME…]`: runs programs that any
+ * Linux runs, bare as a user without privileges and then in cells, and lists the differences. The programs are everyday
+ * commands, Node's built-in modules, CPython's own test files, and some of these as programs of a job's own Python.
+ * `--all` takes every test file instead of the chosen ones. A NAME is the name of a program or the start of one, such
+ * as `cpython/test_os` or `command/`.
  *
- * `--runs FILE` writes each run to a file, and what is in it already is not run again but with `--again`. A program that
- * fails is tried a second time, bare and in cells alike, as CPython tries its own tests: a busy machine must not decide.
- * It ends with 1 where a program that passed bare did not pass in a cell and is not in `known-differences.json`.
+ * `--runs FILE` writes each run to a file. A run that is already there is repeated only with `--again`. A program that
+ * fails is tried a second time, bare and in cells alike, as CPython retries its own tests: a busy machine must not
+ * decide. It exits with 1 if a program that passed bare did not pass in a cell and is not in `known-differences.json`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -41,7 +41,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** What the host lacks is installed where that can be done, and named where it cannot. */
+/** What the host lacks is installed if possible, and named if not. */
 function install(): void {
   if (cpythonPrograms('all').length > 0) return;
   const command = ['apt-get', 'install', '-y', '--no-install-recommends', TESTSUITE_PACKAGE];
@@ -53,7 +53,7 @@ function install(): void {
   execFileSync('/usr/bin/apt-get', command.slice(1), { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Whoever names a test file means that one, whether it was chosen or not. */
+/** A NAME selects a test file, whether it was chosen or not. */
 function isEveryTestMeant(): boolean {
   return values.all || positionals.some((wanted) => wanted.startsWith('cpython/'));
 }
@@ -81,7 +81,7 @@ function chosenClasses(): readonly ClassName[] {
   return CLASSES.filter((name) => wanted.includes(name));
 }
 
-/** A second try of a program that failed, but for one that skipped its tests or is known to differ. */
+/** A second try of a program that failed, except one that skipped its tests or is known to differ. */
 async function tryTwice(program: TriedProgram, place: PlaceName, run: () => Promise<Run>): Promise<Run> {
   const first = await run();
   const isKnown = place !== 'bare' && knownReason(program.name, place) !== null;
@@ -126,7 +126,7 @@ function verdictOf(className: ClassName, { program, difference }: Compared): str
   return knownReason(program.name, className) === null ? 'DIFFERS' : 'known';
 }
 
-/** A line for each kind of program, then one for each difference. The answer is how many of these nobody knew of. */
+/** A line for each kind of program, then one for each difference. Returns how many of these are unknown. */
 function report(className: ClassName, results: readonly Compared[]): number {
   const runtimes = new Set(results.map(({ cell }) => cell.runtime ?? 'no cell'));
   say(

@@ -9,18 +9,18 @@ export interface TokenClaims {
   readonly tenant?: unknown;
   readonly scope?: string;
   readonly subject?: string;
-  /** From now; negative for a token that has expired. */
+  /** From now; negative for an expired token. */
   readonly lifetimeSeconds?: number;
-  /** Added to the header, or in the place of what it has. */
+  /** Added to the header, or replacing its members. */
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
 /** Disposing removes the file. */
 export interface TokenIssuer extends Disposable {
-  /** What a service is told of it. */
+  /** The settings that make a service trust it. */
   readonly settings: RigSettings;
   token(claims?: TokenClaims): Promise<string>;
-  /** Takes its one key out of the set in the file. */
+  /** Removes its only key from the set in the file. */
   withdraw(): void;
 }
 

@@ -1,4 +1,4 @@
-/** The `svc` command as a process of its own, as a person or a supervisor starts it. */
+/** The `svc` command as a separate process, as a person or a supervisor starts it. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A running `svc`. Disposing asks it to stop where it still runs: one that is killed could not clean up after itself. */
+/** A running `svc`. Disposing asks it to stop if it still runs: a killed one could not clean up. */
 export class Command implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #closed: Promise<unknown>;
@@ -55,7 +55,7 @@ export class Command implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Resolves with the match once stdout has it; rejects where the command ends without it. */
+  /** Resolves with the match once stdout has it; rejects if the command ends without it. */
   async shows(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const match = pattern.exec(this.stdout);

@@ -1,11 +1,11 @@
 /**
- * The contract as a client reads it: the OpenAPI document that a service serves. It says what may be sent, and whether an
- * answer is one that was promised.
+ * The contract as a client reads it: the OpenAPI document that a service serves. It says what may be sent, and whether
+ * an answer was promised.
  */
 import Schema from 'typebox/schema';
 import type { Answer } from './rig.ts';
 
-/** A JSON Schema as the document has it. */
+/** A JSON Schema from the document. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string;
@@ -65,7 +65,7 @@ export interface ContractOperation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: JsonSchema | null;
-  /** Codes that it may be refused with. */
+  /** Codes with which it may be refused. */
   readonly errorCodes: readonly string[];
 }
 
@@ -100,7 +100,7 @@ export class Contract {
     );
   }
 
-  /** The schema that a reference stands for; any other as it is. */
+  /** The schema that a reference stands for; any other unchanged. */
   resolved(schema: JsonSchema): JsonSchema {
     const name = schema.$ref?.replace('#/components/schemas/', '');
     return name === undefined ? schema : (this.#document.components.schemas[name] as JsonSchema);
@@ -118,17 +118,17 @@ export class Contract {
     return check(value);
   }
 
-  /** What an answer of an operation has that was not promised, or lacks that was; null where it is as promised. */
+  /** How an answer of an operation differs from what was promised; null if it does not. */
   problemWith(operation: ContractOperation, answer: Answer): string | null {
     return answer.status === 500 ? 'it failed' : this.mismatchOf(operation, answer);
   }
 
-  /** The same, also of a failure. */
+  /** The same, also for a failure. */
   mismatchOf(operation: ContractOperation, answer: Answer): string | null {
     return this.headMismatchOf(operation, answer) ?? this.#bodyProblem(this.#responseTo(operation, answer), answer);
   }
 
-  /** The same of the status, the headers and the media type alone. */
+  /** The same for the status, the headers and the media type alone. */
   headMismatchOf(operation: ContractOperation, answer: Answer): string | null {
     const response = this.#responseTo(operation, answer);
     if (response === null) return `the status ${answer.status} is not in the contract`;
@@ -138,7 +138,7 @@ export class Contract {
     return this.#headerProblem(response, answer.headers);
   }
 
-  /** Every answer that is promised of an operation, refusals among them. */
+  /** Every promised answer of an operation, including refusals. */
   statusesOf({ method, path }: ContractOperation): number[] {
     return Object.keys(this.#document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).map(Number);
   }

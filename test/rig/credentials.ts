@@ -1,6 +1,9 @@
-/** What tests know of an issued key. */
+/** What tests know about an issued key. */
 
-/** The secret of a key, `svc_<index>_<secret>`: all behind the second underscore, for it may hold some of its own. */
+/**
+ * The secret of a key, `svc_<index>_<secret>`: everything after the second underscore, since it may contain further
+ * ones.
+ */
 export function secretOf(key: string): string {
   return key.slice(key.indexOf('_', 'svc_'.length) + 1);
 }

@@ -1,12 +1,12 @@
 /**
- * What a service left on the host: looked for in the kernel's own books, not in the service's. Everything that belongs to
- * one service carries a name made from what its data directory holds.
+ * What a service left on the host, read from the kernel and not from the service. Everything of one service carries a
+ * name made from the content of its data directory.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name that groups, directories and mounts of one service carry. Its data directory is there. */
+/** The name that groups, directories and mounts of one service carry. Its data directory must exist. */
 export function instanceOf(dataDir: string): string {
   const path = join(dataDir, 'instance-id');
   return nameOf(`${readFileSync(path, 'latin1').trimEnd()}:${statSync(path).ino}`);
@@ -16,7 +16,7 @@ function nameOf(instance: string): string {
   return `svc-${createHash('sha256').update(instance).digest('hex').slice(0, 12)}`;
 }
 
-/** Everything on this host that still belongs to the service of a data directory; none where it cleaned up. */
+/** Everything on this host that still belongs to the service of a data directory; none if it cleaned up. */
 export function leftoversOf(dataDir: string): string[] {
   // A provider without a service is named after its directory.
   const served = existsSync(join(dataDir, 'instance-id')) ? [instanceOf(dataDir)] : [];
@@ -34,7 +34,7 @@ function directories(names: readonly string[]): string[] {
   return names.flatMap((name) => globSync(`/run/svc/${name}*`).map((path) => `directory ${path}`));
 }
 
-/** Processes in a group of the service, started from its directories or holding a mount of its making. */
+/** Processes in a group of the service, started from its directories or holding one of its mounts. */
 function processes(names: readonly string[]): string[] {
   const mine = readlinkSync('/proc/self/ns/mnt');
   return readdirSync('/proc')
@@ -49,7 +49,7 @@ function processes(names: readonly string[]): string[] {
     });
 }
 
-/** A process may end while it is looked at. */
+/** A process may end while it is read. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

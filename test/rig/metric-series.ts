@@ -1,6 +1,8 @@
-/** Metrics text, read as a scraper reads it. */
+/** Metrics text, parsed as a scraper parses it. */
 
-/** Each series by its name and labels as they are spelled, `name{a="b"}`, with its value. Throws on a line that is none. */
+/**
+ * Each series by its name and labels as they are spelled, `name{a="b"}`, with its value. Throws on a malformed line.
+ */
 export function seriesOf(text: string): ReadonlyMap<string, number> {
   const series = new Map<string, number>();
   for (const line of text.split('\n')) {

@@ -1,7 +1,7 @@
-/** HTTP as bytes on a socket, for what no client library would send. */
+/** HTTP as bytes on a socket, for requests that no client library would send. */
 import { connect } from 'node:net';
 
-/** One answer as it came. Names of headers are in lower case. */
+/** One answer as it came. Header names are in lower case. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -9,8 +9,8 @@ export interface RawAnswer {
 }
 
 /**
- * Sends the bytes, ends the sending side, and reads until the connection is closed. The service may close it before it has
- * read everything that was sent: what came until then is the answer, also where the connection was reset after it.
+ * Sends the bytes, ends the sending side, and reads until the connection is closed. The service may close it before it
+ * has read everything. What came until then is the answer, even if the connection was reset after it.
  */
 export async function rawExchange(port: number, bytes: string | Uint8Array): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1' });
@@ -24,7 +24,7 @@ export async function rawExchange(port: number, bytes: string | Uint8Array): Pro
   return Buffer.concat(pieces);
 }
 
-/** The answers in what a connection brought, in order. Bodies are told by their declared length. */
+/** The answers in the bytes of a connection, in order. Bodies end at their declared length. */
 export function rawAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = bytes; rest.length > 0; ) {

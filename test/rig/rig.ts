@@ -1,6 +1,6 @@
 /**
- * The real service for a test file: its own store, port and directory, the real sandbox, two tenants. When the file is
- * through it is stopped, and nothing of it may be left on the host.
+ * The real service for a test file: its own store, port and directory, real cells, two tenants. After the last test it
+ * is stopped, and nothing of it may be left on the host.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ export interface RequestOptions {
   /** Null sends no credential. Default: the key of `alpha`. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string or bytes are sent as they are, anything else as JSON. */
+  /** A string or bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -28,12 +28,12 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; throws where it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
   readonly json: any;
 }
 
-/** Everything about one job that ended. */
+/** Everything about one ended job. */
 export interface Ran {
   readonly job_id: string;
   readonly result: FoldedResult;
@@ -86,7 +86,7 @@ export class Rig {
     return Number(new URL(this.service.url).port);
   }
 
-  /** One exchange, as it is: nothing is tried again and no status is an error. */
+  /** One exchange: nothing is retried and no status is an error. */
   async request(path: string, options: RequestOptions = {}): Promise<Answer> {
     const { method = 'GET', key = this.alpha.key, headers = {}, body } = options;
     const isPlain = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
@@ -115,7 +115,7 @@ export class Rig {
     return this.request('/v1/jobs', { ...options, method: 'POST', body });
   }
 
-  /** Sends bytes on a socket of their own and gives every answer that came before the service closed. */
+  /** Sends bytes on a new socket and returns every answer that came before the service closed it. */
   async raw(bytes: string | Uint8Array): Promise<RawAnswer[]> {
     return rawAnswers(await rawExchange(this.port, bytes));
   }
@@ -133,12 +133,12 @@ export class Rig {
     return { job_id, result, detail, events: await Array.fromAsync(client.events(job_id, { limit: 1000 })) };
   }
 
-  /** How many jobs a tenant has: to show that a refusal made none. */
+  /** How many jobs a tenant has: shows that a refusal made none. */
   async jobCount({ client }: Tenant = this.alpha): Promise<number> {
     return (await Array.fromAsync(client.listAll({ limit: 200 }))).length;
   }
 
-  /** Stops the service and names everything it left; the data directory is removed unless it is kept for a restart. */
+  /** Stops the service and names everything it left. The data directory is removed unless it is kept for a restart. */
   async stop(dataDir: 'removed' | 'kept' = 'removed'): Promise<string[]> {
     await this.service.stop();
     const left = leftoversOf(this.dataDir);
@@ -155,7 +155,7 @@ function tenantOf(baseUrl: string, name: string): Tenant {
   return { name, key, client: createServiceClient({ baseUrl, apiKey: key }) };
 }
 
-/** Starts a service for this test file, and stops it after the last test, when nothing of it may be left. */
+/** Starts a service for this test file. Stops it after the last test, when nothing of it may be left. */
 export function useRig(settings: RigSettings = {}): () => Rig {
   let rig: Rig | undefined;
   beforeAll(async () => {

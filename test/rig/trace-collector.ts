@@ -1,4 +1,4 @@
-/** A collector of OpenTelemetry traces on this host: it takes what is sent and keeps it for a test to look at. */
+/** A collector of OpenTelemetry traces on this host: it keeps what it receives for a test to read. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

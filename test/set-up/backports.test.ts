@@ -53,7 +53,7 @@ it('takes them from a source of one line too', () => {
   );
 });
 
-it('keeps a key that stands in the source itself', () => {
+it('keeps a key that is in the source itself', () => {
   const key = ' -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc=\n -----END PGP PUBLIC KEY BLOCK-----';
   write('apt/sources.list.d/debian.sources', STANZA.replace(' /usr/share/keyrings/a.gpg', `\n${key}`));
   expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
@@ -64,7 +64,7 @@ it('lets no other package come from there', () => {
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });
 
-it('pins the package alone where the host has the suite already', () => {
+it('pins the package alone if the host has the suite already', () => {
   write(
     'apt/sources.list.d/debian.sources',
     `${STANZA}\n${STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports')}`,
