@@ -20,6 +20,7 @@ const TARGETS = [
     flags: ['-static'],
     libraries: [],
   },
+  { folder: 'sentry', file: 'svc-stage', sources: ['stage.c'], flags: ['-static'], libraries: [] },
   {
     folder: 'sentry',
     file: 'svc-filter',

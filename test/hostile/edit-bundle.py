@@ -1,5 +1,5 @@
-# Stands between `stage.pl` and a runtime: changes the bundle's config.json as a JSON list of edits says, then becomes the
-# runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without": [option…]}, or
+# Stands between the stage of a cell and its runtime: changes the bundle's config.json as a JSON list of edits says, then becomes
+# the runtime. An edit is {"set": [path…], "to": value}, {"drop": [path…]}, {"mount": place, "without": [option…]}, or
 # {"filter": "none" | "broken"}: of the system call filter, whoever sets it.
 import json
 import os

@@ -21,13 +21,6 @@ interface Fault {
   readonly change: (options: CellOptions, bench: FaultBench) => CellOptions;
 }
 
-const replaced =
-  (file: string, content: string): Fault['change'] =>
-  (options, bench) => {
-    const programs = bench.copyOfPrograms();
-    writeFileSync(join(programs, file), content);
-    return { ...options, programs: join(programs, 'oci'), readyMilliseconds: 1000 };
-  };
 const edited =
   (...edits: readonly BundleEdit[]): Fault['change'] =>
   (options) => ({ ...options, runtime: withEdits(options.runtime, edits) });
@@ -84,7 +77,11 @@ const FAULTS: readonly Fault[] = [
   {
     title: 'the start of the runtime hangs',
     step: 'bootstrap',
-    change: replaced('oci/stage.pl', 'sleep 600;\n'),
+    change: (options) => ({
+      ...options,
+      runtime: { ...options.runtime, stage: () => ['/bin/sh', '-c', 'exec sleep 600'] },
+      readyMilliseconds: 1000,
+    }),
   },
   {
     title: 'its file system is not mounted',

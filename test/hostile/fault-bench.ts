@@ -3,7 +3,7 @@
  * not know of it: a cell is made from its options, and the bench changes the options.
  */
 import { randomUUID } from 'node:crypto';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GroupRoot } from '../../packages/server/src/sandbox/cgroup/cgroup.ts';
@@ -25,8 +25,8 @@ import { groupNames } from './host-groups.ts';
 import { gvisorLauncher } from './launchers.ts';
 import type { Target } from './target.ts';
 
-/** The directory of `stage.pl` and `guest/`, and what they need beside them. */
-const SANDBOX = join(import.meta.dirname, '../../packages/server/src/sandbox');
+/** Where `stage.pl` and `guest/` are. */
+const PROGRAMS = join(import.meta.dirname, '../../packages/server/src/sandbox/oci');
 const EDIT_BUNDLE = join(import.meta.dirname, 'edit-bundle.py');
 
 /** A change of the bundle, as `edit-bundle.py` takes it. */
@@ -37,7 +37,7 @@ export type BundleEdit =
   | { readonly mount: string; readonly without: readonly string[] };
 
 export class FaultBench implements AsyncDisposable {
-  /** Of this bench alone: its groups, its directory on the host, and a copy of the programs that it may break. */
+  /** Of this bench alone: its groups and its directory on the host. */
   readonly #dataDirectory: string;
   readonly #directory: string;
   readonly #groups: GroupRoot;
@@ -62,13 +62,6 @@ export class FaultBench implements AsyncDisposable {
     return new FaultBench({ data, directory, groups, runtime, pack: await systemPack() });
   }
 
-  /** A fresh copy of everything that runs beside a cell. Returns its directory. */
-  copyOfPrograms(): string {
-    const copy = join(this.#directory, `programs-${randomUUID()}`);
-    cpSync(SANDBOX, copy, { recursive: true, filter: (path) => !/\.ts$|\/packs|\/canaries/.test(path) });
-    return copy;
-  }
-
   /** Prepares a cell with changed options. The caller disposes the cell. */
   prepare(change: (options: CellOptions) => CellOptions): Promise<Sandbox> {
     const id = randomUUID();
@@ -80,7 +73,7 @@ export class FaultBench implements AsyncDisposable {
       group: this.#groups.create(id),
       directory: join(this.#directory, 'cells', id),
       rootfs: join(this.#directory, 'rootfs'),
-      programs: join(SANDBOX, 'oci'),
+      programs: PROGRAMS,
       rootUid: 0x6f000000,
       hybridMount: this.#groups.hybridMount,
       workBytes: 1024 * 1024,

@@ -59,6 +59,7 @@ export async function launcherRuntime(): Promise<Runtime> {
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + OWN_PROCESSES, guestProcesses: 16 },
     outputPipeBytes: 0,
     hidesAttributes: false,
+    stage: () => [],
     command: () => [],
     start: (options) => startForked(launcherOf(options), options),
     observe: (init) => observeNamespaceCell(findInterpreters(init)),

@@ -134,7 +134,7 @@ function processOf(options: BundleOptions): OciConfiguration['process'] {
     },
     rlimits: Object.entries(RLIMITS).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
-    // What `stage.pl` has set already: nothing below it is allowed.
+    // What is set already before the runtime starts: nothing below it is allowed.
     oomScoreAdj: 1000,
   };
   return process;

@@ -35,8 +35,8 @@ export interface CellOptions {
   readonly aheadUntil?: AbortSignal | undefined;
 }
 
-/** `stage.pl` joins the group, makes the cell's mounts and becomes the runtime. */
-export function stageCommand(options: CellOptions): readonly string[] {
+/** `stage.pl` joins the group, makes the cell's mounts and becomes the command that follows these words. */
+export function interpretedStage(options: CellOptions): readonly string[] {
   const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, loopback } = options;
   return [
     PERL,
@@ -56,7 +56,24 @@ export function stageCommand(options: CellOptions): readonly string[] {
     '--',
     ...treesOf(options).map(({ source }) => source),
     '--',
-    ...runtime.command(options),
+  ];
+}
+
+/** The same, compiled (`../sentry/stage.c`), for cells whose programs use a kernel of their own. */
+export function compiledStage(program: string, options: CellOptions): readonly string[] {
+  const { directory, group, rootfs, rootUid, runtime, workBytes } = options;
+  return [
+    program,
+    join(directory, 'cell'),
+    rootfs,
+    String(rootUid),
+    String(workBytes),
+    String(WORK_INODES),
+    String(runtime.outputPipeBytes),
+    ...group.joinFiles,
+    '--',
+    ...treesOf(options).map(({ source }) => source),
+    '--',
   ];
 }
 

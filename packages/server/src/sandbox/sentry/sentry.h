@@ -8,6 +8,7 @@
  *   roots.c      what each of the two sees of the host
  *   control.c    what the kernel is asked before it runs anything
  *   ending.c     the end of both
+ *   stage.c      a program of its own, that becomes this one: groups, mounts and pipes of a cell
  *   filter.c     a program of its own: makes the system call filter, once for all cells
  *
  * Every failure ends the cell with one line on standard error.

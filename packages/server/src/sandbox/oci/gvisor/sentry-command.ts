@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleConfig, GUEST } from '../bundle.ts';
-import { bundleOptions, type CellOptions } from '../cell-options.ts';
+import { bundleOptions, type CellOptions, compiledStage } from '../cell-options.ts';
 import type { RootFiles } from '../rootfs.ts';
 import { runscSeccompProfile, type SeccompProfile } from '../seccomp/seccomp.ts';
 import { ruleLine } from '../seccomp/seccomp-rule.ts';
@@ -15,6 +15,7 @@ import { ruleLine } from '../seccomp/seccomp-rule.ts';
 /** Where the set-up puts what it builds: of `../../sentry`, and of `../../launcher` process 1 of cells that are started so. */
 const NATIVE = fileURLToPath(new URL('../../../../native/', import.meta.url));
 const SVC_SENTRY = join(NATIVE, 'svc-sentry');
+const SVC_STAGE = join(NATIVE, 'svc-stage');
 const SVC_INIT = join(NATIVE, 'svc-init');
 const SVC_FILTER = join(NATIVE, 'svc-filter');
 const ENOSYS = 38;
@@ -27,10 +28,15 @@ const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev:
 
 /** Why cells cannot be started by it here, for an operator; null where they can. */
 export function sentryObstacle(version: string | null): string | null {
-  if (![SVC_SENTRY, SVC_INIT].every((program) => existsSync(program)))
-    return 'svc-sentry and svc-init are not built (npm run setup builds them where gcc is installed)';
+  if (![SVC_STAGE, SVC_SENTRY, SVC_INIT].every((program) => existsSync(program)))
+    return 'svc-stage, svc-sentry and svc-init are not built (npm run setup builds them where gcc is installed)';
   if (version !== null && RELEASES.has(version)) return null;
   return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
+}
+
+/** Makes the cell's own mounts and becomes the command that follows these words. */
+export function sentryStage(options: CellOptions): readonly string[] {
+  return compiledStage(SVC_STAGE, options);
 }
 
 /** `runsc` is its path and the flags that both processes are given. */

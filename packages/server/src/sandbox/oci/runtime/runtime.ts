@@ -5,8 +5,8 @@ import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax
 import type { Group } from '../../cgroup/cgroup.ts';
 import { versionOf } from '../../host/executable.ts';
 import { INTERPRETED_INIT } from '../bundle.ts';
-import type { CellOptions } from '../cell-options.ts';
-import { compiledInit, compiledRootFiles, sentryCommand } from '../gvisor/sentry-command.ts';
+import { type CellOptions, interpretedStage } from '../cell-options.ts';
+import { compiledInit, compiledRootFiles, sentryCommand, sentryStage } from '../gvisor/sentry-command.ts';
 import type { GuestReport } from '../observe/guest-report.ts';
 import {
   findCellProcesses,
@@ -53,6 +53,8 @@ export interface Runtime extends AsyncDisposable {
   readonly outputPipeBytes: number;
   /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
   readonly hidesAttributes: boolean;
+  /** What joins the cell's groups, makes its own mounts and then becomes the command; empty where no runtime is started. */
+  stage(options: CellOptions): readonly string[];
   /** The command that runs the cell's bundle in the foreground; empty where no runtime is started for a cell. */
   command(options: CellOptions): readonly string[];
   /** Has process 1 of a cell made, whose groups are there and hold it from its first instruction. */
@@ -91,6 +93,7 @@ export async function crunRuntime(): Promise<Runtime> {
     overhead: { memoryBytes: 0, processes: (maxPids) => maxPids + own, guestProcesses: 16 },
     outputPipeBytes: 0,
     hidesAttributes: false,
+    stage: interpretedStage,
     command: ({ directory, id }) => [
       path,
       `--root=${join(directory, 'state')}`,
@@ -160,6 +163,7 @@ export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<R
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,
     hidesAttributes: true,
+    stage: launcher === 'direct' ? sentryStage : interpretedStage,
     command: (options) => {
       const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
       return launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, [...runsc, '--oci-seccomp']);

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
 import { bundleConfig } from '../bundle.ts';
-import { bundleOptions, type CellOptions, stageCommand } from '../cell-options.ts';
+import { bundleOptions, type CellOptions } from '../cell-options.ts';
 
 /** A cell whose process 1 runs, or is about to. */
 export interface Start {
@@ -28,12 +28,13 @@ export interface StartedProcess {
   readonly report: string;
 }
 
-/** Writes the bundle, and has `stage.pl` make the cell's own mounts and become the runtime. */
+/** Writes the bundle, and has the cell's own mounts made by what then becomes the runtime. */
 export function startUnderRuntime(options: CellOptions): Start {
-  const { directory } = options;
+  const { directory, runtime } = options;
   mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
   writeFileSync(join(directory, 'config.json'), JSON.stringify(bundleConfig(bundleOptions(options))));
-  const { child, pipes, said } = spawnWithPipes(stageCommand(options), { env: {}, cwd: '/' });
+  const command = [...runtime.stage(options), ...runtime.command(options)];
+  const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/' });
   // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
   const cell = `/proc/${child.pid}/root${join(directory, 'cell')}`;
   return {
