@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => door[Symbol.asyncDispose]());
 
-/** The refusal that a response is, checked for what every refusal has. */
+/** The refusal in a response, checked for what every refusal must have. */
 async function refusalIn(response: Response): Promise<ErrorEnvelope['error']> {
   const { error } = (await response.json()) as ErrorEnvelope;
   expect(response.headers.get('x-request-id')).toBe(error.request_id);
@@ -29,14 +29,17 @@ const submit = (body: string, headers: Record<string, string> = {}) =>
     body,
   });
 
-test.each(OPERATION_IDS)('%s has a route, and refuses who shows no credential unless it is public', async (id) => {
-  const { method, path, access } = operationOf(id);
-  const response = await request(path.replace('{id}', JOB), { method });
-  const isAbsent = id === 'getMetrics';
-  const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
-  expect(response.status).toBe(expected);
-  expect(response.headers.get('www-authenticate')).toBe(expected === 401 ? 'Bearer realm="svc"' : null);
-});
+test.each(OPERATION_IDS)(
+  '%s has a route, and refuses requests without a credential unless it is public',
+  async (id) => {
+    const { method, path, access } = operationOf(id);
+    const response = await request(path.replace('{id}', JOB), { method });
+    const isAbsent = id === 'getMetrics';
+    const expected = isAbsent ? 404 : access === 'public' ? 200 : 401;
+    expect(response.status).toBe(expected);
+    expect(response.headers.get('www-authenticate')).toBe(expected === 401 ? 'Bearer realm="svc"' : null);
+  },
+);
 
 test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
   '%s refuses a credential without its scope, naming the scope',
@@ -50,7 +53,7 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
   },
 );
 
-/** What an operation is asked with, so that it takes every permit that it may. */
+/** A request for an operation that takes every permit it may take. */
 const asked = (id: OperationId, kind: PermitKind) => {
   const { method, path, body } = operationOf(id);
   const query = id === 'getResult' && kind === 'wait' ? '?wait_seconds=1' : '';
@@ -58,7 +61,7 @@ const asked = (id: OperationId, kind: PermitKind) => {
   return [`${path.replace('{id}', JOB)}${query}`, { method, headers, ...(body && { body: '{}' }) }] as const;
 };
 
-describe.each(PERMIT_KINDS)('where no permit of the kind "%s" is left', (kind) => {
+describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) => {
   let full: Door;
   beforeAll(async () => {
     full = await openDoor({ permits: { [kind]: { total: 1, perTenant: 0 } } });
@@ -78,18 +81,18 @@ test('a bad token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)',
   expect(response.headers.get('www-authenticate')).toBe('Bearer realm="svc", error="invalid_token"');
 });
 
-test('a token in the query counts for nothing', async () => {
+test('a token in the query is ignored', async () => {
   const response = await request('/v1/whoami?access_token=key-of-acme');
   expect((await refusalIn(response)).code).toBe('unauthorized');
   expect(JSON.stringify(door.log)).not.toContain('key-of-acme');
 });
 
-test('whoami says who the credential stands for', async () => {
+test('whoami names the principal of the credential', async () => {
   const response = await request('/v1/whoami', { headers: bearer() });
   expect(await response.json()).toMatchObject({ tenant: 'acme', auth_method: 'legacy', expires_at: null });
 });
 
-test('a foreign, an unknown and an impossible job are the same 404', async () => {
+test('a foreign, an unknown and an impossible job give the same 404', async () => {
   const bodies = [];
   for (const [id, key] of [
     [JOB, KEY_OF_OTHER],
@@ -194,7 +197,7 @@ test.each([
   `/v1/jobs/${JOB}/result?wait_seconds=-0.0`,
   `/v1/jobs/${JOB}/result?wait_seconds=5e-324`,
   `/v1/jobs/${JOB}/replay?after=9007199254740991`,
-])('%s is taken', async (path) => {
+])('%s is accepted', async (path) => {
   expect((await request(path, { headers: bearer() })).status).toBe(200);
 });
 
@@ -209,7 +212,7 @@ test.each([
   expect(response.headers.get('allow')).toBe(allow);
 });
 
-describe('what there is not under /v1 asks for a credential as well:', {
+describe('an unknown path under /v1 requires a credential as well:', {
   tags: ['Endpoints-2', 'Authentication-1'],
 }, () => {
   test.each([
@@ -235,14 +238,14 @@ describe('what there is not under /v1 asks for a credential as well:', {
   });
 
   test.each(['/', '/v2/jobs', '/v1x', '/V1/jobs', '/healthz/x'])(
-    'and %s does not, which is not under it',
+    'and %s, which is not under it, does not',
     async (path) => {
       expect((await refusalIn(await request(path))).code).toBe('route_not_found');
     },
   );
 });
 
-describe('where no body is taken,', () => {
+describe('an operation without a body', () => {
   const chunked = (line: string, chunks: string) =>
     `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer key-of-acme\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
   const ask = async (bytes: string) => {
@@ -255,23 +258,23 @@ describe('where no body is taken,', () => {
     [`DELETE /v1/jobs/${JOB}`, 200],
     [`GET /v1/jobs/${JOB}`, 200],
     ['GET /healthz', 200],
-  ])('%s takes a body in chunks of which there are none', async (line, status) => {
+  ])('%s accepts an empty chunked body', async (line, status) => {
     expect((await ask(chunked(line, '0\r\n\r\n'))).status).toBe(status);
   });
 
   test.each([`DELETE /v1/jobs/${JOB}`, 'GET /v1/jobs', `POST /v1/jobs/${JOB}/stream-ticket`])(
-    '%s refuses one with a chunk in it',
+    '%s refuses a body with a chunk in it',
     async (line) => {
       expect((await ask(chunked(line, '1\r\nx\r\n0\r\n\r\n'))).status).toBeGreaterThanOrEqual(400);
     },
   );
 
-  test('a client that would wait to be asked for its body is refused at once', async () => {
+  test('a client that waits for 100 Continue is refused at once', async () => {
     const bytes = chunked(`DELETE /v1/jobs/${JOB}`, '').replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n');
     expect((await ask(bytes)).status).toBe(400);
   });
 
-  test('a body in chunks that does not end is refused in time', async () => {
+  test('a chunked body that does not end is refused in time', async () => {
     await using hasty = await openDoor({ bounds: { bodyMilliseconds: 50 } });
     using raw = await RawSocket.open(hasty.port);
     const { status, body } = await raw.send(chunked(`DELETE /v1/jobs/${JOB}`, '')).answer();
@@ -279,7 +282,7 @@ describe('where no body is taken,', () => {
   });
 });
 
-test('the global metrics refuse a credential of a tenant, also where it is their own token', {
+test("the global metrics refuse a tenant's credential, even if it equals their own token", {
   tags: ['Authentication-9'],
 }, async () => {
   await using careless = await openDoor({ metricsToken: 'key-of-acme' });
@@ -288,7 +291,7 @@ test('the global metrics refuse a credential of a tenant, also where it is their
   expect((await refusalIn(await fetch(`${careless.url}/metrics`, { headers }))).code).toBe('unauthorized');
 });
 
-test('OPTIONS says what a route takes and invites no other origin', async () => {
+test('OPTIONS lists the methods of a route and allows no other origin', async () => {
   const headers = { ...bearer(), origin: 'https://evil.example', 'access-control-request-method': 'POST' };
   const response = await request('/v1/jobs', { method: 'OPTIONS', headers });
   expect(response.status).toBe(204);
@@ -311,7 +314,7 @@ test.each(['/v2/jobs', '/v1', '/v1/jobs/', '//v1/jobs', '/V1/jobs', '/v1/jobs/a/
   },
 );
 
-test('every answer is kept from caches and from being sniffed', async () => {
+test('every answer forbids caching and sniffing', async () => {
   for (const path of ['/healthz', '/v1/whoami', '/nowhere']) {
     const { headers } = await request(path, { headers: bearer() });
     expect(headers.get('cache-control')).toBe('no-store');
@@ -319,7 +322,7 @@ test('every answer is kept from caches and from being sniffed', async () => {
   }
 });
 
-test('what nobody meant to throw is answered internal, and its cause is in the log alone', {
+test('an unexpected error is answered internal, and its cause is in the log alone', {
   tags: ['Errors-22', 'RST-09'],
 }, async () => {
   await using broken = await openDoor({
@@ -336,7 +339,7 @@ test('what nobody meant to throw is answered internal, and its cause is in the l
   expect(broken.log.some((line) => JSON.stringify(line).includes('secret cause'))).toBe(true);
 });
 
-test('a refusal of a floor below keeps its code, its status and its Retry-After', async () => {
+test('a refusal of a layer below keeps its code, its status and its Retry-After', async () => {
   await using full = await openDoor({
     jobs: {
       submit: async () => {
@@ -351,7 +354,7 @@ test('a refusal of a floor below keeps its code, its status and its Retry-After'
   expect(response.headers.get('retry-after')).toBe('3');
 });
 
-test('a message that repeats what the client wrote is short and harmless', async () => {
+test('a message that repeats text of the client is short and harmless', async () => {
   const response = await request(`/v1/whoami?${encodeURIComponent(`\u001b[31m\u202e${'z'.repeat(4000)}`)}=1`, {
     headers: bearer(),
   });
@@ -360,7 +363,7 @@ test('a message that repeats what the client wrote is short and harmless', async
   expect(message).not.toMatch(/[\p{Cc}\p{Cf}]/u);
 });
 
-test('the request budget is one per tenant, refuses with Retry-After, and says what is left', {
+test('the request budget is one per tenant, refuses with Retry-After, and states what is left', {
   tags: ['Errors-16'],
 }, async () => {
   await using tight = await openDoor({ rate: { perSecond: 0.01, burst: 2 } });
@@ -385,7 +388,7 @@ describe('metrics', () => {
     return [response.status, await response.text()] as const;
   };
 
-  test('of the whole service are shown to the metrics token alone, and that opens nothing else', async () => {
+  test('of the whole service are shown for the metrics token alone, which opens nothing else', async () => {
     await using metered = await openDoor({ metricsToken: 'metrics-token', metrics });
     expect(await ask(metered, '/metrics', 'metrics-token')).toEqual([200, 'all']);
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(401);

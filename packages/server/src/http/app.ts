@@ -1,6 +1,6 @@
 /**
- * The door: the only floor that knows HTTP. It turns requests into calls of the floors below and their answers and
- * refusals into responses; every operation of the contract has its route here.
+ * The only folder that knows HTTP. It turns requests into calls of the folders below, and their answers and refusals
+ * into responses. Every operation of the contract has its route here.
  */
 import { EventEmitter } from 'node:events';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
@@ -41,24 +41,24 @@ export interface AppOptions {
   readonly access: Access;
   readonly tickets: Tickets;
   readonly metrics: Metrics;
-  /** Left out, nobody is told what happens. */
+  /** Without it nothing is observed. */
   readonly observer?: Observer;
   readonly capacity: { readonly permits: Permits; readonly rate: RateBudget };
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
   readonly log: Log;
-  /** Null where the operator set none. */
+  /** Null if the operator set none. */
   readonly metricsToken: string | null;
-  /** Origins whose pages may open a stream beside those of the service's own host. Left out, there are none. */
+  /** Origins whose pages may open a stream, beside those of the service's own host. Default: none. */
   readonly allowedOrigins?: readonly string[];
-  /** Whether a command brings the service for itself: then its bounds are not logged. */
+  /** Whether a command starts the service for itself: then its bounds are not logged. */
   readonly isEmbedded?: boolean;
   /** Aborted once the service is stopping: new work is refused and waits end with `shutting_down`. */
   readonly stopping: AbortSignal;
-  /** Connections of one peer that have shown no live credential. Left out, as many as are compiled in. */
+  /** Connections of one peer without a live credential. Default: the compiled bound. */
   readonly connectionsOfPeer?: number;
-  /** Tests shorten it; everybody else leaves it out. */
+  /** Tests shorten it; nothing else sets it. */
   readonly bounds?: Partial<TransportBounds>;
 }
 
@@ -66,17 +66,17 @@ function transportBounds({ bounds, connectionsOfPeer }: AppOptions): TransportBo
   return { ...TRANSPORT_BOUNDS, ...(connectionsOfPeer !== undefined && { connectionsOfPeer }), ...bounds };
 }
 
-/** No route has a schema of Fastify's: what it would load to compile one stays on disk. */
+/** No route has a Fastify schema, so the schema compiler is not loaded. */
 const NO_COMPILERS = { buildValidator: refuseSchema, buildSerializer: refuseSchema };
 
 function refuseSchema(): never {
   throw new Error('bodies and queries are checked by the contract, not by Fastify');
 }
 
-/** How often authorities are asked after: what they hold open ends within five seconds of their expiry. */
+/** How often authorities are checked: what they hold open ends within five seconds of their expiry. */
 const authorityCheckMilliseconds = 2000;
 
-/** Builds the door. Nothing listens yet: see `listen`. Closing the app ends its idle connections and then the rest. */
+/** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
   const bounds = transportBounds(options);
@@ -104,11 +104,11 @@ export function createApp(options: AppOptions): FastifyInstance {
       watchAnswer(request, reply);
       void refuse(error, request, reply, log);
     },
-    // The listener has an answer to parser errors; Fastify's own would be written behind it.
+    // The listener answers parser errors; Fastify's own answer would be written after it.
     clientErrorHandler: () => undefined,
   });
   app.decorateRequest('caller', null);
-  // Bodies are read by the handlers that take one, after everything else was settled.
+  // The handlers that take a body read it, after all other checks.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   observeRequests(app, watchAnswer, observer);
@@ -126,7 +126,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       connections,
     }),
   );
-  // Those that come later are told by the entry.
+  // Later requests are refused by `entry.ts`.
   stopping.addEventListener('abort', () => connections.closeAfterAnswers(), { once: true });
   app.addHook('onClose', async () => {
     authority[Symbol.dispose]();
@@ -152,7 +152,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventE
     return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
-  // In a scope of its own: what a WebSocket needs, no other request has to pass.
+  // In a separate scope: other requests need nothing of a WebSocket.
   app.register(async (scope) => {
     await addWebSockets(scope, { upgrades, connections: context.connections });
     scope.route({ ...routeOf('streamEvents'), ...streamRoute(context) });
@@ -161,7 +161,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventE
 
 function answerError(error: Error, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
   if (error instanceof ClientGone || reply.raw.destroyed) return reply.hijack();
-  // Fastify minds the body of some methods before it minds that there is no such route.
+  // Fastify checks the body of some methods before it finds that there is no such route.
   if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply);
   return refuse(error, request, reply, log);
 }
@@ -176,7 +176,7 @@ function refuse(cause: Error, request: FastifyRequest, reply: FastifyReply, log:
   return sendRefusal(request, reply, { error });
 }
 
-/** What is logged of a refusal whose code the contract does not list for the operation: a bug of this service. */
+/** Logged for a refusal whose code the contract does not list for the operation: a bug of this service. */
 export const UNLISTED_REFUSAL = 'refused with a code that the contract does not list for this operation';
 
 function isListed(code: ErrorCode, { routeOptions }: FastifyRequest): boolean {

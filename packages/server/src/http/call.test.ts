@@ -4,7 +4,7 @@ import { sendBytes, sendJson } from './answer/respond.ts';
 import { type Call, type Handlers, refuseWhenStopping } from './call.ts';
 import { readEmptyBody, readJsonBody } from './request/body.ts';
 
-/** Each line is one that the compiler refuses; `npm run typecheck` fails at a line that it takes. */
+/** The compiler refuses each of these lines; `npm run typecheck` fails if it accepts one. */
 const REFUSED = [
   // @ts-expect-error: an operation holds only the permits that it lists
   (call: Call<'mintStreamTicket'>) => call.hold('response'),

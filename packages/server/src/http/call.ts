@@ -1,7 +1,6 @@
 /**
- * One request of an operation, in the types that the contract has for it: its query, what it may hold while it is in flight,
- * and who asks. A handler that reads or holds what its operation does not list does not compile; `respond.ts` does the same
- * for answers.
+ * One request of an operation, in the contract's types: its query, the permits it may take, and its caller. A handler
+ * that reads or takes what its operation does not list does not compile; `respond.ts` does the same for answers.
  */
 import {
   type CallerOperationId,
@@ -28,16 +27,16 @@ import type { AuthorityWatch } from './stream/authority.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Absent where no operation was found. */
+    /** Absent if no operation was found. */
     operation?: Operation;
   }
   interface FastifyRequest {
-    /** Who asks; null on public operations. */
+    /** The caller; null on public operations. */
     caller: Caller | null;
   }
 }
 
-/** What calls hold and are bounded by. */
+/** The permits and bounds of calls. */
 export interface CallContext {
   readonly permits: Permits;
   readonly authority: AuthorityWatch;
@@ -46,7 +45,7 @@ export interface CallContext {
   readonly bounds: TransportBounds;
 }
 
-/** Who asks, in an operation that is not public. */
+/** The caller, in an operation that is not public. */
 export function callerOf(request: FastifyRequest): Caller {
   if (request.caller === null) throw new Error('a handler of a public operation asked for the caller');
   return request.caller;
@@ -78,22 +77,22 @@ export class Call<Id extends OperationId> {
     return jobIdOf(this.request) as Id extends JobOperationId ? string : never;
   }
 
-  /** @throws ServiceError `invalid_request` naming the first parameter that is wrong. */
+  /** @throws ServiceError `invalid_request` naming the first wrong parameter */
   readQuery(): FilledQueryOf<Id> {
     const { query } = operationOf(this.id);
     if (query === undefined) throw new Error(`the operation ${this.id} has no query`);
     return readQuery(query, this.request.query) as FilledQueryOf<Id>;
   }
 
-  /** @throws ServiceError where there is no such permit. */
+  /** @throws ServiceError if no such permit is free */
   take<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
     return this.context.permits.take(kind, callerOf(this.request).tenant);
   }
 
   /**
-   * Takes a permit that the answer holds to its end, unless it is given back before.
+   * Takes a permit that the answer holds to its end, unless it is returned before.
    *
-   * @throws ServiceError where there is none.
+   * @throws ServiceError if none is free
    */
   hold<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
     const permit = this.take(kind);
@@ -104,7 +103,7 @@ export class Call<Id extends OperationId> {
   /**
    * The same for a long answer: its connection ends when the caller's authority does. Spec § Response transfer rules.
    *
-   * @throws ServiceError where there is none.
+   * @throws ServiceError if none is free
    */
   holdWatched<Kind extends PermitKind>(this: Call<HolderOf<Kind>>, kind: Kind): Permit {
     const permit = this.hold(kind);
@@ -117,11 +116,11 @@ export class Call<Id extends OperationId> {
 
 export type Handler<Id extends OperationId> = (call: Call<Id>) => Soon<FastifyReply>;
 
-/** A handler for each of these operations: one that is missing does not compile. */
+/** A handler for each of these operations: a missing one does not compile. */
 export type Handlers<Ids extends OperationId = OperationId> = { readonly [Id in Ids]: Handler<Id> };
 
 /**
- * Keeps new work out once the service is stopping, before anything is taken or read for it.
+ * Refuses new work once the service is stopping, before anything is taken or read for it.
  *
  * @throws ServiceError `shutting_down`
  */

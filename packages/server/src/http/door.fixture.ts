@@ -1,6 +1,6 @@
 /**
- * A door for tests of the door alone: a real listener on a free port over jobs that live in memory. What the service
- * promises as a whole is tested over the real jobs, elsewhere.
+ * The HTTP side alone, for its tests: a real listener on a free port over jobs that live in memory. Other tests check
+ * the whole service over real jobs.
  */
 import {
   type FoldedResult,
@@ -30,12 +30,12 @@ import type { TransportBounds } from './connections/transport.ts';
 /** Keys of two tenants with every scope. */
 export const KEY_OF_ACME = 'key-of-acme';
 export const KEY_OF_OTHER = 'key-of-other';
-/** A job of acme's that every door has. */
+/** A job of acme that always exists. */
 export const JOB = 'job_0193a8f0-0000-7000-8000-000000000001';
 
 export interface DoorOptions {
   readonly jobs?: Partial<Jobs>;
-  /** Left out, tickets are kept in memory. */
+  /** Without it, tickets are kept in memory. */
   readonly ticketRows?: TicketsOptions['rows'];
   readonly rate?: RateBound;
   readonly permits?: Partial<Record<PermitKind, PermitBound>>;
@@ -58,7 +58,7 @@ export interface Door extends AsyncDisposable {
   readonly submissions: readonly Submission[];
   /** Log lines, parsed. */
   readonly log: readonly Record<string, unknown>[];
-  /** Tells the door that the service is stopping. */
+  /** Announces that the service is stopping. */
   stop(): void;
 }
 
@@ -168,7 +168,7 @@ const METRICS: Metrics = {
   ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: '' }),
 };
 
-/** What the ledger does with tickets, without one. */
+/** What the store does with tickets, without a store. */
 function memoryTickets(): TicketsOptions['rows'] {
   const kept = new Map<string, Parameters<TicketsOptions['rows']['storeTicket']>[0]>();
   return {

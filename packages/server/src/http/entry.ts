@@ -1,6 +1,6 @@
 /**
- * What every request passes before its handler: who asks, whether the tenant's budget allows it, whether the credential
- * may do it. In this order, and all of it before a byte of a body is read.
+ * What every request passes before its handler: who the caller is, whether the tenant's budget allows it, whether the
+ * credential may do it. In this order, and before a byte of a body is read.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -26,17 +26,17 @@ export interface EntryOptions {
   readonly access: Access;
   readonly tickets: Tickets;
   readonly rate: RateBudget;
-  /** Null where the operator set none: then the operation does not exist. */
+  /** Null if the operator set none: then the operation does not exist. */
   readonly metricsToken: string | null;
-  /** Pages that may open a stream beside those of the service's own host: origins in lower case. */
+  /** Pages that may open a stream, beside those of the service's own host: origins in lower case. */
   readonly allowedOrigins: ReadonlySet<string>;
-  /** For how long a body may take to turn out to be none. */
+  /** How long a body may take to turn out empty. */
   readonly bodyMilliseconds: number;
-  /** Told whose connection it is that a request came on. */
+  /** Called with the caller of each request's connection. */
   readonly authority: Pick<AuthorityWatch, 'hold' | 'release'>;
   /** Aborted once the service is stopping. */
   readonly stopping: AbortSignal;
-  /** Told whose live credential a connection has shown. */
+  /** Called with the tenant whose live credential a connection has shown. */
   readonly connections: Pick<Connections, 'recognize'>;
 }
 
@@ -77,10 +77,10 @@ function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptio
   });
 }
 
-/** `/v1`, also where its characters are spelled as octets, which are the same path. RFC 3986 § 6.2.2.2. */
+/** `/v1`, also if its characters are percent-encoded, which is the same path. RFC 3986 § 6.2.2.2. */
 const UNDER_V1 = /^\/(?:v|%76)(?:1|%31)(?:[/?]|$)/;
 
-/** Who may ask. Everything under /v1 asks for a credential, what there is not as well. Spec § Authentication 1. */
+/** Who may call. Everything under /v1 requires a credential, known or not. Spec § Authentication 1. */
 function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
   const { operation } = routeOptions.config;
   if (operation !== undefined) return operation.access;
@@ -92,7 +92,7 @@ function refuseFaultyHandshake({ raw }: FastifyRequest, { allowedOrigins }: Entr
   if (fault !== null) throw fault;
 }
 
-/** Tells those who watch over connections whose this one is. A stream is watched over as such. */
+/** Tells the watchers of connections whose this one is. A stream has its own watch. */
 function noteConnection(raw: IncomingMessage, caller: Caller, { connections, authority }: EntryOptions): void {
   connections.recognize(raw.socket, caller.tenant);
   if (isStreamHandshake(raw)) authority.release(raw.socket);
@@ -106,7 +106,7 @@ function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds }: Ent
   return operation.body !== undefined ? undefined : refuseBody(request.raw, bodyMilliseconds);
 }
 
-/** A ticket stands in for the header only where a stream is really opened: nothing else spends it. */
+/** A ticket replaces the header only for a real opening of a stream: nothing else spends it. */
 function identify(request: FastifyRequest, { access, tickets }: EntryOptions): Soon<Caller | ServiceError> {
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
@@ -131,8 +131,8 @@ function checkScope(caller: Caller, access: Operation['access']): void {
 }
 
 /**
- * The global metrics have a token of their own, and never take a credential of a tenant: not even where the operator gave
- * one text to both. Spec § Authentication 9.
+ * The global metrics have a token of their own, and never take a credential of a tenant, even if the operator set both
+ * to the same text. Spec § Authentication 9.
  */
 function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: EntryOptions): Soon<undefined> {
   if (metricsToken === null) throw new ServiceError('route_not_found', 'No such route.');
@@ -150,12 +150,12 @@ function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** A body in chunks of which there are none is no body. RFC 9112 § 7.1. */
+/** An empty chunked body is no body. RFC 9112 § 7.1. */
 function refuseBody(raw: IncomingMessage, millisecondsMax: number): Soon<undefined> {
   if (!hasBody(raw)) return undefined;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();
   return readNothing(raw, millisecondsMax).then(() => {
-    // From here on there is none: nobody minds its media type.
+    // From here on there is no body: its media type does not matter.
     delete raw.headers['transfer-encoding'];
     return undefined;
   });

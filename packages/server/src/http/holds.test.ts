@@ -1,4 +1,4 @@
-/** What a request holds while it is in flight, how many may, and when it is let go. */
+/** What a request holds while it is in flight, how many there may be, and when it is returned. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const WAIT = `GET /v1/jobs/${JOB}/result?wait_seconds=60 HTTP/1.1\r\n${HEAD}\r\n
 const RESULT_NOW = `GET /v1/jobs/${JOB}/result HTTP/1.1\r\n${HEAD}\r\n`;
 const BODY = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{`;
 
-/** Waits are endless, results do not fit into what a kernel buffers. */
+/** Waits are endless, and results do not fit into the kernel's buffers. */
 const HOLDING: Partial<Jobs> = {
   result: async (_caller, _id, { waitSeconds, signal }) => {
     if (waitSeconds > 0) await delay(60_000, null, { signal });
@@ -43,7 +43,7 @@ describe.each<[PermitKind, string]>([
     };
   };
 
-  test('a tenant holds as many as it may, the next is refused with 429, and one let go makes room', {
+  test('a tenant holds its bound, the next is refused with 429, and a returned one makes room', {
     tags: ['E-14'],
   }, async () => {
     await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
@@ -57,7 +57,7 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => door.permits.held(kind)).toBe(2);
   });
 
-  test('the service holds as many as it may, and the next is refused with 503', { tags: ['Errors-18'] }, async () => {
+  test('the service holds its bound, and the next is refused with 503', { tags: ['Errors-18'] }, async () => {
     await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
     using _held = await hold(door.port);
     await expect.poll(() => door.permits.held(kind)).toBe(1);
@@ -75,14 +75,14 @@ describe.each<[PermitKind, string]>([
   });
 });
 
-describe('a result that was waited for', () => {
+describe('a result after a wait', () => {
   const waited = (bytes: number): Partial<Jobs> => ({
     result: async () => resultOf({ ...RESULT, stdout: 'x'.repeat(bytes) }),
   });
   const ask = (url: string) => fetch(`${url}/v1/jobs/${JOB}/result?wait_seconds=1`, { headers: bearer() });
   const none = { response: { total: 0, perTenant: 10 } };
 
-  test('holds a response permit in place of the wait permit while it is sent, where it is large', async () => {
+  test('holds a response permit in place of the wait permit while it is sent, if it is large', async () => {
     await using door = await openDoor({ jobs: waited(16 * 1024 * 1024) });
     using raw = await RawSocket.open(door.port);
     raw.socket.pause();
@@ -92,7 +92,7 @@ describe('a result that was waited for', () => {
     await expect.poll(() => door.permits.held('response')).toBe(0);
   });
 
-  test('is refused where it is large and there is no response permit, and holds nothing then', async () => {
+  test('is refused if it is large and no response permit is free, and then holds nothing', async () => {
     await using door = await openDoor({ jobs: waited(64 * 1024), permits: none });
     const refused = await ask(door.url);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
@@ -100,7 +100,7 @@ describe('a result that was waited for', () => {
     await expect.poll(() => door.permits.held('wait')).toBe(0);
   });
 
-  test('needs no response permit where it is small', async () => {
+  test('needs no response permit if it is small', async () => {
     await using door = await openDoor({ jobs: waited(60 * 1024), permits: none });
     expect((await ask(door.url)).status).toBe(200);
     await expect.poll(() => door.permits.held('wait')).toBe(0);
@@ -156,7 +156,7 @@ describe('an answer that is read while it is sent', () => {
     ['fewer', 3],
     ['more', 5],
   ])(
-    'ends its connection where there are %s pieces than were declared, and never goes beyond',
+    'ends its connection if there are %s pieces than declared, and never exceeds the length',
     async (_what, pieces) => {
       const { jobs } = longResult({ pieces });
       await using door = await openDoor({ jobs });
@@ -171,7 +171,7 @@ describe('an answer that is read while it is sent', () => {
     },
   );
 
-  test('is not read for whoever asks for its head alone', async () => {
+  test('is not read for a request of its head alone', async () => {
     const { told, jobs } = longResult({ pieces: 4 });
     await using door = await openDoor({ jobs });
     using raw = await RawSocket.open(door.port);
@@ -201,7 +201,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(await raw.untilClosed()).toEqual([]);
   });
 
-  /** A door with a credential that the test ends. */
+  /** A server with a credential that the test ends. */
   async function openDoorWithEnd(jobs: Partial<Jobs> = {}) {
     let isOver = false;
     const told: (() => void)[] = [];
@@ -210,7 +210,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
       stands: async () => !isOver,
       whenEnded: (listener) => told.push(listener),
     };
-    // No connection closes for having rested.
+    // No connection closes for being idle.
     const bounds = { idleMilliseconds: 3_600_000 };
     const door = await openDoor({ jobs, bounds, credentials: [credential] });
     const end = () => {
@@ -240,7 +240,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(door.submissions).toEqual([]);
   });
 
-  test('a submission that is about to be stored asks once more, and is refused with 401', {
+  test('a submission that is about to be stored is checked once more, and refused with 401', {
     tags: ['Authentication-8a'],
   }, async () => {
     const submit: Jobs['submit'] = async (_caller, { checkAuthority }) => {
@@ -254,7 +254,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect((await raw.send(POST, BODY_OF_JOB).answer()).status).toBe(401);
   });
 
-  test('a connection that rests is closed, and one of another credential is not', async () => {
+  test('an idle connection is closed, and one of another credential is not', async () => {
     const { door, end } = await openDoorWithEnd();
     await using _door = door;
     using mine = await RawSocket.open(door.port);
@@ -267,7 +267,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect((await other.send(whoami.replace('key-of-acme', KEY_OF_OTHER)).answers(2))[1]?.status).toBe(200);
   });
 
-  test('a connection belongs to the credential that it was used with last', async () => {
+  test('a connection belongs to the credential that was used on it last', async () => {
     const { door, end } = await openDoorWithEnd();
     await using _door = door;
     using raw = await RawSocket.open(door.port);
@@ -308,10 +308,10 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(asked).toEqual(['c', 'd', 'd']);
   });
 
-  test('an authority that cannot be asked after stands until it can', async () => {
+  test('an authority that cannot be checked stands until it can', async () => {
     let isReachable = false;
     const stands = async () => {
-      if (!isReachable) throw new Error('the ledger is away');
+      if (!isReachable) throw new Error('the store is away');
       return false;
     };
     using watch = new AuthorityWatch({ ...watched, access: { stands, whenEnded: () => undefined } });

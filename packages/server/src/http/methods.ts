@@ -1,4 +1,4 @@
-/** What is answered where no route fits: which methods a path would take, or that there is no such path. RFC 9110 § 15.5.6. */
+/** The answer if no route fits: which methods the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
 import { OPERATIONS, type Operation } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
@@ -10,7 +10,7 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = Obj
 
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
 
-/** The methods that a path takes, in a fixed order; none where there is no such path. `*` is the whole server. */
+/** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
 export function methodsOf(path: string): readonly string[] {
   if (path === '*') return METHODS;
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
@@ -18,7 +18,7 @@ export function methodsOf(path: string): readonly string[] {
   return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }
 
-/** Answers OPTIONS, or refuses with 405 or 404. No header of it invites a browser of another origin. */
+/** Answers OPTIONS, or refuses with 405 or 404. None of its headers allows a browser of another origin. */
 export function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const methods = methodsOf(request.url.split('?', 1)[0] ?? '');
   if (methods.length === 0) {

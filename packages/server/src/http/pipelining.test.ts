@@ -1,4 +1,7 @@
-/** Many requests on one connection: each is answered in its turn, few are under way at once, and others are served meanwhile. */
+/**
+ * Many requests on one connection: each is answered in its turn, few are under way at once, and others are served
+ * meanwhile.
+ */
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -20,7 +23,7 @@ test('of twenty requests sent at once eight are under way, and all are answered 
   using raw = await RawSocket.open(door.port);
   raw.send(LIST.repeat(20));
   await expect.poll(() => waiting.length).toBe(unansweredMax);
-  // Time enough for the others to have been begun as well.
+  // Enough time for the others to have begun as well.
   for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`)).text();
   expect(waiting).toHaveLength(unansweredMax);
   for (let index = 0; index < 20; index += 1) {
@@ -36,7 +39,7 @@ test.each([
   ['read nothing', true],
   ['read everything', false],
 ])(
-  'between two answers of another client few are begun of 200,000 requests on connections that %s',
+  'between two answers of another client few of 200,000 requests begin on connections that %s',
   async (_how, isPaused) => {
     let begun = 0;
     const observer = {
@@ -51,7 +54,7 @@ test.each([
     using stack = new DisposableStack();
     for (let index = 0; index < 20; index += 1) {
       const raw = stack.use(await RawSocket.open(door.port));
-      // What comes is read and thrown away: kept, it would be this test that takes the time.
+      // What comes is read and discarded: keeping it would make this test slow.
       raw.socket.removeAllListeners('data');
       if (isPaused) raw.socket.pause();
       else raw.socket.resume();
@@ -66,7 +69,7 @@ test.each([
   },
 );
 
-test('whoever connects behind a crowd is answered before the later requests of that crowd', async () => {
+test('a client that connects after a crowd is answered before the later requests of that crowd', async () => {
   const crowd = 150;
   let begun = 0;
   const { promise: begunBefore, resolve } = Promise.withResolvers<number>();
@@ -80,7 +83,7 @@ test('whoever connects behind a crowd is answered before the later requests of t
   };
   await using door = await openDoor({ observer });
   using stack = new DisposableStack();
-  // All are in the kernel's queue before the door takes the first.
+  // All are in the kernel's queue before the service accepts the first.
   for (let index = 0; index < crowd; index += 1) {
     connectNow(stack, door.port).write(LIST.repeat(unansweredMax));
   }
@@ -94,7 +97,7 @@ function connectNow(stack: DisposableStack, port: number): Socket {
   return socket.resume();
 }
 
-test('a reader that takes nothing has few answers waiting for it, and the requests behind them are not begun', async () => {
+test('a reader that takes nothing has few answers waiting for it, and the requests after them are not begun', async () => {
   let begun = 0;
   const list = async () => {
     begun += 1;
@@ -120,7 +123,7 @@ test('a reader that takes nothing has few answers waiting for it, and the reques
   expect(begun).toBeLessThan(2000);
 });
 
-test('however a stream of requests is cut into pieces, each gets its own answer', async () => {
+test('requests get their own answers, however their bytes are cut into pieces', async () => {
   await using door = await openDoor();
   const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
   const post = (framing: string, body: string) =>
@@ -156,7 +159,7 @@ test('however a stream of requests is cut into pieces, each gets its own answer'
   );
 });
 
-test('a body that comes behind seven requests under way is read, and the request behind it waits', async () => {
+test('a body that comes after seven requests under way is read, and the request after it waits', async () => {
   const waiting: (() => void)[] = [];
   const list = () => new Promise<string>((resolve) => waiting.push(() => resolve('{}')));
   await using door = await openDoor({ jobs: { list } });

@@ -1,8 +1,8 @@
-/** Byte-exact HTTP for tests of the transport: what is sent is what is written here, and what comes back is kept as it came. */
+/** Byte-exact HTTP for tests of the transport: it sends exactly the bytes of the test, and keeps what comes back. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** One answer as it stood on the wire. */
+/** One answer as it was on the wire. */
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
@@ -27,7 +27,7 @@ export class RawSocket implements Disposable {
       this.#isClosed = true;
       this.#changed();
     });
-    // A reset is what some of these tests provoke; `close` follows.
+    // Some of these tests provoke a reset; `close` follows.
     socket.on('error', () => undefined);
   }
 
@@ -72,7 +72,7 @@ export class RawSocket implements Disposable {
     return answer as RawAnswer;
   }
 
-  /** Everything that came before the server closed the connection, also where it reset it. */
+  /** Everything that came before the server closed or reset the connection. */
   async untilClosed(): Promise<RawAnswer[]> {
     const { socket } = this;
     if (!this.#isClosed) await new Promise<void>((resolve) => socket.once('close', () => resolve()));

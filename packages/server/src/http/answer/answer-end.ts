@@ -1,4 +1,4 @@
-/** Ties what a request holds to the end of its answer: sent to the last byte, or the connection torn down. */
+/** Ties what a request holds to the end of its answer: sent to the last byte, or the connection closed. */
 import type { ServerResponse } from 'node:http';
 
 const CALLBACKS = Symbol('called at the end of this answer');
@@ -7,13 +7,13 @@ interface EndingResponse extends ServerResponse {
   [CALLBACKS]?: (() => void)[];
 }
 
-/** Calls back once, in the order in which it was asked, when the answer was sent or can no longer be. */
+/** Calls back once, in the order of the calls, when the answer was sent or can no longer be sent. */
 export function onAnswerEnd(response: EndingResponse, callback: () => void): void {
   const callbacks = response[CALLBACKS];
   if (response.destroyed || response.closed) callback();
   else if (callbacks !== undefined) callbacks.push(callback);
   else {
-    // One listener for all of them: this is passed by every request.
+    // One listener for all of them, since every request needs one.
     const all = [callback];
     response[CALLBACKS] = all;
     response.once('close', () => {
@@ -22,7 +22,7 @@ export function onAnswerEnd(response: EndingResponse, callback: () => void): voi
   }
 }
 
-/** Aborts when the answer can no longer be sent or when the service stops. Disposing lets go of both. */
+/** Aborts when the answer can no longer be sent or when the service stops. Disposing removes both listeners. */
 export interface Interruption extends Disposable {
   readonly signal: AbortSignal;
 }

@@ -1,6 +1,6 @@
 /**
- * What the library of the door finds wrong by itself, told in our log. It is given no log of its own: that would make a
- * child of it for every request, which has its one line from the door already.
+ * Logs the errors that the HTTP library finds by itself. The library has no logger of its own: it would make a child
+ * logger for every request, which already has its one line.
  */
 import { type FastifyRequest, LogController } from 'fastify';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -13,7 +13,7 @@ export class LibraryLog extends LogController {
     this.#log = log;
   }
 
-  /** A body could not be read to its end. Where it is the client that left, the line of its request says so. */
+  /** A body could not be read to its end. If the client left, the line of its request says so. */
   override streamError(error: NodeJS.ErrnoException, request: FastifyRequest): void {
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#tell(error, request, 'answer broken off');
   }

@@ -1,4 +1,4 @@
-/** What the door asks the metrics for. Spec § Other routes. */
+/** What the HTTP side asks of the metrics. Spec § Other routes. */
 import type { MediaTypeOf } from '@svc/protocol';
 
 /** Metrics as text, in the format that was negotiated. */

@@ -1,6 +1,6 @@
 /**
- * Sees every request to its end: the last byte of its answer out, or the connection gone. One line in the log, and a word
- * to the operator's instruments.
+ * Watches every request to its end: the last byte of its answer sent, or the connection gone. It writes one line to the
+ * log and counts in the operator's metrics.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AnswerLine, answerLog } from '../../telemetry/log/answer-log.ts';
@@ -19,7 +19,10 @@ export function createAnswerWatch(log: Log, observer: Observer): AnswerWatch {
   };
 }
 
-/** Watches the requests of an app; must be the first of its hooks. Requests that no hook is called for are not among them. */
+/**
+ * Watches the requests of an app. It must be the first of its hooks. Requests for which no hook is called are not
+ * counted.
+ */
 export function observeRequests(app: FastifyInstance, watch: AnswerWatch, observer: Observer): void {
   const isObserved = observer !== NO_OBSERVER;
   app.addHook('onRequest', (request, reply, done) => {

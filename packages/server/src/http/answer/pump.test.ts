@@ -3,7 +3,7 @@ import { responsePumpBytes } from '@svc/protocol';
 import { expect, test } from 'vitest';
 import { pumpOf } from './pump.ts';
 
-test('a body of any pieces arrives as it is, in pieces of at most 64 KiB', { tags: ['Transfer-1'] }, async () => {
+test('a body of any pieces arrives unchanged, in pieces of at most 64 KiB', { tags: ['Transfer-1'] }, async () => {
   const pieces = ['é'.repeat(100_000), Buffer.alloc(3, 'x'), '', Buffer.alloc(responsePumpBytes + 1, 'y')];
   const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
   const sizes: number[] = [];
@@ -32,7 +32,7 @@ test.each([
   ['longer', 5],
   ['shorter', 11],
 ])(
-  'a body that is %s than was declared fails before as much as that has gone out',
+  'a body that is %s than declared fails before its declared length was sent',
   { tags: ['Transfer-4'] },
   async (problem, declared) => {
     const pieces: Buffer[] = [];

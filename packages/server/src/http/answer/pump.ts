@@ -1,24 +1,24 @@
 /**
- * Sends a large body piece by piece: one piece of at most 64 KiB is in flight at a time, and the next is cut only when
- * the socket has taken it, so that a slow reader holds no more of a body than that. Spec § Response transfer rules.
+ * Sends a large body piece by piece. One piece of at most 64 KiB is in flight at a time, and the next is cut only when
+ * the socket has taken it, so a slow reader holds no more of a body than that. Spec § Response transfer rules.
  */
 import { Readable } from 'node:stream';
 import { responsePumpBytes } from '@svc/protocol';
 
-/** What a body comes in: text, or bytes. */
+/** The pieces of a body: text, or bytes. */
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
 /**
- * A stream over a body of this many bytes. It fails where the pieces are more or fewer: then the connection ends short of
- * the length that was declared, and never behind it.
+ * A stream over a body of this many bytes. It fails if the pieces are more or fewer. The connection then ends before
+ * the declared length, and never after it.
  */
 export function pumpOf(pieces: Pieces, byteLength: number): Readable {
   return Readable.from(cut(pieces, byteLength), { objectMode: false, highWaterMark: responsePumpBytes });
 }
 
 /**
- * The pieces of the pump: views into what they are cut from. The last one goes out when it is known to be the last, so that
- * no client takes a body for whole that is not the one that was declared.
+ * The pieces of the pump: views into the body's own. The last one is sent only when it is known to be the last, so that
+ * no client takes a body of another length than declared for whole.
  */
 async function* cut(pieces: Pieces, byteLength: number): AsyncGenerator<Uint8Array> {
   let left = byteLength;

@@ -1,22 +1,22 @@
 /**
- * How a refusal looks on the wire: one envelope, one set of headers, made from the one error table, whoever refuses:
- * a route, the router, or the HTTP parser. Spec § Errors; RFC 6750 § 3.
+ * The form of a refusal on the wire: one envelope and one set of headers, made from the one error table, whether a
+ * route, the router or the HTTP parser refuses. Spec § Errors; RFC 6750 § 3.
  */
 import { ERRORS, type ErrorEnvelope } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** Longest public message, in characters. What a request spelled may be part of it. */
+/** Longest public message, in characters. It may contain text from the request. */
 const messageCharsMax = 200;
 
-/** What a retryable refusal for want of capacity says where it knows no better. */
+/** The default Retry-After of a refusal for lack of capacity. */
 const retryAfterSecondsDefault = 1;
 const CAPACITY_STATUSES: ReadonlySet<number> = new Set([429, 503, 507]);
 
 export interface RefusalContext {
   readonly requestId: string;
-  /** Whether the request carried a token: decides the form of the challenge. */
+  /** Whether the request carried a token: this decides the form of the challenge. */
   readonly hasToken: boolean;
-  /** The scope that the route asks for, if it asks for one. */
+  /** The scope that the route requires, if any. */
   readonly scope: string | null;
 }
 
@@ -27,10 +27,10 @@ export interface Refusal {
   readonly body: Buffer;
 }
 
-/** Headers of every answer of the door. */
+/** Headers of every answer. */
 export const PLAIN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const;
 
-/** The answer that a refusal becomes. */
+/** The answer for a refusal. */
 export function refusalOf(error: ServiceError, context: RefusalContext): Refusal {
   const envelope: ErrorEnvelope = {
     error: {
@@ -67,7 +67,7 @@ function challenge(error: ServiceError, { hasToken, scope }: RefusalContext): Re
   return { 'www-authenticate': `${realm}, error="insufficient_scope"${wanted}` };
 }
 
-/** Text that can be shown: bounded, and without characters that act on a terminal or hide. */
+/** Text that is safe to show: bounded, and without characters that act on a terminal or hide. */
 function printable(text: string): string {
   const plain = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, escaped);
   return plain.length > messageCharsMax ? `${plain.slice(0, messageCharsMax - 1).toWellFormed()}…` : plain;
@@ -85,7 +85,7 @@ const FRAMEWORK_REFUSALS: Readonly<Record<string, ServiceError>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new ServiceError('invalid_request', 'The content length does not fit the body.'),
 };
 
-/** What an error of any kind is to the caller. What nobody meant to throw is `internal` and keeps its cause. */
+/** The refusal that a caller gets for any error. An unexpected error is `internal` and keeps its cause. */
 export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const code = (error as { code?: unknown } | null)?.code;

@@ -1,4 +1,4 @@
-/** How an answer leaves: small JSON at once, large bodies through the pump, refusals in the envelope. */
+/** How an answer is sent: small JSON at once, large bodies through the pump, refusals in the envelope. */
 import { Readable } from 'node:stream';
 import {
   type AnswerBody,
@@ -16,14 +16,14 @@ import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
 import { pumpOf } from './pump.ts';
 import { refusalOf } from './refusal.ts';
 
-/** The headers of an answer, where it has any beyond those that every answer has. */
+/** The headers of an answer, if it has any beyond those of every answer. */
 type Headers<Id extends OperationId, Status> = [AnswerHeaderOf<Id, Status>] extends [never]
   ? []
   : [headers: Readonly<Record<AnswerHeaderOf<Id, Status>, string>>];
 
 /**
- * Sends a value as JSON with a declared length. Text goes out in one write with its head; what is longer than a piece of
- * the pump goes through the pump.
+ * Sends a value as JSON with a declared length. Text is sent in one write with its head; if it is longer than a piece
+ * of the pump, it goes through the pump.
  */
 export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
   call: Call<Id>,
@@ -35,7 +35,7 @@ export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
   return sendText(call.reply, status, JSON.stringify(value));
 }
 
-/** Sends JSON that is text already, in the same way. */
+/** Sends JSON that is already text, in the same way. */
 export function sendJsonText<Id extends OperationId>(call: Call<Id>, status: StatusOf<Id>, text: string): FastifyReply {
   return sendText(call.reply, status, text);
 }
@@ -44,11 +44,11 @@ export function sendJsonText<Id extends OperationId>(call: Call<Id>, status: Sta
 export function sendBody<Id extends OperationId>({ reply }: Call<Id>, status: StatusOf<Id>, body: Body): FastifyReply {
   if (body.text !== null) return sendText(reply, status, body.text);
   reply.code(status).header('content-type', JSON_TYPE).header('content-length', body.bytes);
-  // Nothing is read for whoever asks for the head alone.
+  // Nothing is read for a request of the head alone.
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(body.pieces(), body.bytes));
 }
 
-/** Sends exact bytes with a declared length; more than one piece of the pump goes through the pump. */
+/** Sends exact bytes with a declared length; more than one piece goes through the pump. */
 export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
   { reply }: Call<Id>,
   status: Status,
@@ -68,7 +68,7 @@ function sendText(reply: FastifyReply, status: number, text: string): FastifyRep
   if (text.length > responsePumpBytes / bytesPerUnitMax) {
     return send(reply, Buffer.from(text), { status, mediaType: JSON_TYPE });
   }
-  // Without a serializer of its own Fastify adds a charset to the media type, which JSON does not have.
+  // Without this serializer Fastify adds a charset to the media type, which JSON does not have.
   return reply.code(status).header('content-type', JSON_TYPE).serializer(asItIs).send(text);
 }
 
@@ -81,7 +81,7 @@ function send(reply: FastifyReply, bytes: Buffer, answer: { status: number; medi
   return reply.send(bytes.length > responsePumpBytes ? pumpOf([bytes], bytes.length) : bytes);
 }
 
-/** Sends a refusal. A connection whose request has a body that nobody read is closed afterwards. */
+/** Sends a refusal. If the request has a body that nobody read, its connection is closed afterwards. */
 export function sendRefusal(
   request: FastifyRequest,
   reply: FastifyReply,

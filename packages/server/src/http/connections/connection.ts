@@ -1,4 +1,4 @@
-/** What is known of one open connection. Times are of the monotonic clock, in milliseconds. */
+/** The state of one open connection. Times are of the monotonic clock, in milliseconds. */
 import type { ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { Intake } from './intake.ts';
@@ -8,34 +8,34 @@ export type Ending = 'stuck' | 'old';
 
 export interface Connection {
   readonly socket: Socket;
-  /** Where it comes from: an IPv4 address, or the network of an IPv6 address. */
+  /** Its peer: an IPv4 address, or the network of an IPv6 address. */
   readonly peer: string;
   readonly openedAt: number;
   /** Answers that have begun or are queued, oldest first. */
   readonly answers: ServerResponse[];
   readonly intake: Intake;
-  /** Requests taken so far. */
+  /** Requests accepted so far. */
   requests: number;
-  /** Whose live credential was shown on it; null while none was. */
+  /** The tenant whose live credential was shown on it; null until then. */
   tenant: string | null;
-  /** Since when no request is under way on it. A head that has begun to arrive is no request yet. */
+  /** Since when no request is under way on it. A head that is still arriving is not yet a request. */
   quietSince: number;
   /** Bytes of pieces that the kernel accepted whole, and what was left of the piece in flight. */
   accepted: number;
   left: number;
   /** When one of the two last changed, or nothing was left to send. */
   progressAt: number;
-  /** No request is taken any more, and the socket is destroyed at this time. */
+  /** No further request is accepted, and the socket is destroyed at this time. */
   closesAt: number | null;
-  /** No request is taken any more, and the connection is closed soon after its last byte was handed to the kernel. */
+  /** No further request is accepted, and the connection is closed soon after the kernel has its last byte. */
   closesWhenSent: boolean;
   /** Called once when the connection must end; the socket is destroyed a moment later. */
   onEnding: ((why: Ending) => void) | null;
 }
 
 /**
- * Where an address belongs to. Whoever has one IPv6 address usually has all of its /64 network, so these count as one.
- * RFC 6177 § 2. An IPv4 address in IPv6 spelling is the IPv4 address. RFC 4291 § 2.5.5.2.
+ * The peer of an address. Whoever has one IPv6 address usually has all of its /64 network, so these count as one. RFC
+ * 6177 § 2. An IPv4 address in IPv6 spelling is the IPv4 address. RFC 4291 § 2.5.5.2.
  */
 export function peerOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -53,8 +53,8 @@ export function peerOf(address: string): string {
 }
 
 /**
- * A stuck reader shows in two numbers that stand still: bytes of pieces that were accepted whole, and what is left of the
- * piece in flight. The latter is known to the handle alone, which is where Node's own socket timeout reads it too.
+ * Two numbers that stand still show a stuck reader: bytes of pieces that were accepted whole, and what is left of the
+ * piece in flight. Only the handle knows the latter; Node's own socket timeout reads it there too.
  */
 export function noteProgress(connection: Connection, now: number): void {
   const { socket } = connection;
@@ -67,9 +67,9 @@ export function noteProgress(connection: Connection, now: number): void {
 }
 
 /**
- * Closes a connection at once and throws away what its reader has not taken: closed in the ordinary way, the kernel would
- * keep megabytes of it for minutes. One that has nothing left to send but its end is closed in the ordinary way: Node fails
- * to reset it while the kernel is being told of the end, and would then never close it. tcp(7), on SO_LINGER.
+ * Closes a connection at once and discards what its reader has not taken. After an ordinary close the kernel would keep
+ * megabytes of it for minutes. A connection that has only its end left to send is closed in the ordinary way: Node
+ * fails to reset it while the kernel is being told of the end, and would then never close it. tcp(7), on SO_LINGER.
  */
 export function resetConnection(socket: Socket): void {
   const isEnding = socket.writableEnded && socket.writableLength === 0;

@@ -7,7 +7,7 @@ import { TRANSPORT_BOUNDS } from './transport.ts';
 
 const { writeProgressMilliseconds, connectionMilliseconds } = TRANSPORT_BOUNDS;
 
-/** The numbers of a socket that the watch reads, moved by the test. */
+/** The numbers of a socket that the watch reads, changed by the test. */
 class SocketNumbers extends EventEmitter {
   bytesWritten = 0;
   writableLength = 0;
@@ -22,7 +22,10 @@ class SocketNumbers extends EventEmitter {
     this.on('data', () => {});
   }
 
-  /** So much was written, of which this is not accepted yet: whole pieces not begun, and the rest of the one in flight. */
+  /**
+   * This much was written, and this much of it is not accepted yet: whole pieces not begun, and the rest of the one in
+   * flight.
+   */
   write(bytes: number): void {
     this.bytesWritten += bytes;
     this.writableLength = bytes;
@@ -40,7 +43,7 @@ class SocketNumbers extends EventEmitter {
   }
 }
 
-/** An answer that has not begun to leave. */
+/** An answer of which nothing has been sent. */
 function answer(): ServerResponse {
   const numbers = { shouldKeepAlive: true, closed: false, destroyed: false, writableLength: 0 };
   return Object.assign(new EventEmitter(), numbers) as unknown as ServerResponse;
@@ -59,7 +62,7 @@ function watched() {
     socket,
     connections,
     raw: socket as unknown as Socket,
-    /** Looks at the connection as it would be so many milliseconds after it was accepted. */
+    /** Checks the connection as it would be this many milliseconds after it was accepted. */
     at: (milliseconds: number) => {
       connections.sweep(start + milliseconds);
       return socket.isDestroyed;
@@ -73,7 +76,7 @@ test('a connection with nothing to send is not stuck, however long that lasts', 
   connections[Symbol.dispose]();
 });
 
-test('no byte accepted for the whole deadline closes the connection, and not a moment before', {
+test('a whole deadline without an accepted byte closes the connection, and not a moment before', {
   tags: ['Limits-15'],
 }, () => {
   const { socket, at } = watched();
@@ -93,7 +96,7 @@ test('a stuck connection is reset, so that the kernel keeps nothing for its read
   expect([stuck.socket.isReset, idle.socket.isReset, idle.socket.isDestroyed]).toEqual([true, false, true]);
 });
 
-test('what is closed when it was sent is closed a moment after its last byte, and a stuck one at its deadline', () => {
+test('a connection that closes after its answer is closed a moment after its last byte, and a stuck one at its deadline', () => {
   const { socket, connections, raw, at } = watched();
   socket.write(100);
   connections.closeWhenSent(raw);
@@ -108,7 +111,7 @@ test('what is closed when it was sent is closed a moment after its last byte, an
   expect([stuck.at(writeProgressMilliseconds - 1), stuck.at(writeProgressMilliseconds)]).toEqual([false, true]);
 });
 
-test('one byte of the piece in flight begins the deadline anew', { tags: ['Limits-15'] }, () => {
+test('one byte of the piece in flight restarts the deadline', { tags: ['Limits-15'] }, () => {
   const { socket, at } = watched();
   socket.write(100_000);
   at(1000);
@@ -118,7 +121,7 @@ test('one byte of the piece in flight begins the deadline anew', { tags: ['Limit
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('a piece that was accepted whole begins the deadline anew, though the next one is as long', () => {
+test('a piece that was accepted whole restarts the deadline, even if the next one is as long', () => {
   const { socket, at } = watched();
   socket.write(65_536);
   at(1000);
@@ -127,7 +130,7 @@ test('a piece that was accepted whole begins the deadline anew, though the next 
   expect(at(writeProgressMilliseconds * 2)).toBe(true);
 });
 
-test('no activity saves a connection from the end of its lifetime', { tags: ['Limits-18'] }, () => {
+test('a connection ends with its lifetime, whatever its activity', { tags: ['Limits-18'] }, () => {
   const { socket, at } = watched();
   for (let time = 0; time < connectionMilliseconds; time += 10_000) {
     socket.write(1);
@@ -136,7 +139,7 @@ test('no activity saves a connection from the end of its lifetime', { tags: ['Li
   expect(at(connectionMilliseconds)).toBe(true);
 });
 
-test('who asked to be told of the end is told once, and of its reason, a moment before it', () => {
+test('a callback for the end is called once, with the reason, a moment before it', () => {
   const { at, connections, raw } = watched();
   const told: string[] = [];
   connections.onEnding(raw, (why) => told.push(why));

@@ -1,6 +1,6 @@
 /**
- * Watches every open connection: how old it is, whether its reader still takes bytes, which answers are under way on it,
- * and whether it has to give way to others. One sweep serves all of them. Spec § Limits 15, 16, 18.
+ * Watches every open connection: how old it is, whether its reader still takes bytes, which answers are under way on
+ * it, and whether it must give way to others. One sweep serves all of them. Spec § Limits 15, 16, 18.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { placesOfStrangers, whoGivesWay } from './room.ts';
 import type { TransportBounds } from './transport.ts';
 import { Turns } from './turns.ts';
 
-/** After an answer that ends a connection, how long the client may take to read it and close. */
+/** After an answer that ends a connection: how long the client may take to read it and close. */
 const lingerMilliseconds = 1000;
 
 /** The connections of one listener. Disposing destroys what is still open. */
@@ -35,7 +35,7 @@ export class Connections implements Disposable {
     return this.#open.size;
   }
 
-  /** Takes a connection that the HTTP server has just taken. */
+  /** Registers a connection that the HTTP server has just accepted. */
   add(socket: Socket): void {
     const now = performance.now();
     const answers: ServerResponse[] = [];
@@ -63,8 +63,8 @@ export class Connections implements Disposable {
   }
 
   /**
-   * Registers an answer. False where the connection is closing: the request must be ignored, its bytes are what is left
-   * behind a refused one.
+   * Registers an answer. False if the connection is closing: the request must be ignored, since its bytes are the rest
+   * of a refused one.
    */
   beginAnswer(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(request.socket);
@@ -73,7 +73,7 @@ export class Connections implements Disposable {
     connection.requests += 1;
     connection.answers.push(response);
     onAnswerEnd(response, () => this.#answerEnded(connection, response));
-    // The longest wait begun from here on still fits into what is left of the connection's life.
+    // The longest wait that starts now still fits into what is left of the connection's life.
     const age = performance.now() - connection.openedAt;
     if (age > this.#bounds.connectionMilliseconds / 2) response.shouldKeepAlive = false;
     return true;
@@ -85,7 +85,7 @@ export class Connections implements Disposable {
     if (connection !== undefined) connection.tenant = tenant;
   }
 
-  /** The connection speaks another protocol from now on. Answers what had arrived for it already. */
+  /** The connection speaks another protocol from now on. Returns the bytes that had already arrived for it. */
   upgrade(socket: Socket): Buffer {
     return this.#open.get(socket)?.intake.release() ?? Buffer.alloc(0);
   }
@@ -95,12 +95,12 @@ export class Connections implements Disposable {
     return this.#open.get(socket)?.answers ?? [];
   }
 
-  /** Whether no further request of this connection is taken. */
+  /** Whether no further request of this connection is accepted. */
   isClosing(socket: Socket): boolean {
     return this.#open.get(socket)?.closesAt !== null;
   }
 
-  /** Takes no further request from this connection and destroys it soon. */
+  /** Accepts no further request from this connection and destroys it soon. */
   close(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
@@ -110,13 +110,13 @@ export class Connections implements Disposable {
     );
   }
 
-  /** Takes no further request from this connection, which ends with the answer under way. */
+  /** Accepts no further request from this connection, which ends with the answer under way. */
   closeAfterAnswer(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.closesAt ??= Number.POSITIVE_INFINITY;
   }
 
-  /** Closes this connection soon after the kernel has taken all that was written to it. */
+  /** Closes this connection soon after the kernel has everything that was written to it. */
   closeWhenSent(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (connection === undefined) return;
@@ -124,12 +124,12 @@ export class Connections implements Disposable {
     connection.closesWhenSent = true;
   }
 
-  /** Makes every answer that is under way the last of its connection, where its head is not out yet. */
+  /** Makes every answer under way the last of its connection, unless its head was already sent. */
   closeAfterAnswers(): void {
     for (const { answers } of this.#open.values()) for (const answer of answers) answer.shouldKeepAlive = false;
   }
 
-  /** Has `callback` called when the connection must end, a moment before the socket is destroyed. */
+  /** Calls `callback` when the connection must end, a moment before the socket is destroyed. */
   onEnding(socket: Socket, callback: (why: Ending) => void): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.onEnding = callback;
@@ -140,7 +140,7 @@ export class Connections implements Disposable {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  /** Ends what is due at `now`, a time of the monotonic clock in milliseconds. Runs by itself as well. */
+  /** Ends what is due at `now`, a time of the monotonic clock in milliseconds. It also runs by itself. */
   sweep(now: number): void {
     for (const connection of this.#open.values()) {
       noteProgress(connection, now);
@@ -159,20 +159,20 @@ export class Connections implements Disposable {
     this.makeRoom(now);
   }
 
-  /** Ends connections until those that are left are within their bounds, or none of them can give way. */
+  /** Ends connections until the rest are within their bounds, or none of them can give way. */
   makeRoom(now: number): void {
     for (;;) {
       if (this.#open.size <= Math.min(this.#bounds.connectionsOfPeer, placesOfStrangers(this.#bounds))) return;
       const connection = whoGivesWay(this.#open.values(), this.#bounds, now);
       if (connection === null) return;
-      // At once: the event that says so comes later.
+      // At once: the event that reports it comes later.
       this.#open.delete(connection.socket);
       resetConnection(connection.socket);
       this.#gaveWay();
     }
   }
 
-  /** Not at once: of many clients that connect together, those that have sent their requests are read first. */
+  /** Not at once: if many clients connect together, those that have sent their requests are read first. */
   #makeRoomSoon(): void {
     if (this.#willMakeRoom) return;
     this.#willMakeRoom = true;

@@ -1,11 +1,8 @@
-/**
- * Tells the operator of connections that were turned away for want of room: each is counted, and the log has one line a
- * second.
- */
+/** Reports connections that were turned away for lack of room: each is counted, and the log has one line a second. */
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Observer } from '../../telemetry/observer.ts';
 
-/** Under an attack there are thousands a second, and a line for each would be a second attack. */
+/** An attack causes thousands a second, and a line for each would be a second attack. */
 const lineMilliseconds = 1000;
 
 export class Crowd {

@@ -1,7 +1,7 @@
 /**
- * Hands what arrives on a connection to the HTTP parser one request at a time. The parser begins every request that it is
- * shown, and one read can hold two thousand of them. So a request that comes while an earlier one of its connection is
- * unanswered waits for its turn, and while too many are unanswered the connection is not read. RFC 9112 § 9.3.2.
+ * Passes what arrives on a connection to the HTTP parser one request at a time. The parser begins every request that it
+ * gets, and one read can hold two thousand of them. So a request waits for its turn while an earlier one of its
+ * connection is unanswered, and while too many are unanswered the connection is not read. RFC 9112 § 9.3.2.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,7 +19,7 @@ export interface IntakeOptions {
   readonly turns: Turns;
   /** Answers under way on the connection, oldest first. The caller keeps it up to date. */
   readonly answers: readonly ServerResponse[];
-  /** Whether no further request is taken: what arrives is thrown away. */
+  /** Whether no further request is accepted: what arrives is discarded. */
   readonly isClosing: () => boolean;
 }
 
@@ -27,13 +27,13 @@ export interface IntakeOptions {
 export class Intake {
   readonly #socket: Socket;
   readonly #options: IntakeOptions;
-  /** Shows bytes to the parser. */
+  /** Passes bytes to the parser. */
   readonly #parse: (bytes: Buffer) => void;
-  /** What has arrived and was not shown to the parser. */
+  /** What has arrived and was not passed to the parser. */
   #rest: Buffer = Buffer.alloc(0);
-  /** The last bytes of what was shown, where a head may end across two reads. */
+  /** The last bytes that were passed: a head may end across two reads. */
   #shown = '';
-  /** Bytes of the body of the request begun last that were not shown yet, where its length was declared. */
+  /** Bytes of the latest request's body that were not passed yet, if its length was declared. */
   #bodyLeft = 0;
   #isHeld = false;
   #hasAsked = false;
@@ -47,7 +47,8 @@ export class Intake {
     if (parse === undefined) throw new Error('the HTTP server does not listen to this connection');
     this.#parse = parse;
     socket.off('data', parse);
-    // A listener of ours also has Node give up its own way from the socket to the parser, which passes by all listeners.
+    // A listener on the socket also makes Node give up its direct path from the socket to the parser, which skips all
+    // listeners.
     socket.on('data', this.#take);
   }
 
@@ -62,7 +63,7 @@ export class Intake {
     if (this.#isHeld) this.#askForTurn();
   }
 
-  /** Stops: the connection speaks another protocol now. Answers what had arrived behind the request that changed it. */
+  /** Stops: the connection speaks another protocol now. Returns what had arrived after the request that changed it. */
   release(): Buffer {
     this.#isReleased = true;
     this.#socket.off('data', this.#take);
@@ -95,7 +96,7 @@ export class Intake {
     this.#parse(slice);
   }
 
-  /** A body is shown as it comes: its request cannot be answered without it. */
+  /** A body is passed on as it comes: its request cannot be answered without it. */
   #mayShow(): boolean {
     const { answers } = this.#options;
     return this.#isInBody() || answers.length === 0 || (this.#hasTurn && this.#mayBegin());
@@ -130,7 +131,10 @@ export class Intake {
     });
   }
 
-  /** How much may be shown at once: of no two requests the head. A declared body is shown whole, whatever is in it. */
+  /**
+   * How much may be passed at once: never the heads of two requests. A declared body is passed whole, whatever it
+   * contains.
+   */
   #sliceEnd(): number {
     const rest = this.#rest;
     if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, rest.length);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { StartError } from '../../ground/start-error.ts';
 import { openDoor } from '../door.fixture.ts';
 
-test('port 0 picks a free port, and the address is told', async () => {
+test('port 0 picks a free port, and the address is returned', async () => {
   await using door = await openDoor();
   expect(door.url).toBe(`http://127.0.0.1:${door.port}`);
   expect((await fetch(`${door.url}/healthz`)).status).toBe(200);
@@ -11,7 +11,7 @@ test('port 0 picks a free port, and the address is told', async () => {
 test.each([
   ['the port is in use', (port: number) => ({ host: '127.0.0.1', port })],
   ['this host has no such address', () => ({ host: '203.0.113.7', port: 0 })],
-])('where %s, the start ends with one line that says so and what to do', async (says, address) => {
+])('if %s, the start ends with one line that says so and what to do', async (says, address) => {
   await using first = await openDoor();
   const failure = await openDoor({ address: address(first.port) }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(StartError);
@@ -27,7 +27,7 @@ test('the bounds of every connection are in the log from the start', { tags: ['L
   });
 });
 
-test('a request is one line of the log: its id, its route and who asked, never the target or the key', async () => {
+test('a request is one line of the log: its id, its route and its caller, never the target or the key', async () => {
   await using door = await openDoor();
   const headers = { authorization: 'Bearer key-of-acme' };
   const response = await fetch(`${door.url}/v1/jobs?cursor=top-secret`, { headers });

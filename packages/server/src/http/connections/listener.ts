@@ -1,6 +1,6 @@
 /**
- * The socket side of the door: one HTTP/1.1 server with every bound set, which refuses what is no clean request before
- * the router sees it, and answers in the envelope also where Node would answer with an empty body or not at all.
+ * The socket side of HTTP: one HTTP/1.1 server with every bound set. It refuses malformed requests before the router
+ * sees them, and answers in the envelope also where Node would answer with an empty body or not at all.
  */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
@@ -20,20 +20,20 @@ import type { Connections } from './connections.ts';
 import type { Crowd } from './crowd.ts';
 import type { TransportBounds } from './transport.ts';
 
-/** Not imported: an import takes every name of the module, and some of them load all of Node's `fetch`. */
+/** Not imported: an import reads every name of the module, and some of them load all of Node's `fetch`. */
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
 export interface DoorServerOptions {
   readonly bounds: TransportBounds;
   readonly connections: Connections;
   readonly crowd: Crowd;
-  /** Emits `upgrade`, with what Node's event of that name carries, for every handshake whose head is clean. */
+  /** Emits `upgrade`, with the arguments of Node's event of that name, for every handshake with a well-formed head. */
   readonly upgrades: EventEmitter;
   readonly log: Log;
   readonly observer: Observer;
 }
 
-/** Builds the server; nothing listens yet. `handler` sees only requests whose head is clean. */
+/** Builds the server; it does not listen yet. `handler` gets only requests with a well-formed head. */
 export function createDoorServer(handler: RequestListener, options: DoorServerOptions): Server {
   const { bounds, connections } = options;
   const server = createServer({
@@ -48,7 +48,7 @@ export function createDoorServer(handler: RequestListener, options: DoorServerOp
     shouldUpgradeCallback: isStreamHandshake,
   });
   server.maxConnections = bounds.connections;
-  // Node drops headers over this count silently; here they are counted and refused instead.
+  // Node silently drops headers over this count; here they are counted and refused instead.
   server.maxHeadersCount = 0;
   const door = { ...options, handler };
   const onRequest = (request: IncomingMessage, response: ServerResponse) => receive(door, request, response);
@@ -85,7 +85,7 @@ function receive(door: Door, request: IncomingMessage, response: ServerResponse)
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
 }
 
-/** A handshake behind an unanswered request would be answered before it: such a client is not spoken to any more. */
+/** A handshake after an unanswered request would be answered before it. Such a client gets no further answer. */
 function receiveUpgrade(
   door: Door,
   request: IncomingMessage,
@@ -102,10 +102,10 @@ function receiveUpgrade(
   else endWith(connections, socket, doorRefusal(fault, door));
 }
 
-/** A client that goes away while it is refused is no fault of the service. */
+/** A client that leaves while it is refused is no error of the service. */
 function ignoreClientGone(): void {}
 
-/** A head that is too large with a first line longer than this is too large because of it. */
+/** If the first line of a head that is too large is longer than this, the first line is the cause. */
 const targetBytesMax = 8192;
 
 interface ParserError extends Error {
@@ -113,7 +113,7 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
-/** CONNECT asks for a tunnel. There is none, and the method is refused like any other. RFC 9110 § 9.3.6. */
+/** CONNECT asks for a tunnel. There is none, so the method is refused like any other. RFC 9110 § 9.3.6. */
 function answerConnect(door: Door, socket: Socket): void {
   door.connections.upgrade(socket);
   const refusal = doorRefusal(new ServiceError('method_not_allowed', 'This service is no proxy.'), door);
@@ -122,12 +122,12 @@ function answerConnect(door: Door, socket: Socket): void {
 }
 
 /**
- * Answers what the parser could not read, unless an earlier request of the connection is still unanswered: the client
- * would take this answer for that one's.
+ * Answers what the parser could not read, unless an earlier request of the connection is unanswered: the client would
+ * take this answer for that one's.
  */
 function answerParserError(door: Door, error: ParserError, socket: Socket): void {
   const { connections } = door;
-  // What follows a request that was refused with its head is what that request left behind.
+  // After a request that was refused for its head, further bytes belong to that request.
   if (connections.isClosing(socket)) {
     connections.close(socket);
     return;
@@ -153,13 +153,13 @@ function parserFault({ code, rawPacket }: ParserError): ServiceError {
   return new ServiceError('head_too_large', 'The request head is too large.');
 }
 
-/** Whether what overflowed is the first line of a head: nothing else begins with a method and a path. */
+/** Whether the first line of a head overflowed: nothing else begins with a method and a path. */
 function isTargetTooLong(packet: Buffer): boolean {
   const lineEnd = packet.indexOf('\n');
   return /^[A-Z]{1,16} \//.test(packet.toString('latin1', 0, 18)) && (lineEnd < 0 || lineEnd > targetBytesMax);
 }
 
-/** Writes an answer straight to a socket that no longer belongs to the HTTP server, and closes it. */
+/** Writes an answer directly to a socket that no longer belongs to the HTTP server, and closes it. */
 function endWith(connections: Connections, socket: Socket, { status, headers, body }: Refusal): void {
   connections.close(socket);
   const lines = Object.entries({ ...headers, connection: 'close', date: new Date().toUTCString() });
@@ -196,9 +196,9 @@ export interface Listening {
 }
 
 /**
- * Opens the door; resolves once connections are accepted.
+ * Listens; resolves once connections are accepted.
  *
- * @throws StartError in one line where the address cannot be bound.
+ * @throws StartError in one line if the address cannot be bound
  */
 export async function listen(app: FastifyInstance, { host, port }: ListenOptions): Promise<Listening> {
   try {

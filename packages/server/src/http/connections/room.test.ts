@@ -5,12 +5,12 @@ import { TRANSPORT_BOUNDS } from './transport.ts';
 
 const bounds = TRANSPORT_BOUNDS;
 const now = 1_000_000;
-/** Nothing is waiting for its reader. */
+/** Nothing waits for its reader. */
 const taken = { writableLength: 0 } as Connection['socket'];
 const waiting = { writableLength: 1000 } as Connection['socket'];
 const underWay = [{}] as Connection['answers'];
 
-/** A connection that has said nothing since this long ago. */
+/** A connection that has sent nothing since then. */
 function connection(given: Partial<Connection> & { readonly restsFor?: number } = {}): Connection {
   const { restsFor = 0, ...members } = given;
   const quiet = { socket: taken, peer: '192.0.2.1', answers: [], requests: 0, tenant: null, closesAt: null };
@@ -21,13 +21,13 @@ const many = (length: number, make: (index: number) => Connection) => Array.from
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
 describe('strangers of one peer', () => {
-  test('may be as many as the bound, and at one more the one without a request for longest gives way', () => {
+  test('may be as many as the bound; with one more, the one without a request for longest gives way', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('do not count where a live credential was shown on them', () => {
+  test('do not count once a live credential was shown on them', () => {
     const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
@@ -38,7 +38,7 @@ describe('strangers of one peer', () => {
     expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
   });
 
-  test('give way in this order: long without a request, stalled, refused, asking most, just come; else not at all', () => {
+  test('give way in this order: long without a request, stalled, refused, most requests, newest; others never', () => {
     const busy = many(bounds.connectionsOfPeer, () => connection({ answers: underWay, requests: 1 }));
     const fresh = connection({ restsFor: 999 });
     expect(leaver([...busy, fresh, connection()])).toBe(fresh);
@@ -76,7 +76,7 @@ describe('callers', () => {
   const callers = (count: number, given: Partial<Connection> & { readonly restsFor?: number }) =>
     many(count, (at) => connection({ tenant: `tenant ${at}`, ...given }));
 
-  test('give way where all places are taken, no stranger can, and they have rested for five seconds', () => {
+  test('give way if all places are taken, no stranger can, and they were idle for five seconds', () => {
     const resting = connection({ tenant: 'acme', restsFor: 5000 });
     const others = callers(full - 1, { restsFor: 4999 });
     expect(leaver([...others, resting])).toBe(resting);
@@ -85,7 +85,7 @@ describe('callers', () => {
     expect(leaver([...others.slice(1), resting])).toBeNull();
   });
 
-  test('give way from the tenant that has most of them', () => {
+  test('give way from the tenant with the most connections', () => {
     const crowd = many(20, () => connection({ tenant: 'crowd', restsFor: 6000 }));
     const others = callers(full - 20, { restsFor: 60_000 });
     expect(crowd).toContain(leaver([...others, ...crowd]));

@@ -1,12 +1,13 @@
 /**
- * Which connection gives way where too many are open. A *stranger* is a connection on which no live credential was shown.
- * Strangers of one peer have a bound, all strangers together leave a reserve for callers, and a few places are kept
- * free, so that whoever comes next is let in and can show who it is. Spec § Limits, row on concurrent connections.
+ * Chooses the connection that gives way when too many are open. A *stranger* is a connection on which no live
+ * credential was shown. Strangers of one peer have a bound, and all strangers together leave a reserve for callers. A
+ * few places are kept free, so that the next connection is accepted and can show its credential. Spec § Limits, row on
+ * concurrent connections.
  */
 import type { Connection } from './connection.ts';
 import type { TransportBounds } from './transport.ts';
 
-/** The share of all places that is kept free for whoever comes next: 8 of 256. */
+/** The share of all places that is kept free for the next connections: 8 of 256. */
 const shareFree = 1 / 32;
 
 /** The share of all places that strangers leave to callers with a live credential: 64 of 256. */
@@ -15,13 +16,13 @@ const shareReserved = 1 / 4;
 /** A stranger whose reader has taken nothing for this long may have to give way. */
 const stalledMilliseconds = 2000;
 
-/** A stranger without a request is let be for this long, as far as others can give way. */
+/** A stranger without a request is kept for this long, if others can give way. */
 const freshMilliseconds = 1000;
 
 /** A stranger that made more requests than this on one connection may have to give way between two of them. */
 const requestsMany = 8;
 
-/** A caller's connection gives way only where it had no request for this long. */
+/** A caller's connection gives way only if it had no request for this long. */
 const callerRestMilliseconds = 5000;
 
 /** How many strangers there may be. */
@@ -31,7 +32,7 @@ export function placesOfStrangers({ connections }: Pick<TransportBounds, 'connec
 
 type RoomBounds = Pick<TransportBounds, 'connections' | 'connectionsOfPeer'>;
 
-/** The connection that has to end now; null where nobody has to, or nobody can be asked to. */
+/** The connection that must end now; null if none must, or none can. */
 export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now: number): Connection | null {
   const all = [...open];
   const strangers = all.filter(({ tenant }) => tenant === null);
@@ -48,7 +49,10 @@ export function whoGivesWay(open: Iterable<Connection>, bounds: RoomBounds, now:
   return givesWay(strangers) ?? (isFull ? callerThatRests(all, now) : null);
 }
 
-/** A connection and its place in the order of giving way: the first number that differs decides, and the lower goes first. */
+/**
+ * A connection and its place in the order of giving way: the first number that differs decides, and the lower goes
+ * first.
+ */
 interface Placed {
   readonly connection: Connection;
   readonly place: readonly number[];
@@ -60,9 +64,9 @@ interface Surroundings {
 }
 
 /**
- * Of the largest crowd first; in it those that have long been without a request, then stalled readers, then those whose
- * refused body is thrown away, then those who ask most, and last those who have just come and may be about to ask. Nothing
- * for any other stranger whose answer is under way, or that is being closed.
+ * First from the largest crowd. In it: those without a request for long, then stalled readers, then those whose refused
+ * body is being discarded, then those with the most requests, and last the newest, which may be about to send one.
+ * Nothing for any other stranger whose answer is under way, or that is being closed.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
   const { answers, quietSince, progressAt, requests, socket } = connection;
@@ -76,7 +80,7 @@ function strangerPlace(connection: Connection, { crowds, now }: Surroundings): P
   return requests > requestsMany ? at(3, -requests) : [];
 }
 
-/** Of the tenant that has most connections first, the one that has rested longest. */
+/** From the tenant with the most connections, the one that was idle for longest. */
 function callerThatRests(all: readonly Connection[], now: number): Connection | null {
   const callers = all.filter(({ tenant }) => tenant !== null);
   const crowds = sizesOf(callers, ({ tenant }) => tenant ?? '');
@@ -94,7 +98,7 @@ function callerThatRests(all: readonly Connection[], now: number): Connection | 
   );
 }
 
-/** A stream ends by its own rules, and what is being closed is gone in a moment. */
+/** A stream ends by its own rules, and a closing connection is gone in a moment. */
 function isLeaving({ onEnding, closesAt }: Connection): boolean {
   return onEnding !== null || (closesAt !== null && closesAt !== Number.POSITIVE_INFINITY);
 }

@@ -1,6 +1,6 @@
 /**
- * How the door bounds connections: heads, bodies, deadlines, places and the stop. Byte-exact requests that must be refused are
- * rows of test/contract/transport-battery.test.ts.
+ * How connections are bounded: heads, bodies, deadlines, places and the stop. Byte-exact requests that must be refused
+ * are rows of test/contract/transport-battery.test.ts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { bodyBytesMax } from '@svc/protocol';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => door[Symbol.asyncDispose]());
 
-/** What a refusal must be, whoever refused. */
+/** What every refusal must be, whichever layer refuses. */
 function expectRefusal(answer: RawAnswer | undefined, status: number, code: string): void {
   const { error } = JSON.parse(answer?.body ?? '{}') as { error: { code: string; request_id: string } };
   expect({ status: answer?.status, code: error.code }).toEqual({ status, code });
@@ -42,7 +42,7 @@ async function exchange(bytes: string): Promise<RawAnswer[]> {
 }
 
 describe('a head', () => {
-  test('has as many lines as it may have, and is answered 431 with one more', async () => {
+  test('may have its bound of lines, and is answered 431 with one more', async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax - 1)));
     expect((await raw.answer()).status).toBe(200);
@@ -59,7 +59,7 @@ describe('a target that is no path', () => {
     return answer;
   };
 
-  test('is a whole address, whatever its host', async () => {
+  test('may be a whole address, whatever its host', async () => {
     for (const target of ['http://svc.example/healthz', 'HTTPS://other.example:8080/healthz?x=1']) {
       await expectStatus(get(target), 200);
     }
@@ -68,7 +68,7 @@ describe('a target that is no path', () => {
     await expectStatus(get(`http://svc.example/v1/jobs/${JOB}`, HOST + KEY), 200);
   });
 
-  test('is the asterisk of OPTIONS, which names every method and needs no credential', async () => {
+  test('may be the asterisk of OPTIONS, which lists every method and needs no credential', async () => {
     const answer = await expectStatus(`OPTIONS * HTTP/1.1\r\n${HOST}\r\n`, 204);
     expect(answer.headers['allow']).toBe('GET, HEAD, POST, DELETE, OPTIONS');
   });
@@ -117,7 +117,7 @@ describe('deadlines', () => {
     expect(await raw.untilClosed()).toEqual([]);
   });
 
-  test('the head of a later request has a deadline of its own', { tags: ['Limits-17', 'Limits-24'] }, async () => {
+  test('the head of a later request has its own deadline', { tags: ['Limits-17', 'Limits-24'] }, async () => {
     // Long enough for the first one on a busy machine.
     await using slow = await openDoor({ bounds: { ...SHORT, headMilliseconds: 2000 } });
     using raw = await RawSocket.open(slow.port);
@@ -156,7 +156,7 @@ describe('deadlines', () => {
     await expect.poll(() => slow.permits.held('response')).toBe(0);
     raw.socket.resume();
     expect((await failure).code).toBe('ECONNRESET');
-    // What did arrive does not satisfy the declared length: no whole answer is in it.
+    // The bytes that arrived are fewer than the declared length: they contain no whole answer.
     expect(await raw.untilClosed()).toEqual([]);
     expect(raw.text).toContain('content-length: 335');
   });
@@ -174,7 +174,7 @@ describe('deadlines', () => {
   });
 });
 
-describe('whatever bytes come', () => {
+describe('random bytes', () => {
   const requests = [sized('2'), chunked('chunked'), get('/v1/jobs?limit=5&status=queued', HOST + KEY), NEXT];
   const bent = fc
     .tuple(fc.constantFrom(...requests), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }))
@@ -184,12 +184,12 @@ describe('whatever bytes come', () => {
       return bytes;
     });
 
-  test('each answer is a success or a refusal of the caller, in the envelope, with its id', async () => {
+  test('are answered with a success or a refusal, in the envelope, with an id', async () => {
     await fc.assert(
       fc.asyncProperty(bent, async (bytes) => {
         using raw = await RawSocket.open(door.port);
         raw.send(bytes);
-        // A request that is not complete yet ends here, with whatever is answered to that.
+        // An incomplete request ends here, with whatever is answered to it.
         raw.socket.end();
         for (const answer of await raw.untilClosed()) {
           expect(answer.status).toBeLessThan(500);
@@ -204,7 +204,7 @@ describe('whatever bytes come', () => {
 });
 
 describe('connections', () => {
-  test('of callers as many are open as may be; the next is refused at once, and a freed place is given again', async () => {
+  test('of callers are accepted up to the bound; the next is refused at once, and a freed place is given again', async () => {
     await using small = await openDoor({ bounds: { connections: 3 } });
     const open = await Promise.all([1, 2, 3].map(() => RawSocket.open(small.port)));
     for (const raw of open) expect((await raw.send(get('/v1/whoami', HOST + KEY)).answer()).status).toBe(200);
@@ -225,7 +225,7 @@ describe('connections', () => {
       .toBe(200);
   });
 
-  test('garbage behind an unanswered request closes the connection and is not answered in its place', async () => {
+  test('with garbage after an unanswered request are closed, and the garbage is not answered in its place', async () => {
     await using waiting = await openDoor({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
@@ -237,7 +237,7 @@ describe('connections', () => {
     await expect.poll(() => waiting.permits.held('wait')).toBe(0);
   });
 
-  test('a client that closes its sending side still gets its answer', async () => {
+  test('of a client that closes its sending side still get their answer', async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(get('/healthz'));
     raw.socket.end();

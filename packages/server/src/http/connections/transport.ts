@@ -1,6 +1,6 @@
 /**
- * The bounds of every connection. All but one are compiled in, not settings: a deployment cannot weaken them by accident.
- * Tests pass shorter times. Spec § Limits.
+ * The bounds of every connection. All but one are compiled in, not settings: a deployment cannot weaken them by
+ * accident. Tests pass shorter times. Spec § Limits.
  */
 import {
   bodyMillisecondsMax,
@@ -14,20 +14,22 @@ import {
 export interface TransportBounds {
   /** Connections open at once. */
   readonly connections: number;
-  /** Of these, connections of one peer on which no live credential was shown. The one bound that is a setting. */
+  /** Of these, connections of one peer without a live credential. The only bound that is a setting. */
   readonly connectionsOfPeer: number;
   readonly headBytes: number;
-  /** From the first moment of a connection, or the first byte of a later request, to the end of the head. */
+  /** From the start of a connection, or the first byte of a later request, to the end of the head. */
   readonly headMilliseconds: number;
   /** From the end of the head to the end of the body. */
   readonly bodyMilliseconds: number;
-  /** Without one byte accepted by the socket while there is something to send. */
+  /** The time without one byte accepted by the socket while there is something to send. */
   readonly writeProgressMilliseconds: number;
   /** From accept to close, whatever happens in between. */
   readonly connectionMilliseconds: number;
-  /** Between the end of an answer and the first byte of the next request. Longer than the idle time of usual proxies. */
+  /**
+   * Between the end of an answer and the first byte of the next request. Longer than the idle time of usual proxies.
+   */
   readonly idleMilliseconds: number;
-  /** How often connections are looked at: no deadline is missed by more. */
+  /** How often connections are checked: no deadline is missed by more. */
   readonly checkMilliseconds: number;
 }
 

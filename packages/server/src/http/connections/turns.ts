@@ -1,15 +1,15 @@
 /**
- * Lets work that could fill the event loop have it for a little at a time. What asks for a turn gets one in the order of
- * asking, a few in each turn of the loop, so that everything else is served in between.
+ * Lets work that could fill the event loop have it for a little at a time. Turns are given in the order of the requests
+ * for them, a few in each turn of the loop, so that everything else is served in between.
  *
- * New connections come first. Node takes one of them in each turn of the loop, however many wait: whoever is the last of
- * two hundred waits for two hundred turns of the loop, which must then be short.
+ * New connections come first. Node accepts one of them in each turn of the loop, however many wait. The last of two
+ * hundred waits for two hundred turns, so these must be short.
  */
 
 /** Turns given out in one turn of the event loop: about a millisecond of requests. */
 const turnsAtOnce = 16;
 
-/** The same where a connection was taken in this turn of the loop: more of them may wait. */
+/** The same if a connection was accepted in this turn of the loop: more of them may wait. */
 const turnsBesideConnection = 1;
 
 export class Turns {
@@ -17,7 +17,7 @@ export class Turns {
   #isScheduled = false;
   #hasTakenConnection = false;
 
-  /** A connection was taken in this turn of the event loop. */
+  /** A connection was accepted in this turn of the event loop. */
   connectionTaken(): void {
     this.#hasTakenConnection = true;
   }

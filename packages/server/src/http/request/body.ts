@@ -1,6 +1,6 @@
 /**
- * Reads the JSON body of a request that was authenticated and may make it. What can be refused from the head is refused
- * before a byte is read, also before a waiting client is told to continue. Spec § Limits.
+ * Reads the JSON body of a request that was authenticated and is allowed. What the head alone can show to be wrong is
+ * refused before a byte is read, and before a waiting client is told to continue. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId } from '@svc/protocol';
@@ -11,7 +11,7 @@ import { parseStrictJson } from '../../ground/strict-json.ts';
 import type { Call } from '../call.ts';
 import { hasBody } from './unread-body.ts';
 
-/** The client went away while its request was read: there is nobody to answer. */
+/** The client left while its request was read: nobody can be answered. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
@@ -22,8 +22,8 @@ const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset[\t ]*=[\t ]*(
 /**
  * The parsed body. A body permit is held from the first byte until it is parsed.
  *
- * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, `unauthorized` where
- * the credential ends meanwhile, or for want of a permit; ClientGone where the connection ended.
+ * @throws ServiceError `unsupported_media_type`, `payload_too_large`, `invalid_json`, `body_timeout`, `unauthorized` if
+ * the credential ends meanwhile, or for lack of a permit; ClientGone if the connection ended
  */
 export async function readJsonBody(call: Call<BodyOperationId<false>>): Promise<unknown> {
   checkMediaType(call.request.raw);
@@ -31,14 +31,14 @@ export async function readJsonBody(call: Call<BodyOperationId<false>>): Promise<
   return await parseStrictJson(await takeBytes(call), { approximateIn: 'limits' });
 }
 
-/** What the head already says to be too large holds nothing. */
+/** A body whose head shows it to be too large holds nothing. */
 function takePermit(call: Call<BodyOperationId>): Permit {
   const { bytesMax } = call.operation.body;
   if (Number(call.request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
   return call.take('body');
 }
 
-/** Tells a client that waits to go on, and reads what it sends, for as long as its credential stands. */
+/** Tells a waiting client to continue, and reads what it sends, while its credential is valid. */
 async function takeBytes({ request, reply, operation, caller, context }: Call<BodyOperationId>): Promise<Buffer> {
   const { bytesMax } = operation.body;
   const millisecondsMax = context.bounds.bodyMilliseconds;
@@ -60,15 +60,15 @@ async function takeBytes({ request, reply, operation, caller, context }: Call<Bo
 }
 
 /**
- * Reads a body where none is needed: none at all, chunks of which there are none, or an empty object.
+ * Reads a body that may be left out: none at all, no chunks, or an empty object.
  *
- * @throws ServiceError as for any body, and `invalid_request` where it says something.
+ * @throws ServiceError as for any body, and `invalid_request` if it has members
  */
 export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<void> {
   const { request } = call;
   if (!hasBody(request.raw)) return;
   const isChunked = request.headers['transfer-encoding'] !== undefined;
-  // Of chunks it is not known before they come whether there is anything that needs a media type.
+  // Only their arrival shows whether chunks contain anything that needs a media type.
   if (!isChunked) checkMediaType(request.raw);
   using _permit = takePermit(call);
   const bytes = await takeBytes(call);
@@ -79,16 +79,16 @@ export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<
     throw new ServiceError('invalid_request', 'This operation takes no members at "".');
 }
 
-/** The refusal of a body where none is taken. */
+/** The refusal of a body for an operation without one. */
 export function bodyNotTaken(): ServiceError {
   return new ServiceError('invalid_request', 'This operation takes no body.');
 }
 
 /**
- * Resolves once a body in chunks has ended without one.
+ * Resolves once a chunked body has ended empty.
  *
- * @throws ServiceError `invalid_request` with the first byte, where the client waits to be asked for it, or where the end
- * does not come in time; ClientGone where the connection ended.
+ * @throws ServiceError `invalid_request` at the first byte, if the client waits for 100 Continue, or if the end does
+ * not come in time; ClientGone if the connection ended
  */
 export async function readNothing(request: IncomingMessage, millisecondsMax: number): Promise<undefined> {
   if (request.headers.expect !== undefined) throw bodyNotTaken();
@@ -142,7 +142,7 @@ function readBytes(request: IncomingMessage, options: ReadOptions): Promise<Buff
     function gone(): void {
       stop(() => reject(new ClientGone()));
     }
-    // Node reports a client that went away as an error as well; `close` follows and says the same.
+    // Node reports a client that left as an error as well; `close` follows and says the same.
     request.on('error', () => undefined);
     request.on('data', take).on('end', end).on('close', gone);
     if (request.destroyed) gone();

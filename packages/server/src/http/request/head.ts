@@ -1,5 +1,5 @@
 /**
- * What a request head must be before anything acts on it. Node's parser lets through what a proxy in front may read
+ * What a request head must be before anything acts on it. Node's parser accepts heads that a proxy in front may read
  * differently: two hosts, versions that do not exist, codings under `chunked`. Each of those is refused, and the
  * connection closed, so that the two can never disagree about where a request ends. RFC 9112 § 3.2, § 6.1, § 11.2.
  */
@@ -10,7 +10,7 @@ import { readTarget } from './target.ts';
 /** Header lines of one request. Clients and proxies together send some thirty. */
 export const headerLinesMax = 128;
 
-/** Headers that mean something here or to a proxy and have one value: a second line is a disagreement. */
+/** Headers that mean something here or to a proxy and have one value: a second line contradicts the first. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'content-encoding',
@@ -29,7 +29,10 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
 /** A name or an address with an optional port. RFC 3986 § 3.2.2, without user information. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[[0-9A-Fa-f:.]+\](?::\d{0,5})?$/;
 
-/** Why a request must not be handled at all, or null: then its target is a path, or `*`, and its host is who was asked. */
+/**
+ * Why a request must not be handled, or null. If null, its target is a path or `*`, and its host is the one that was
+ * asked.
+ */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
     versionFault(request) ??
@@ -49,7 +52,7 @@ function headersFault({ headers, rawHeaders }: IncomingMessage): ServiceError | 
   if (rawHeaders.length > headerLinesMax * 2) {
     return new ServiceError('head_too_large', `The request has more than ${headerLinesMax} header lines.`);
   }
-  // As many names as lines: nothing is given twice. That is nearly every request.
+  // As many names as lines, so nothing is given twice. This is nearly every request.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return null;
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -78,7 +81,7 @@ function framingFault({ httpVersion, headers }: IncomingMessage): ServiceError |
   return null;
 }
 
-/** Puts the target into the one form that is handled. This service is no proxy, and a fragment is never sent. */
+/** Puts the target into the one form that is handled. This service is no proxy, and clients never send a fragment. */
 function targetFault(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return refused('The request target must be a path.');

@@ -3,9 +3,9 @@ import { idempotencyKeyBytesMax } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /**
- * The key, or null where none was sent. That there is only one such header was seen to with the head.
+ * The key, or null if none was sent. `head.ts` has already refused duplicates.
  *
- * @throws ServiceError `invalid_request` unless it is 1–128 visible ASCII bytes.
+ * @throws ServiceError `invalid_request` unless it is 1–128 visible ASCII bytes
  */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | null {
   if (header === undefined) return null;

@@ -1,13 +1,12 @@
-/** The `{id}` of a path. A job id is not an authorization: whose job it is, is asked of the store. */
+/** The `{id}` of a path. A job id is no authorization: the store knows whose job it is. */
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** Every id there ever was fits; what does not is no id, and the store need not be asked. */
+/** Every id that was ever issued fits. Text that does not fit is no id, and the store need not be asked. */
 const JOB_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * @throws ServiceError `job_not_found`, the same that an unknown id is answered with; `route_not_found` where the path
- * ends before its id.
+ * @throws ServiceError `job_not_found`, the same as for an unknown id; `route_not_found` if the path ends before its id
  */
 export function jobIdOf(request: FastifyRequest): string {
   const { id } = request.params as { id: string };

@@ -23,7 +23,7 @@ describe('a number of seconds in the query', () => {
   const read = (query: unknown) => readQuery(ResultQuery, query);
   const seconds = fc.double({ min: 0, max: waitSecondsMax, noNaN: true });
 
-  test('is taken in every spelling of every double from 0 to 300, as that double', { tags: ['GetResult-2'] }, () => {
+  test('is accepted in every spelling of every double from 0 to 300, as that double', { tags: ['GetResult-2'] }, () => {
     const spelled = seconds.chain((value) => spellings(value).map((text) => ({ value, text })));
     fc.assert(
       fc.property(spelled, ({ value, text }) => {
@@ -34,7 +34,7 @@ describe('a number of seconds in the query', () => {
     );
   });
 
-  test('is refused outside of 0 to 300, however little', { tags: ['GetResult-2', 'Limits-13'] }, () => {
+  test('is refused outside of 0 to 300, by however little', { tags: ['GetResult-2', 'Limits-13'] }, () => {
     const outside = fc.oneof(
       fc.double({ min: waitSecondsMax, minExcluded: true, noNaN: true }),
       fc.double({ max: -Number.MIN_VALUE, noNaN: true }),
@@ -47,7 +47,7 @@ describe('a number of seconds in the query', () => {
     );
   });
 
-  test('is refused where the text is no number', { tags: ['GetResult-2'] }, () => {
+  test('is refused if the text is no number', { tags: ['GetResult-2'] }, () => {
     const isNumber = (text: string) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[-+0-9.eE_xn ]{1,6}$/)).filter((text) => !isNumber(text));
     fc.assert(

@@ -1,15 +1,15 @@
 /**
- * Query parameters, read as the contract's table describes them: its schemas are what is checked here, so that the
- * document cannot say anything else. A parameter that is given twice, is empty, or is not known to the operation is
- * refused by name: a filter that is silently dropped shows a client too much.
+ * Query parameters, read as the contract's table describes them: its schemas are checked here, so the document cannot
+ * say anything else. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently
+ * dropping a filter would show a client too much.
  */
 import type { Filled, TObject, TSchema } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /**
- * A query that has no unknown parameter, as values. One that was not sent has its default, or is left out.
+ * A query without unknown parameters, as values. A parameter that was not sent has its default, or is left out.
  *
- * @throws ServiceError `invalid_request` naming the first parameter that is wrong.
+ * @throws ServiceError `invalid_request` naming the first wrong parameter
  */
 export function readQuery<T extends TObject>({ properties }: T, query: unknown): Filled<T> {
   const given = query as Readonly<Record<string, unknown>>;
@@ -23,14 +23,14 @@ export function readQuery<T extends TObject>({ properties }: T, query: unknown):
   return values as Filled<T>;
 }
 
-/** @throws ServiceError `invalid_request` naming the first parameter that a schema does not have. */
+/** @throws ServiceError `invalid_request` naming the first parameter that the schema lacks */
 export function refuseUnknownParameters(schema: TObject | undefined, query: unknown): void {
   const known = schema?.properties ?? {};
   const unknown = Object.keys(query as object).find((name) => !Object.hasOwn(known, name));
   if (unknown !== undefined) throw refused(`The query parameter ${JSON.stringify(unknown)} is not known here.`);
 }
 
-/** What this reads of a schema. Every number has both bounds. */
+/** The part of a schema that is read here. Every number has both bounds. */
 interface ParameterSchema extends TSchema {
   readonly type?: string;
   readonly enum?: readonly string[];
@@ -53,7 +53,7 @@ function parameterOf(name: string, text: string | undefined, schema: ParameterSc
 
 /** Plain decimal digits. */
 const WHOLE = /^(?:0|[1-9]\d{0,15})$/;
-/** As any language writes a number: a sign, digits on one side of the point or on both, an exponent. */
+/** A number as any language writes it: a sign, digits on one side of the point or on both, an exponent. */
 const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 interface GivenNumber {
@@ -66,7 +66,7 @@ interface GivenNumber {
 function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber): number {
   const { minimum = 0, maximum = 0 } = schema;
   const value = form.test(text) ? Number(text) : Number.NaN;
-  // Not negative zero, which is nobody's number of seconds.
+  // Negative zero becomes zero: it is no number of seconds.
   if (value >= minimum && value <= maximum) return value === 0 ? 0 : value;
   throw refused(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
 }

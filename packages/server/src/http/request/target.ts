@@ -1,17 +1,17 @@
-/** What the first line of a request asks for, whichever of the forms of RFC 9112 § 3.2 it is written in. */
+/** The target of a request's first line, in any of the forms of RFC 9112 § 3.2. */
 
 /** A target in the form that an origin server answers. */
 export interface Target {
   /** A path with its query; `*` only with OPTIONS, where it means the whole server. */
   readonly path: string;
-  /** Who was asked, where the target says so: it replaces the header `Host`. RFC 9112 § 3.2.2. */
+  /** The host, if the target names one: it replaces the header `Host`. RFC 9112 § 3.2.2. */
   readonly host: string | null;
 }
 
-/** A whole address: its authority, without user information, and what follows. */
+/** A whole address: its authority, without user information, and the rest. */
 const ABSOLUTE = /^https?:\/\/([^/?@]+)(\/[^?]*)?(\?.*)?$/i;
 
-/** Reads a target; null where it is none that this service answers: an authority, another scheme, a fragment. */
+/** Reads a target; null if this service does not answer it: an authority, another scheme, a fragment. */
 export function readTarget(method: string | undefined, target: string): Target | null {
   if (target.includes('#')) return null;
   if (target.startsWith('/')) return { path: target, host: null };

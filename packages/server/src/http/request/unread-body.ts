@@ -1,7 +1,7 @@
 /**
- * What to do with a body that nobody will read. Closing a socket with unread bytes in it makes the kernel reset the
- * connection, which can destroy the answer before the client has read it; so the answer is sent, the rest of the body is
- * thrown away for a short while, and then the connection is closed. RFC 9112 § 9.6.
+ * What to do with a body that nobody will read. Closing a socket with unread bytes makes the kernel reset the
+ * connection, which can destroy the answer before the client has read it. So the answer is sent, the rest of the body
+ * is discarded for a short while, and then the connection is closed. RFC 9112 § 9.6.
  */
 import type { IncomingMessage } from 'node:http';
 import { bodyBytesMax } from '@svc/protocol';
@@ -21,7 +21,9 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return !request.complete && hasBody(request);
 }
 
-/** Yields an answer's body, then holds it open until what is left of the request was thrown away, or for two seconds at most. */
+/**
+ * Yields an answer's body, then holds it open until the rest of the request was discarded, or for two seconds at most.
+ */
 export async function* beforeDiscarding(body: Buffer, request: IncomingMessage): AsyncGenerator<Buffer> {
   yield body;
   await discardRest(request);
@@ -43,7 +45,7 @@ function discardRest(request: IncomingMessage): Promise<void> {
       discarded += chunk.length;
       if (discarded > bodyBytesMax) finish();
     }
-    // A client that goes away meanwhile is nobody's error: it was refused already.
+    // A client that leaves meanwhile is no error: it was already refused.
     request.on('error', finish);
     request.on('data', count).on('end', finish).on('close', finish);
     if (request.readableEnded || request.destroyed) finish();

@@ -15,7 +15,7 @@ const PARTS = [
 
 describe.each(PARTS)('GET %s', (path, part, mediaType) => {
   test.each([0, 1, 65_535, 65_536, 65_537, 16 * 1024 * 1024])('answers %i bytes exactly', async (length) => {
-    // Bytes that are no UTF-8, as a view into a larger buffer: nothing may be decoded or measured otherwise.
+    // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them or measure them otherwise.
     const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
     const asked: string[] = [];
     await using door = await openDoor({

@@ -1,4 +1,4 @@
-/** Operations on signed evidence: exact stored bytes, and the key they were signed with. Spec § Endpoints. */
+/** Operations on signed evidence: exact stored bytes, and the key that signed them. Spec § Endpoints. */
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { ExactBytes } from '../../job/jobs.ts';
@@ -6,7 +6,7 @@ import { sendBytes, sendJson } from '../answer/respond.ts';
 import type { Handlers } from '../call.ts';
 import type { RouteContext } from './context.ts';
 
-/** Stored bytes are sent as they are, never decoded, under the same bounds as the detail of a job. */
+/** Stored bytes are sent unchanged, never decoded, under the same bounds as the detail of a job. */
 export function attestationHandlers({
   jobs,
   service,

@@ -1,4 +1,4 @@
-/** What the handlers of the door are built from. */
+/** What the handlers are built from. */
 import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/protocol';
 import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
@@ -8,13 +8,13 @@ import type { Metrics } from '../answer/metrics.ts';
 import type { CallContext } from '../call.ts';
 import type { Connections } from '../connections/connections.ts';
 
-/** What the service says of itself. */
+/** What the service says about itself. */
 export interface ServiceFacts {
   capabilities(): Capabilities;
   status(): Promise<ServiceStatus>;
-  /** The key that signs now, or signed last where signing is off; null where there never was one. */
+  /** The key that signs now, or that signed last if signing is off; null if there never was one. */
   publicKey(): PublicKey | null;
-  /** Cached by whoever answers: asking often must cost nothing. */
+  /** The callee caches it: asking often must cost nothing. */
   readiness(): Readiness | Promise<Readiness>;
 }
 

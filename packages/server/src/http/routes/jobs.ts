@@ -1,4 +1,4 @@
-/** Operations on jobs. Who asks and what they may do was settled at the entry. Spec § Endpoints. */
+/** Operations on jobs. `entry.ts` has settled who the caller is and what it may do. Spec § Endpoints. */
 import { jobPath } from '@svc/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import { whenKnown } from '../../ground/soon.ts';

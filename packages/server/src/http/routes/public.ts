@@ -17,7 +17,7 @@ export function publicHandlers({
       return sendJson(call, readiness.status === 'ready' ? 200 : 503, readiness);
     },
     getContract: async (call) => sendBytes(call, 200, { mediaType: 'application/json', bytes: contract }),
-    // That the token was shown, and that there is one, was seen to at the entry.
+    // `entry.ts` has checked that there is a token, and that the request has it.
     getMetrics: async (call) => {
       const { mediaType, text } = await answered(metrics.ofService(call.request.headers.accept));
       return sendBytes(call, 200, { mediaType, bytes: Buffer.from(text) });

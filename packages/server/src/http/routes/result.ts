@@ -1,8 +1,8 @@
 /**
  * The folded result, with an optional wait for it. A wait holds a wait permit, and a short answer keeps it to its last
- * byte. A long answer holds a response permit in its place, as one without a wait does, so that waits and long answers
- * have a bound each. A wait that shutdown interrupts never answers with a part.
- * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
+ * byte. A long answer holds a response permit instead, as one without a wait does, so that waits and long answers each
+ * have a bound. A wait that shutdown interrupts never answers with a part. Spec § GET /v1/jobs/{id}/result, § Response
+ * transfer rules.
  */
 import { responsePumpBytes } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -1,6 +1,6 @@
 /**
- * The stream of a job and the tickets that open it. Everything that can be refused is refused as plain HTTP, before the
- * connection becomes a WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
+ * The stream of a job and the tickets that open it. Every refusal is plain HTTP, before the connection becomes a
+ * WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
  */
 import type { WebSocket } from '@fastify/websocket';
 import { jobPath, StreamQuery } from '@svc/protocol';
@@ -29,19 +29,19 @@ export function ticketHandler({ tickets }: RouteContext): Handler<'mintStreamTic
   };
 }
 
-/** The route beyond what every operation has: what happens before and after the connection becomes a WebSocket. */
+/** What the route has beyond every operation: the steps before and after the connection becomes a WebSocket. */
 export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 'preHandler' | 'wsHandler'>> {
   const { jobs, stopping, connections, authority, log } = context;
   return {
     preHandler: async (request, reply) => {
       const call = new Call('streamEvents', reply, context);
-      // No platform tells its programs what a WebSocket was refused with: a plain request is refused with the same.
+      // Platforms do not tell programs why a WebSocket was refused. A plain request gets the same refusal.
       refuseWhenStopping(call);
       call.readQuery();
       await jobs.replay(call.caller, call.job_id, { after: 0, limit: 1 });
       call.hold('stream');
       if (!request.ws) return;
-      // For the log: the answer itself is written by the WebSocket server.
+      // For the log: the WebSocket server writes the answer itself.
       reply.raw.statusCode = 101;
     },
     wsHandler: async (socket: WebSocket, request: FastifyRequest) => {
@@ -53,7 +53,7 @@ export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 
   };
 }
 
-/** What the operation answers to a request that does not ask for a WebSocket. */
+/** The answer to a request that does not ask for a WebSocket. */
 export const refusePlainStream: Handler<'streamEvents'> = async () => {
   throw new ServiceError('invalid_request', 'This operation is opened as a WebSocket.');
 };

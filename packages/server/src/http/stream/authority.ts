@@ -1,6 +1,7 @@
 /**
- * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked when
- * they arrive; this is for those that stay, and for connections that rest between two requests. Spec § Authentication 8.
+ * Ends what a credential holds open once its authority has ended: expired, revoked or rotated. Requests are checked
+ * when they arrive. This is for those that stay, and for connections that are idle between two requests. Spec §
+ * Authentication 8.
  */
 import type { Socket } from 'node:net';
 import type { Access } from '../../access/authenticate.ts';
@@ -11,15 +12,15 @@ export interface AuthorityWatchOptions {
   readonly access: Pick<Access, 'stands' | 'whenEnded'>;
   readonly log: Log;
   readonly checkMilliseconds: number;
-  /** Whether a connection rests: no answer is under way on it. */
+  /** Whether a connection is idle: no answer is under way on it. */
   readonly isIdle: (connection: Socket) => boolean;
 }
 
-/** What is held open, by whose authority. Disposing stops the checks and ends nothing. */
+/** What is held open, and by whose authority. Disposing stops the checks and ends nothing. */
 export class AuthorityWatch implements Disposable {
   readonly #options: AuthorityWatchOptions;
   readonly #held = new Map<() => void, Caller>();
-  /** Whose the latest request of a connection was. */
+  /** The caller of the latest request on a connection. */
   readonly #connections = new Map<Socket, Caller>();
   readonly #timer: NodeJS.Timeout;
 
@@ -30,24 +31,24 @@ export class AuthorityWatch implements Disposable {
     options.access.whenEnded(() => void this.check());
   }
 
-  /** Has `end` called once the caller's authority has ended. The answer stops the watch. */
+  /** Calls `end` once the caller's authority has ended. The returned function stops the watch. */
   watch(caller: Caller, end: () => void): () => void {
     this.#held.set(end, caller);
     return () => this.#held.delete(end);
   }
 
-  /** Closes a connection, once it rests, when the authority of its latest request has ended. */
+  /** Closes a connection, once it is idle, when the authority of its latest request has ended. */
   hold(connection: Socket, caller: Caller): void {
     if (!this.#connections.has(connection)) connection.once('close', () => this.#connections.delete(connection));
     this.#connections.set(connection, caller);
   }
 
-  /** Leaves a connection to whoever watches over what it has become. */
+  /** Leaves a connection to the watch of what it has become. */
   release(connection: Socket): void {
     this.#connections.delete(connection);
   }
 
-  /** Asks after every authority once. Runs by itself as well, and at once when a credential was revoked or rotated. */
+  /** Checks every authority once. It also runs by itself, and at once when a credential was revoked or rotated. */
   async check(): Promise<void> {
     const answers = new Map<string, Promise<boolean>>();
     const stands = (caller: Caller): Promise<boolean> => {
@@ -71,7 +72,7 @@ export class AuthorityWatch implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** An authority that cannot be asked after is left standing until it can: the ledger's trouble is nobody's rotation. */
+  /** If the store is down, nothing is ended: the next check decides. */
   async #stands(caller: Caller): Promise<boolean> {
     try {
       return await this.#options.access.stands(caller);

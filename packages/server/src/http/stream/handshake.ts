@@ -11,8 +11,9 @@ const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * Whether a request wishes to become the stream of a job. Every other wish to upgrade is ignored, and so is one that is not
- * said of the connection, or in HTTP/1.0: RFC 9110 § 7.8. A request with a body is no handshake: it is refused for the body.
+ * Whether a request asks to become the stream of a job. Every other upgrade is ignored, as is one that the `Connection`
+ * header does not name, or in HTTP/1.0: RFC 9110 § 7.8. A request with a body is no handshake: it is refused for the
+ * body.
  */
 export function isStreamHandshake(request: IncomingMessage): boolean {
   const { method, httpVersion, url = '', headers } = request;
@@ -23,9 +24,9 @@ export function isStreamHandshake(request: IncomingMessage): boolean {
 }
 
 /**
- * Why a handshake is refused, or null. All that the WebSocket server itself would refuse is refused here, in the envelope
- * and before a ticket is spent. A page of another origin may open a stream only where the operator says so: Spec §
- * Authentication 7.
+ * Why a handshake is refused, or null. Everything that the WebSocket server itself would refuse is refused here, in the
+ * envelope and before a ticket is spent. A page of another origin may open a stream only if the operator allows it:
+ * Spec § Authentication 7.
  */
 export function handshakeFault({ headers }: IncomingMessage, allowedOrigins: ReadonlySet<string>): ServiceError | null {
   if (headers['sec-websocket-version'] !== '13') {

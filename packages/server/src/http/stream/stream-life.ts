@@ -1,6 +1,7 @@
 /**
- * Everything that may end a stream before its job does, each with its close code: the service stops, the credential ends,
- * the connection gets old, the reader is stuck, gone, or says what it should not. Spec § WebSocket stream.
+ * Everything that may end a stream before its job does, each with its close code: the service stops, the credential
+ * ends, the connection reaches its lifetime, or the reader is stuck, gone, or breaks the protocol. Spec § WebSocket
+ * stream.
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from '@fastify/websocket';
@@ -9,7 +10,7 @@ import type { Caller } from '../../ground/caller.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { AuthorityWatch } from './authority.ts';
 
-/** A client has nothing to say here but what the protocol itself needs. RFC 6455 § 7.4.1. */
+/** A client may send nothing here but what the protocol itself needs. RFC 6455 § 7.4.1. */
 const policyViolation = 1008;
 
 /** Answers to pings that may wait for a reader before further pings go unanswered. */
@@ -24,13 +25,13 @@ export interface StreamLifeOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Disposing lets go of everything that could end it. */
+/** Disposing removes everything that could end it. */
 export interface StreamLife extends Disposable {
   /** Aborted once nothing more may be sent. */
   readonly signal: AbortSignal;
 }
 
-/** Watches over an open stream from now on. */
+/** Watches an open stream from now on. */
 export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): StreamLife {
   const { caller, connection, connections, authority, stopping } = options;
   const ended = new AbortController();
@@ -38,7 +39,7 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
     if (ended.signal.aborted) return;
     ended.abort();
     socket.close(code);
-    // Whoever does not answer the close frame is not waited for.
+    // A client that does not answer the close frame is not waited for.
     connections.close(connection);
   };
   const endFor = (reason: StreamCloseReason) => endWith(STREAM_CLOSE_CODES[reason]);
@@ -60,7 +61,10 @@ export function lifeOfStream(socket: WebSocket, options: StreamLifeOptions): Str
   };
 }
 
-/** Pings, and gives up a client that answered none since the last ping. The client's own pings are answered in bounds. */
+/**
+ * Pings, and ends a client that has answered none since the last ping. The client's own pings are answered within
+ * bounds.
+ */
 function beat(socket: WebSocket): () => void {
   let isAlive = true;
   socket.on('pong', () => {

@@ -51,7 +51,7 @@ async function mint(door: Door): Promise<StreamTicket> {
   return (await response.json()) as StreamTicket;
 }
 
-/** An open stream, and what came over it. */
+/** An open stream, and its frames. */
 async function open(door: Door, { after }: { after?: number } = {}) {
   const { stream_url } = await mint(door);
   const socket = new WebSocket(`${door.url}${stream_url}${after === undefined ? '' : `&after=${after}`}`);
@@ -68,7 +68,7 @@ const handshake = (target: string, headers = '') =>
 const KEY = 'Authorization: Bearer key-of-acme\r\n';
 const STREAM = `/v1/jobs/${JOB}/stream`;
 
-/** What a handshake is answered with: the status, and the code where it is a refusal. */
+/** The answer to a handshake: the status, and the code if it is a refusal. */
 async function attempt(door: Door, bytes: string) {
   using raw = await RawSocket.open(door.port);
   raw.send(bytes);
@@ -90,7 +90,7 @@ beforeAll(async () => {
 afterAll(() => door[Symbol.asyncDispose]());
 
 describe('a stream', () => {
-  test('gives stored history, then what comes, and closes with 1000 after finished', {
+  test('sends stored history, then new events, and closes with 1000 after finished', {
     tags: ['Stream-3', 'Stream-3a', 'Stream-3b'],
   }, async () => {
     const own = livingJob(250);
@@ -104,13 +104,13 @@ describe('a stream', () => {
     expect(frames.at(-1)?.kind).toBe('finished');
   });
 
-  test('continues after the last sequence that a client accepted', { tags: ['Stream-4'] }, async () => {
+  test('resumes after the last sequence that a client accepted', { tags: ['Stream-4'] }, async () => {
     const { socket, frames } = await open(door, { after: 2 });
     await expect.poll(() => frames.map(({ seq }) => seq)).toEqual([3]);
     socket.close();
   });
 
-  test('that is finished gives back its permit soon, also where its client never answers the close frame', async () => {
+  test('that is finished returns its permit soon, even if its client never answers the close frame', async () => {
     const own = livingJob(3);
     await using served = await openDoor({ jobs: { tail: own.tail } });
     using raw = await RawSocket.open(served.port);
@@ -150,10 +150,10 @@ describe('a stream', () => {
     expect(JSON.stringify(broken.log)).toContain('secret cause');
   });
 
-  test('two hundred at once each get every event of one job', async () => {
+  test('among two hundred at once sends every event of the job', async () => {
     const own = livingJob(10);
     await using served = await openDoor({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
-    // A few at a time: a ticket must be used before it ends, also on a busy machine.
+    // A few at a time: a ticket must be used before it expires, also on a busy machine.
     const streams: Awaited<ReturnType<typeof open>>[] = [];
     while (streams.length < 200) streams.push(...(await Promise.all(Array.from({ length: 20 }, () => open(served)))));
     expect(served.permits.held('stream')).toBe(200);
@@ -172,7 +172,7 @@ describe('a ticket', () => {
     expect(JSON.stringify(door.log)).not.toContain(ticket);
   });
 
-  test('is spent before the stream is admitted: a refusal for want of capacity needs a new one', {
+  test('is spent before the stream is admitted: after a refusal for lack of capacity a new one is needed', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
     await using full = await openDoor({ permits: { stream: { total: 0, perTenant: 9 } } });
@@ -243,16 +243,16 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
   test.each([
     ['of a faulty list of subprotocols', 'Sec-WebSocket-Protocol: a,,b\r\n', ''],
     ['of a page of another origin', 'Origin: https://evil.example\r\n', ''],
-    ['of a version that is not spoken', '', 'Sec-WebSocket-Version: 13\r\n'],
-    ['of a key that is none', '', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
-    ['it is not said of the connection', '', 'Connection: Upgrade\r\n'],
+    ['of an unknown version', '', 'Sec-WebSocket-Version: 13\r\n'],
+    ['of a malformed key', '', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'],
+    ['the Connection header does not name it', '', 'Connection: Upgrade\r\n'],
     ['it is HTTP/1.0', '', ' HTTP/1.1'],
     ['it announces a body', 'Content-Length: 2\r\n', ''],
     ['it announces a body in chunks', 'Transfer-Encoding: chunked\r\n', ''],
   ])('and its ticket is not spent, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(door);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
-    // What is no handshake at all is answered as a plain request, and its connection kept.
+    // A request that is no handshake is answered as a plain request, and its connection kept.
     using raw = await RawSocket.open(door.port);
     expect([400, 401]).toContain((await raw.send(faulty).answer()).status);
     expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -272,7 +272,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     }
   });
 
-  test('and taken from the page of its own origin', async () => {
+  test('and accepted from a page of its own origin', async () => {
     expect(await attempt(door, handshake(STREAM, `${KEY}Origin: http://svc.example\r\n`))).toMatchObject({
       status: 101,
     });
@@ -285,7 +285,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
   });
 });
 
-test('a stream that is opened says whose request it was, like every answer', async () => {
+test('an opened stream states the budget, like every answer', async () => {
   using raw = await RawSocket.open(door.port);
   raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Protocol: svc, other\r\n`));
   await raw.until(() => raw.text.includes('\r\n\r\n'));
@@ -309,14 +309,14 @@ describe('a stream ends before its job', () => {
     expect(stopping.permits.held('stream')).toBe(0);
   });
 
-  test('with 1001 when its connection has lived long enough', { tags: ['Stream-3c', 'Limits-18'] }, async () => {
+  test('with 1001 when its connection reaches its lifetime', { tags: ['Stream-3c', 'Limits-18'] }, async () => {
     // Long enough for a busy machine to open it in.
     const bounds = { connectionMilliseconds: 3000, checkMilliseconds: 20 };
     await using old = await openDoor({ bounds, jobs: { tail: livingJob(1).tail } });
     expect(await (await open(old)).closed).toBe(STREAM_CLOSE_CODES.lifetimeReached);
   });
 
-  test('with 4401 when its credential ends, also where a ticket opened it', { tags: ['Stream-3c'] }, async () => {
+  test('with 4401 when its credential ends, even if a ticket opened it', { tags: ['Stream-3c'] }, async () => {
     let stands = true;
     const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
     await using revoking = await openDoor({ credentials: [credential], jobs: { tail: livingJob(1).tail } });
@@ -327,7 +327,7 @@ describe('a stream ends before its job', () => {
     expect(await attempt(revoking, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
-  test('when its reader takes nothing, and then follows the job no more', { tags: ['Stream-3c'] }, async () => {
+  test('when its reader takes nothing, and then stops following the job', { tags: ['Stream-3c'] }, async () => {
     const flood = livingJob(0);
     for (let index = 0; index < 1000; index += 1) flood.add('stdout', { text: 'x'.repeat(16_384) });
     const bounds = { writeProgressMilliseconds: 200, checkMilliseconds: 20 };
@@ -353,7 +353,7 @@ describe('a stream ends before its job', () => {
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes of buffers that somebody holds; what is garbage does not count. */
+/** Bytes of buffers that are still referenced; garbage does not count. */
 function bytesInUse(): number {
   collectGarbage();
   return process.memoryUsage().arrayBuffers;
@@ -386,11 +386,11 @@ describe('a client that breaks the protocol is closed with the code that says so
     ['fragments a ping', frame(0x09, 'a'), 1002],
     ['pings with more than a ping may hold', Buffer.from([0x89, 0xfe, 0, 126, 0, 0, 0, 0]), 1002],
     ['continues what it never began', frame(0x80, 'a'), 1002],
-    ['sends text that is no UTF-8', Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff]), 1007],
+    ['sends text that is not UTF-8', Buffer.from([0x81, 0x81, 0, 0, 0, 0, 0xff]), 1007],
     ['closes with half a code', frame(0x88, 'a'), 1002],
     ['closes with 1005, which no frame may carry', closing(1005), 1002],
     ['closes with 999', closing(999), 1002],
-    ['closes with a reason that is no UTF-8', closing(1000, 0xff), 1007],
+    ['closes with a reason that is not UTF-8', closing(1000, 0xff), 1007],
   ])('%s', async (_name, bytes, code) => {
     using raw = await RawSocket.open(door.port);
     raw.send(handshake(STREAM, KEY));
@@ -416,7 +416,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('one that ends its half of the connection is followed for no more', async () => {
+  test('one that ends its half of the connection is no longer followed', async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -425,7 +425,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('no extension is agreed to: nothing that is sent is ever inflated', async () => {
+  test('no extension is agreed to, so nothing is ever inflated', async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n`));
     await raw.until(() => raw.text.includes('"seq":3'));
@@ -461,7 +461,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
   });
 
-  test('a flood of pings is answered in bounds and holds no memory', { tags: ['E-22'] }, async () => {
+  test('a flood of pings is answered within bounds and holds no memory', { tags: ['E-22'] }, async () => {
     using raw = await RawSocket.open(door.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));

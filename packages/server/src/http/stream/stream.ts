@@ -1,5 +1,5 @@
 /**
- * One job's history over one WebSocket: what is stored after the cursor, then what comes, one frame an event, closed
+ * One job's history over one WebSocket: the stored events after the cursor, then new ones, one frame an event, closed
  * after the terminal event. The next page is read only when the reader has taken the last, so a slow reader holds one
  * page and no more. Spec § WebSocket stream.
  */
@@ -24,14 +24,14 @@ export interface StreamOptions extends StreamLifeOptions {
   readonly requestId: string;
 }
 
-/** Serves a stream that was admitted. Resolves when there is nothing more to send. */
+/** Serves an admitted stream. Resolves when there is nothing more to send. */
 export async function serveStream(socket: WebSocket, options: StreamOptions): Promise<void> {
   using life = lifeOfStream(socket, options);
   try {
     await sendEvents(socket, options, life.signal);
     if (life.signal.aborted) return;
     socket.close(STREAM_CLOSE_CODES.finished);
-    // Whoever does not answer the close frame is not waited for once it was sent.
+    // A client that does not answer the close frame is not waited for once it was sent.
     options.connections.closeWhenSent(options.connection);
   } catch (error) {
     if (life.signal.aborted) return;
@@ -52,10 +52,10 @@ async function sendEvents(socket: WebSocket, options: StreamOptions, signal: Abo
   }
 }
 
-/** Resolves when the frame and everything before it was handed to the kernel, or never will be. */
+/** Resolves when the frame and everything before it was passed to the kernel, or never will be. */
 function send(socket: WebSocket, frame: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  // A write that fails closes the socket, and that ends the stream.
+  // A failed write closes the socket, and that ends the stream.
   socket.send(frame, () => resolve());
   return promise;
 }

@@ -1,4 +1,4 @@
-/** The WebSocket server of the door: handshakes that passed the listener go through the router like any request. */
+/** The WebSocket server: handshakes that passed the listener go through the router like any request. */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { fastifyWebsocket } from '@fastify/websocket';
@@ -7,14 +7,14 @@ import type { FastifyInstance } from 'fastify';
 import type { Connections } from '../connections/connections.ts';
 import { isStreamHandshake } from './handshake.ts';
 
-/** Headers of every answer that says whose request it was, which the WebSocket server would leave out. */
+/** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** The largest message a client may send before it is told that it may send none. */
+/** The largest message that a client may send before it is told that it may send none. */
 const messageBytesMax = 125;
 
 export interface WebSocketOptions {
-  /** Where clean handshakes are announced. */
+  /** Where well-formed handshakes are announced. */
   readonly upgrades: EventEmitter;
   readonly connections: Connections;
 }
@@ -24,7 +24,7 @@ export async function addWebSockets(
   scope: FastifyInstance,
   { upgrades, connections }: WebSocketOptions,
 ): Promise<void> {
-  /** What the answer to a handshake says beyond the handshake. */
+  /** What the answer to a handshake has beyond the handshake. */
   const headersOf = new WeakMap<IncomingMessage, readonly string[]>();
   scope.addHook('preHandler', (request, reply, done) => {
     headersOf.set(
@@ -40,13 +40,13 @@ export async function addWebSockets(
   });
   await scope.register(fastifyWebsocket, {
     options: {
-      // The plugin only ever listens for `upgrade` on it.
+      // The plugin only listens for `upgrade` on it.
       server: upgrades as Server,
       maxPayload: messageBytesMax,
       perMessageDeflate: false,
       autoPong: false,
     },
-    // The WebSocket server has answered a client that broke the protocol; what is left is to see the connection closed.
+    // The WebSocket server has answered a client that broke the protocol; this only sees the connection closed.
     errorHandler: (_error, _socket, request) => connections.close(request.raw.socket),
     preClose(done) {
       for (const socket of scope.websocketServer.clients) socket.close(STREAM_CLOSE_CODES.restarting);
