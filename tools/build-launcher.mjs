@@ -8,7 +8,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SHARED = ['configuration.c', 'serve.c', 'cell.c', 'mounts.c', 'init.c', 'command.c', 'failure.c'];
+const SHARED = [
+  ...['configuration.c', 'serve.c', 'answer.c', 'cells.c', 'living.c', 'groups.c', 'report.c'],
+  ...['cell.c', 'mounts.c', 'init.c', 'command.c', 'failure.c'],
+];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
 /** What is built, of which sources. */
@@ -31,7 +34,7 @@ const TARGETS = [
   {
     folder: 'launcher',
     file: 'svc-init',
-    sources: ['guest.c', 'init.c', 'command.c', 'failure.c'],
+    sources: ['guest.c', 'report.c', 'init.c', 'command.c', 'failure.c'],
     flags: ['-static'],
     libraries: [],
   },

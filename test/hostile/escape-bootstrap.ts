@@ -176,11 +176,14 @@ function withoutOverlays(options: CellOptions): CellOptions {
 function bound(group: CellOptions['group']): Partial<CellOptions['group']> {
   return {
     joinFiles: group.joinFiles,
+    plan: group.plan,
+    make: () => group.make(),
+    read: (measure) => group.read(measure),
+    write: (writings) => group.write(writings),
     limit: (limits) => group.limit(limits),
     kill: () => group.kill(),
     remove: () => group.remove(),
     anonymousBytes: () => group.anonymousBytes(),
-    oomKills: () => group.oomKills(),
     members: () => group.members(),
   };
 }

@@ -70,7 +70,7 @@ export class FaultBench implements AsyncDisposable {
       runtime: this.#runtime,
       pack: this.#pack,
       language: 'bash',
-      group: this.#groups.create(id),
+      group: this.#groups.open(id),
       directory: join(this.#directory, 'cells', id),
       rootfs: join(this.#directory, 'rootfs'),
       programs: PROGRAMS,

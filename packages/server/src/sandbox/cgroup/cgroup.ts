@@ -23,33 +23,69 @@ export interface V1Paths {
   readonly all: readonly string[];
 }
 
+/** What can be read of a group, each as one number. */
+export type Measure =
+  | 'memoryLimitBytes'
+  | 'processesLimit'
+  /** CPU time of everything that was ever in the group. */
+  | 'cpuMicroseconds'
+  | 'memoryPeakBytes'
+  /** Memory in use, with that of files and of the kernel. */
+  | 'memoryBytes'
+  /** How many processes the kernel killed for want of memory. */
+  | 'oomKills'
+  /** How many forks were refused by the process limit. */
+  | 'processesRefused';
+
+/** A file of a group, in one of its directories, by number. */
+export interface GroupFile {
+  readonly directory: number;
+  readonly file: string;
+}
+
+/** Where a number is read, and how it is found in what is read there. */
+export interface Reading extends GroupFile {
+  readonly parse: (text: string) => number;
+}
+
+/** A value for one file of a group. */
+export interface Writing extends GroupFile {
+  readonly value: number;
+}
+
+/**
+ * Which files hold what. Whoever can reach the directories of a group follows it: the service itself, or a launcher that
+ * is told.
+ */
+export interface GroupPlan {
+  readonly readings: Readonly<Record<Measure, Reading>>;
+  /** In this order. `memoryBytesNow` is the memory limit in force. */
+  toLimit(limits: GroupLimits, memoryBytesNow: number): readonly Writing[];
+  /** Its part of the processors where other groups want them too; 1 is that of a job. Empty where nothing shares them out. */
+  toShare(part: number): readonly Writing[];
+  /** Bounds the memory of network sockets, in bytes. Empty where the kernel counts it with the rest. */
+  toLimitSockets(bytes: number): readonly Writing[];
+  /** Starts peak memory anew from the present use. Empty where the kernel cannot. */
+  readonly toResetPeak: readonly Writing[];
+}
+
 /** One cell's group on either cgroup version. Every number is read from the kernel when asked for. */
 export interface Group {
   readonly location: GroupLocation;
+  /** Every directory of it, one for each hierarchy. */
+  readonly directories: readonly string[];
+  readonly plan: GroupPlan;
   /** Files that a process of one thread writes `0` to, in order, to be held by this group: it and all it starts. */
   readonly joinFiles: readonly string[];
+  /** Makes it, in every hierarchy or in none. */
+  make(): void;
+  read(measure: Measure): number;
+  /** Does what a part of the plan says. */
+  write(writings: readonly Writing[]): void;
   /** Sets both limits and returns what the kernel then says they are. */
   limit(limits: GroupLimits): GroupLimits;
-  /**
-   * Sets its part of the processors where other groups want them too; 1 is that of a job. Without effect where nothing
-   * shares them out.
-   */
-  share(part: number): void;
-  /** Bounds the memory of network sockets, in bytes, where the kernel does not count it with the rest. */
-  limitSockets(bytes: number): void;
-  /** CPU time of everything that was ever in the group, in microseconds. */
-  cpuMicroseconds(): number;
-  /** Starts peak memory anew from the present use, where the kernel can. */
-  resetPeak(): void;
-  memoryPeakBytes(): number;
-  /** Memory in use, with that of files and of the kernel. */
-  memoryBytes(): number;
   /** Memory in use that is no file's, of this host or of a file system in memory: that of processes and of the kernel. */
   anonymousBytes(): number;
-  /** How many processes the kernel killed for want of memory. */
-  oomKills(): number;
-  /** How many forks were refused by the process limit. */
-  processesRefused(): number;
   /** Host ids of everything alive in the group. */
   members(): readonly number[];
   /** Kills everything in the group; new processes cannot escape it. Returns at once. */
@@ -66,7 +102,7 @@ export interface GroupRoot {
   create(name: string): Group;
   /** Names of the groups that exist, whoever made them. */
   names(): readonly string[];
-  /** Opens an existing group, to kill and remove what an earlier process left. */
+  /** A group by its name, whether or not it exists. */
   open(name: string): Group;
   /** Removes the directory of all groups; they must be gone. */
   dispose(): void;

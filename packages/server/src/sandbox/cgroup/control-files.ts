@@ -1,20 +1,32 @@
 /** Reading and writing the one-value files of a control group, and removing its directories. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Reading, Writing } from './cgroup.ts';
 
 const REMOVE_MILLISECONDS_MAX = 10_000;
 
-export function readNumber(file: string): number {
-  const text = readFileSync(file, 'utf8').trim();
-  return text === 'max' ? Number.POSITIVE_INFINITY : Number(text);
+/** The one number of a file; `max` is infinity. */
+export function parseNumber(text: string): number {
+  const word = text.trim();
+  return word === 'max' ? Number.POSITIVE_INFINITY : Number(word);
 }
 
-/** A member of a `name value` file; 0 where the kernel does not count it. */
-export function readMember(file: string, name: string): number {
-  const line = readFileSync(file, 'utf8')
-    .split('\n')
-    .find((candidate) => candidate.startsWith(`${name} `));
-  return line === undefined ? 0 : Number(line.slice(name.length + 1));
+/** Finds a member of a `name value` file; 0 where the kernel does not count it. */
+export function memberOf(name: string): (text: string) => number {
+  return (text) => {
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+    return line === undefined ? 0 : Number(line.slice(name.length + 1));
+  };
+}
+
+/** Reads one number of a group, whose directories are given by number. */
+export function readFrom(directories: readonly string[], { directory, file, parse }: Reading): number {
+  return parse(readFileSync(`${directories[directory]}/${file}`, 'utf8'));
+}
+
+/** Writes one value after the other. */
+export function writeTo(directories: readonly string[], writings: readonly Writing[]): void {
+  for (const { directory, file, value } of writings) write(`${directories[directory]}/${file}`, value);
 }
 
 export function write(file: string, value: string | number): void {

@@ -1,17 +1,19 @@
 /** Groups on cgroup v1: one directory for each controller. Linux, Documentation/admin-guide/cgroup-v1. */
 import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Group, GroupLimits, GroupLocation, GroupRoot, V1Paths } from './cgroup.ts';
+import { dirname, join } from 'node:path';
+import type { Group, GroupLimits, GroupLocation, GroupPlan, GroupRoot, Measure, V1Paths, Writing } from './cgroup.ts';
 import {
   childDirectories,
   isGone,
   killAndRemove,
   makeDirectories,
-  readMember,
-  readNumber,
+  memberOf,
+  parseNumber,
+  readFrom,
   readProcesses,
   removeDirectory,
   write,
+  writeTo,
 } from './control-files.ts';
 
 /** Directories of the v1 controllers that are used, as mounted on this host. `cpu` only shares out the processors. */
@@ -35,15 +37,16 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
     cpu: controllers.cpu === null ? null : join(controllers.cpu, parent, name),
     all: bases.map((base) => join(base, name)),
   });
+  const plan = planOf(paths('any'));
   return {
     version: 'v1',
     hybridMount,
     create(name) {
-      const at = paths(name);
-      makeDirectories(at.all);
-      return new GroupV1(at);
+      const group = new GroupV1(paths(name), plan);
+      group.make();
+      return group;
     },
-    open: (name) => new GroupV1(paths(name)),
+    open: (name) => new GroupV1(paths(name), plan),
     names: () => [...new Set(bases.flatMap(childDirectories))],
     dispose: () => bases.forEach(removeDirectory),
   };
@@ -55,67 +58,85 @@ let hasSwapLimit: boolean | null = null;
 /** What every group has of `cpu.shares` when it is made. */
 const WHOLE_SHARES = 1024;
 
+/** The same for all groups of one root: directories are told apart by number. */
+function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
+  const [ofMemory, ofPids, ofCpuacct] = [memory, pids, cpuacct].map((path) => all.indexOf(path)) as [
+    number,
+    number,
+    number,
+  ];
+  const inMemory = (file: string, parse = parseNumber) => ({ directory: ofMemory, file, parse });
+  const memoryFile = (name: string, value: number): Writing => ({ directory: ofMemory, file: `memory.${name}`, value });
+  return {
+    readings: {
+      memoryLimitBytes: inMemory('memory.limit_in_bytes'),
+      processesLimit: { directory: ofPids, file: 'pids.max', parse: parseNumber },
+      cpuMicroseconds: {
+        directory: ofCpuacct,
+        file: 'cpuacct.usage',
+        parse: (text) => Math.round(parseNumber(text) / 1000),
+      },
+      memoryPeakBytes: inMemory('memory.max_usage_in_bytes'),
+      memoryBytes: inMemory('memory.usage_in_bytes'),
+      oomKills: inMemory('memory.oom_control', memberOf('oom_kill')),
+      processesRefused: { directory: ofPids, file: 'pids.events', parse: memberOf('max') },
+    },
+    toLimit({ memoryBytes, processes }, memoryBytesNow) {
+      hasSwapLimit ??= existsSync(join(dirname(memory), 'memory.memsw.limit_in_bytes'));
+      const names = hasSwapLimit ? ['limit_in_bytes', 'memsw.limit_in_bytes'] : ['limit_in_bytes'];
+      // The kernel keeps memory ≤ memory+swap at every moment, so the order depends on the direction of the change.
+      if (memoryBytes > memoryBytesNow) names.reverse();
+      return [
+        ...names.map((name) => memoryFile(name, memoryBytes)),
+        { directory: ofPids, file: 'pids.max', value: processes },
+      ];
+    },
+    toShare: (part) =>
+      cpu === null
+        ? []
+        : [{ directory: all.indexOf(cpu), file: 'cpu.shares', value: Math.max(2, Math.round(part * WHOLE_SHARES)) }],
+    toLimitSockets: (bytes) => [memoryFile('kmem.tcp.limit_in_bytes', bytes)],
+    toResetPeak: [memoryFile('max_usage_in_bytes', 0)],
+  };
+}
+
 export class GroupV1 implements Group {
   readonly #at: V1Paths;
   readonly location: GroupLocation;
+  readonly directories: readonly string[];
+  readonly plan: GroupPlan;
   readonly joinFiles: readonly string[];
   #isRemoved = false;
 
-  constructor(at: V1Paths) {
+  constructor(at: V1Paths, plan = planOf(at)) {
     this.#at = at;
     this.location = { version: 'v1', paths: at };
+    this.directories = at.all;
+    this.plan = plan;
     // A thread that moves itself by `tasks` need not wait, as by `cgroup.procs`, until no thread of the host forks or ends.
     this.joinFiles = at.all.map((directory) => join(directory, 'tasks'));
   }
 
+  make(): void {
+    makeDirectories(this.directories);
+  }
+
+  read(measure: Measure): number {
+    return readFrom(this.directories, this.plan.readings[measure]);
+  }
+
+  write(writings: readonly Writing[]): void {
+    writeTo(this.directories, writings);
+  }
+
   limit(limits: GroupLimits): GroupLimits {
-    const memory = join(this.#at.memory, 'memory.limit_in_bytes');
-    const withSwap = join(this.#at.memory, 'memory.memsw.limit_in_bytes');
-    const pids = join(this.#at.pids, 'pids.max');
-    // The kernel keeps memory ≤ memory+swap at every moment, so the order depends on the direction of the change.
-    hasSwapLimit ??= existsSync(withSwap);
-    const both = hasSwapLimit ? [memory, withSwap] : [memory];
-    if (limits.memoryBytes > readNumber(memory)) both.reverse();
-    for (const file of both) write(file, limits.memoryBytes);
-    write(pids, limits.processes);
-    return { memoryBytes: readNumber(memory), processes: readNumber(pids) };
-  }
-
-  share(part: number): void {
-    if (this.#at.cpu !== null) write(join(this.#at.cpu, 'cpu.shares'), Math.max(2, Math.round(part * WHOLE_SHARES)));
-  }
-
-  limitSockets(bytes: number): void {
-    write(join(this.#at.memory, 'memory.kmem.tcp.limit_in_bytes'), bytes);
-  }
-
-  cpuMicroseconds(): number {
-    return Math.round(readNumber(join(this.#at.cpuacct, 'cpuacct.usage')) / 1000);
-  }
-
-  resetPeak(): void {
-    write(join(this.#at.memory, 'memory.max_usage_in_bytes'), 0);
-  }
-
-  memoryPeakBytes(): number {
-    return readNumber(join(this.#at.memory, 'memory.max_usage_in_bytes'));
-  }
-
-  memoryBytes(): number {
-    return readNumber(join(this.#at.memory, 'memory.usage_in_bytes'));
+    this.write(this.plan.toLimit(limits, this.read('memoryLimitBytes')));
+    return { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
   }
 
   anonymousBytes(): number {
-    const { memory } = this.#at;
-    return this.memoryBytes() - readMember(join(memory, 'memory.stat'), 'cache');
-  }
-
-  oomKills(): number {
-    return readMember(join(this.#at.memory, 'memory.oom_control'), 'oom_kill');
-  }
-
-  processesRefused(): number {
-    return readMember(join(this.#at.pids, 'pids.events'), 'max');
+    const stat = { directory: this.plan.readings.memoryBytes.directory, file: 'memory.stat', parse: memberOf('cache') };
+    return this.read('memoryBytes') - readFrom(this.directories, stat);
   }
 
   members(): readonly number[] {

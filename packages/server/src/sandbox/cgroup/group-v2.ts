@@ -1,16 +1,18 @@
 /** Groups on cgroup v2: one directory for all. Linux, Documentation/admin-guide/cgroup-v2. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Group, GroupLimits, GroupLocation, GroupRoot } from './cgroup.ts';
+import { dirname, join } from 'node:path';
+import type { Group, GroupLimits, GroupLocation, GroupPlan, GroupRoot, Measure, Writing } from './cgroup.ts';
 import {
   childDirectories,
   isGone,
   killAndRemove,
-  readMember,
-  readNumber,
+  memberOf,
+  parseNumber,
+  readFrom,
   readProcesses,
   removeDirectory,
   write,
+  writeTo,
 } from './control-files.ts';
 
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
@@ -29,8 +31,9 @@ export function groupRootV2(mount: string, parent: string): GroupRoot {
     version: 'v2',
     hybridMount: null,
     create(name) {
-      mkdirSync(join(base, name));
-      return new GroupV2(join(base, name));
+      const group = new GroupV2(join(base, name));
+      group.make();
+      return group;
     },
     open: (name) => new GroupV2(join(base, name)),
     names: () => childDirectories(base),
@@ -61,63 +64,79 @@ function makeRoom(directory: string): void {
 /** What every group has of `cpu.weight` when it is made. */
 const WHOLE_WEIGHT = 100;
 
-/** Whether this kernel limits swap, which is the same for all groups. Null until it was looked at. */
-let hasSwapLimit: boolean | null = null;
+const setting = (file: string, value: number): Writing => ({ directory: 0, file, value });
+const number = (file: string) => ({ directory: 0, file, parse: parseNumber });
+const member = (file: string, name: string) => ({ directory: 0, file, parse: memberOf(name) });
+
+/** The same for all groups of a kernel: `parent` is where they are. */
+function planOf(parent: string): GroupPlan {
+  const has = (file: string) => existsSync(join(parent, file));
+  const limitsSwap = has('memory.swap.max');
+  return {
+    readings: {
+      memoryLimitBytes: number('memory.max'),
+      processesLimit: number('pids.max'),
+      cpuMicroseconds: member('cpu.stat', 'usage_usec'),
+      memoryPeakBytes: number(has('memory.peak') ? 'memory.peak' : 'memory.current'),
+      memoryBytes: number('memory.current'),
+      oomKills: member('memory.events', 'oom_kill'),
+      processesRefused: member('pids.events', 'max'),
+    },
+    toLimit: ({ memoryBytes, processes }) => [
+      setting('memory.max', memoryBytes),
+      ...(limitsSwap ? [setting('memory.swap.max', 0)] : []),
+      setting('memory.oom.group', 1),
+      setting('pids.max', processes),
+    ],
+    toShare: (part) => [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))],
+    toLimitSockets: () => [],
+    /** v2 keeps one peak for the group's whole life (it can be reset only for one open file): bootstrap is in it. */
+    toResetPeak: [],
+  };
+}
+
+/** The plan of the groups below a directory, once it was made. */
+let known: { readonly parent: string; readonly plan: GroupPlan } | null = null;
 
 export class GroupV2 implements Group {
   readonly #directory: string;
   readonly location: GroupLocation;
+  readonly directories: readonly string[];
   readonly joinFiles: readonly string[];
   #isRemoved = false;
 
   constructor(directory: string) {
     this.#directory = directory;
     this.location = { version: 'v2', directory };
+    this.directories = [directory];
     this.joinFiles = [join(directory, 'cgroup.procs')];
   }
 
+  get plan(): GroupPlan {
+    const parent = dirname(this.#directory);
+    if (known?.parent !== parent) known = { parent, plan: planOf(parent) };
+    return known.plan;
+  }
+
+  make(): void {
+    mkdirSync(this.#directory);
+  }
+
+  read(measure: Measure): number {
+    return readFrom(this.directories, this.plan.readings[measure]);
+  }
+
+  write(writings: readonly Writing[]): void {
+    writeTo(this.directories, writings);
+  }
+
   limit(limits: GroupLimits): GroupLimits {
-    write(this.#file('memory.max'), limits.memoryBytes);
-    hasSwapLimit ??= existsSync(this.#file('memory.swap.max'));
-    if (hasSwapLimit) write(this.#file('memory.swap.max'), 0);
-    write(this.#file('memory.oom.group'), 1);
-    write(this.#file('pids.max'), limits.processes);
-    return { memoryBytes: readNumber(this.#file('memory.max')), processes: readNumber(this.#file('pids.max')) };
-  }
-
-  share(part: number): void {
-    write(this.#file('cpu.weight'), Math.max(1, Math.round(part * WHOLE_WEIGHT)));
-  }
-
-  /** v2 counts it as the group's memory. */
-  limitSockets(): void {}
-
-  cpuMicroseconds(): number {
-    return readMember(this.#file('cpu.stat'), 'usage_usec');
-  }
-
-  /** v2 keeps one peak for the group's whole life (it can be reset only for one open file): bootstrap is in it. */
-  resetPeak(): void {}
-
-  memoryPeakBytes(): number {
-    const peak = this.#file('memory.peak');
-    return readNumber(existsSync(peak) ? peak : this.#file('memory.current'));
-  }
-
-  memoryBytes(): number {
-    return readNumber(this.#file('memory.current'));
+    this.write(this.plan.toLimit(limits, Number.POSITIVE_INFINITY));
+    return { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
   }
 
   anonymousBytes(): number {
-    return this.memoryBytes() - readMember(this.#file('memory.stat'), 'file');
-  }
-
-  oomKills(): number {
-    return readMember(this.#file('memory.events'), 'oom_kill');
-  }
-
-  processesRefused(): number {
-    return readMember(this.#file('pids.events'), 'max');
+    return this.read('memoryBytes') - readFrom(this.directories, member('memory.stat', 'file'));
   }
 
   members(): readonly number[] {

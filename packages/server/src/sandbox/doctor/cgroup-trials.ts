@@ -75,7 +75,7 @@ export class CgroupTrials implements AsyncDisposable {
   async #exhaustMemory(): Promise<Finding> {
     const group = this.#made();
     const { said, signal } = await probe(['allocate', String(TOO_MUCH_BYTES)], group.joinFiles);
-    const kills = group.oomKills();
+    const kills = group.read('oomKills');
     if (signal === 'SIGKILL' && kills > 0) return pass('killed with SIGKILL, and counted');
     if (signal === 'SIGKILL') return fail('killed, but the kernel counted no oom_kill', 'run Linux 4.13 or newer');
     return fail(
@@ -89,14 +89,14 @@ export class CgroupTrials implements AsyncDisposable {
     const { said, ok } = await probe(['fork', String(TOO_MANY)], group.joinFiles);
     const wanted = `${LIMITS.processes - 1} children, then: Resource temporarily unavailable`;
     if (!ok || said !== wanted) return fail(said, DELEGATE);
-    if (group.processesRefused() === 0) {
+    if (group.read('processesRefused') === 0) {
       return warn('refused, but not counted: a job that forks too often is not told so', 'run Linux 4.4 or newer');
     }
     return pass('refused at the limit with an ordinary error, and counted');
   }
 
   #readCpu(): Finding {
-    return this.#made().cpuMicroseconds() > 0 ? pass('counted') : fail('no CPU time was counted', DELEGATE);
+    return this.#made().read('cpuMicroseconds') > 0 ? pass('counted') : fail('no CPU time was counted', DELEGATE);
   }
 
   async #kill(): Promise<Finding> {

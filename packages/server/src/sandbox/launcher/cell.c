@@ -31,23 +31,6 @@ static void must(int result, const char *what, const char *of)
     if (result < 0) fail("cannot %s %s: %m", what, of);
 }
 
-/* Kept open from before the host's paths are out of sight; a zygote finds them at the same numbers. */
-void open_groups(const struct configuration *configuration)
-{
-    for (int at = 0; at < configuration->groups.count; at++) {
-        int directory = open(configuration->groups.first[at], O_PATH | O_DIRECTORY);
-        must(directory, "open the groups in", configuration->groups.first[at]);
-        if (directory == GROUPS_FIRST + at) continue;
-        must(dup2(directory, GROUPS_FIRST + at), "keep", configuration->groups.first[at]);
-        close(directory);
-    }
-}
-
-int open_group_v2(const char *id)
-{
-    return openat(GROUPS_FIRST, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 /* In cgroup v1 a thread that moves itself by `tasks` need not wait until no thread of the host forks or ends. */
 static void join_groups(const struct configuration *configuration, const char *id)
 {

@@ -52,6 +52,8 @@ static void take(struct configuration *into, const char *keyword, char *rest)
 {
     if (!strcmp(keyword, "group")) add(&into->groups, rest);
     else if (!strcmp(keyword, "group2")) into->is_group_v2 = 1, add(&into->groups, rest);
+    else if (!strcmp(keyword, "look")) add(&into->look, rest);
+    else if (!strcmp(keyword, "usage")) add(&into->usage, rest);
     else if (!strcmp(keyword, "rootfs")) into->rootfs = rest;
     else if (!strcmp(keyword, "tree")) add_tree(into, rest);
     else if (!strcmp(keyword, "mask")) add(&into->masked, rest);

@@ -6,7 +6,9 @@ import { dirname } from 'node:path';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
 import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
+import { USAGE } from '../oci/runtime/start.ts';
 import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
+import { readingWord } from './group-words.ts';
 
 /** mount(2) flags by the words that mount(8) has for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {
@@ -43,6 +45,7 @@ export interface Zygote {
 export function launcherConfiguration(options: CellOptions, zygote: Zygote | null): readonly string[] {
   const { process: first, mounts, linux } = bundleConfig(bundleOptions(options));
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
+  const { readings } = options.group.plan;
   const run = LANGUAGE_RUNS[options.language];
   // `launch.sh` only waits: the launcher does so itself, and saves the start of a shell.
   const executesLate = run.launcher === 'launch.sh';
@@ -51,6 +54,8 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     : commandsOf(first.args);
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
+    `look ${readingWord(readings.memoryBytes)}`,
+    ...USAGE.map((measure) => `usage ${readingWord(readings[measure])}`),
     `rootfs ${options.rootfs}`,
     ...treesOf(options).map(({ source, destination }) => `tree ${flagsAt(destination)} ${source}\t${destination}`),
     ...mounts.filter(({ type }) => type !== 'bind').map(mountLine),

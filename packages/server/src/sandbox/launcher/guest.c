@@ -19,49 +19,16 @@
 
 #include "launcher.h"
 
-enum { REPORT_BYTES_MAX = 256 * 1024 };
-
 /* The descriptor on which `svc-sentry` waits for a word: `sentry/ending.c`. */
 enum { ENDED = 9 };
 
-static char report[REPORT_BYTES_MAX];
-static size_t length;
-
-static void add(const char *format, const char *word)
-{
-    length += snprintf(report + length, sizeof report - length, format, word);
-    if (length >= sizeof report) fail("init: the report is too long");
-}
-
-/* A file that cannot be read says so: nothing is claimed of it. */
-static void add_file(const char *name, const char *path)
-{
-    ssize_t count = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    add("==> %s\n", name);
-    while (file >= 0 && (count = read(file, report + length, sizeof report - 1 - length)) > 0) length += count;
-    if (file < 0 || count < 0) add("%s\n", "unreadable");
-    if (file >= 0) close(file);
-}
-
-static void add_namespaces(pid_t interpreter)
-{
-    static const char *const names[] = { "mnt", "pid", "net", "ipc", "uts", "user", "cgroup" };
-    for (size_t at = 0; at < sizeof names / sizeof *names; at++) {
-        char path[64], inode[64];
-        snprintf(path, sizeof path, "/proc/%d/ns/%s", interpreter, names[at]);
-        ssize_t count = readlink(path, inode, sizeof inode - 1);
-        if (count >= 0) inode[count] = '\0';
-        add("==> ns/%s\n", names[at]);
-        add("%s\n", count < 0 ? "unreadable" : inode);
-    }
-}
+static struct report report;
 
 static void send_report(void)
 {
     char line[64];
     struct { const char *bytes; size_t count; } parts[] = {
-        { line, snprintf(line, sizeof line, "ready %zu\n", length) }, { report, length },
+        { line, snprintf(line, sizeof line, "ready %zu\n", report.length) }, { report.text, report.length },
     };
     for (int part = 0; part < 2; part++)
         for (size_t sent = 0; sent < parts[part].count;) {
@@ -73,16 +40,15 @@ static void send_report(void)
 
 static void tell_of(pid_t interpreter)
 {
-    char status[64], mounts[64], flag[16];
+    char status[64], mounts[64];
     snprintf(status, sizeof status, "/proc/%d/status", interpreter);
     snprintf(mounts, sizeof mounts, "/proc/%d/mountinfo", interpreter);
-    snprintf(flag, sizeof flag, "%d", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
-    add_file("status", status);
-    add_file("mountinfo", mounts);
-    add_file("/proc/net/dev", "/proc/net/dev");
-    add_file("/proc/version", "/proc/version");
-    add_namespaces(interpreter);
-    add("==> no_new_privs\n%s\n", flag);
+    add_file(&report, "status", status);
+    add_file(&report, "mountinfo", mounts);
+    add_file(&report, "/proc/net/dev", "/proc/net/dev");
+    add_file(&report, "/proc/version", "/proc/version");
+    add_namespaces(&report, interpreter);
+    add_section(&report, "no_new_privs", "%d\n", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
     send_report();
 }
 

@@ -1,7 +1,10 @@
 /*
- * Process 1 of a cell: starts the one interpreter as the job's user, sets the file, CPU and process limits when a job is
- * handed over, and says how the program ended. It speaks as `oci/guest/init.pl` does, which says the protocol, and like it
- * runs as another user than the job: the job can neither signal it, nor read or change it.
+ * Process 1 of a cell: starts the one interpreter as the job's user, lets the program go, and says how it ended. It runs as
+ * another user than the job: the job can neither signal it, nor read or change it.
+ *
+ * In a cell of gVisor it speaks as `oci/guest/init.pl` does, which says the protocol. In a forked cell the launcher does what
+ * can be done from outside: process 1 says to it `r` at the workload-ready boundary, and later what it would write to its report.
+ * The service sends one line to its standard input, `run BYTES ARGUMENTS HEAP_MB`, and what follows that line there.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -147,15 +150,16 @@ static unsigned long limit(pid_t pid, int resource, unsigned long soft, unsigned
     return held.rlim_cur;
 }
 
-/* Sets a job's limits on what waits, and says what the kernel then holds. Returns the heap that a runtime may want to know. */
+/*
+ * In a cell of gVisor: sets a job's limits on what waits, and says what the kernel then holds. Returns the heap that a runtime
+ * may want to know.
+ */
 static unsigned set_limits(void)
 {
     char line[LINE_BYTES + 1] = "", answer[128];
     unsigned long size, cpu, processes;
     unsigned heap;
     read_bytes(line, LINE_BYTES);
-    /* The service has opened its ends, and is the only one that writes to this process. */
-    close_range(SERVICES_ENDS, FILES, 0);
     if (sscanf(line, "limits %lu %lu %lu %u", &size, &cpu, &processes, &heap) != 4) fail("init: malformed line");
     const struct waiting *each[] = { &compiler, &program };
     unsigned long held_size = 0, held_cpu = 0, held_processes = 0;
@@ -190,14 +194,20 @@ static int wait_for(const struct waiting *waiting)
     }
 }
 
+static int is_forked;
+
 /*
- * Opened anew each time: a program may look at what process 1 holds open. The line is always as long, so that one write makes
- * it: whoever reads it on the host sees all of it or the one before.
+ * To the launcher; or to a file that is opened anew each time, since a program may look at what process 1 holds open. The line is
+ * always as long, so that one write makes it: whoever reads it on the host sees all of it or the one before.
  */
 static void report(const char *text)
 {
     char line[LINE_BYTES + 1];
     snprintf(line, sizeof line, "%-*s\n", LINE_BYTES - 1, text);
+    if (is_forked) {
+        must(write(UP, line, LINE_BYTES), "report");
+        return;
+    }
     int file = open(REPORT, O_WRONLY | O_CLOEXEC);
     if (file < 0 || write(file, line, LINE_BYTES) != LINE_BYTES) fail("init: cannot report: %m");
     close(file);
@@ -211,6 +221,8 @@ static void report_ending(const struct configuration *configuration, const char 
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
     if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d", of, WTERMSIG(status));
     else snprintf(text, sizeof text, "%sexited %d", of, WEXITSTATUS(status));
+    /* The service's ends of the program's pipes end now, and not with this process. */
+    if (is_forked) close_range(STDIN_FILENO, STDERR_FILENO, 0);
     report(text);
     if (configuration->say_ended != NULL) configuration->say_ended();
 }
@@ -244,9 +256,11 @@ static void run_job(const struct configuration *configuration)
 {
     char line[LINE_BYTES + 1] = "";
     size_t length;
-    unsigned arguments, heap = set_limits();
+    unsigned arguments, heap = is_forked ? 0 : set_limits();
     read_bytes(line, LINE_BYTES);
-    if (sscanf(line, "run %zu %u", &length, &arguments) != 2) fail("init: malformed line");
+    /* The service has opened its ends, and is the only one that writes to this process. */
+    if (is_forked) close_range(SERVICES_ENDS, FILES, 0);
+    if (sscanf(line, "run %zu %u %u", &length, &arguments, &heap) != 2 + is_forked) fail("init: malformed line");
     char *words = malloc(length + 1);
     if (words == NULL) fail("init: no memory for the program's words");
     read_bytes(words, length);
@@ -258,34 +272,39 @@ static void run_job(const struct configuration *configuration)
     report_ending(configuration, "", wait_for(&program));
 }
 
-/* The launcher answers the service, which looks at the cell from outside. */
+/* The launcher looks at the cell from outside and tells the service. */
 static void say_up(void)
 {
-    must(write(UP, "r", 1), "say ready");
-    close(UP), close(DOWN);
+    close(DOWN);
     failures = STDERR_FILENO;
-    say("ready 0\n");
+    must(write(UP, "r", 1), "say ready");
+}
+
+/* Its room is taken now: a program may fill the file system that the report is on, and its end must still be told. */
+static void take_room(void)
+{
+    char room[LINE_BYTES];
+    int file = open(REPORT, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    must(file, "open the report");
+    memset(room, ' ', sizeof room);
+    must(write(file, room, sizeof room), "write the report");
+    close(file);
 }
 
 int run_init(const struct configuration *configuration)
 {
-    int file;
-    char room[LINE_BYTES];
+    is_forked = configuration->say_ready == NULL;
     /* Changing the user took this away. A launcher that ended meanwhile is noticed where `ready` is said to it. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
-    /* Its room is taken now: a program may fill the file system that the report is on, and its end must still be told. */
-    must(file = open(REPORT, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600), "open the report");
-    memset(room, ' ', sizeof room);
-    must(write(file, room, sizeof room), "write the report");
-    close(file);
+    if (!is_forked) take_room();
     if (configuration->compiler.count > 0) start_waiting(configuration, &configuration->compiler, "/dev/null", &compiler);
     if (start_waiting(configuration, &configuration->arguments, NULL, &program)) return 1;
     reset_signals();
     signal(SIGPIPE, SIG_IGN);
     wait_until_ready(&compiler);
     wait_until_ready(&program);
-    if (configuration->say_ready != NULL) configuration->say_ready(program.pid);
-    else say_up();
+    if (is_forked) say_up();
+    else configuration->say_ready(program.pid);
     run_job(configuration);
     syscall(SYS_exit_group, 0);
     __builtin_unreachable();

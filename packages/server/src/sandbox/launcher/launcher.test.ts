@@ -1,20 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GroupRoot } from '../cgroup/cgroup.ts';
+import type { GroupPlan, GroupRoot } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
+import { sectionsOf } from '../oci/observe/guest-report.ts';
 import { buildRootfs } from '../oci/rootfs.ts';
 import { systemPack } from '../packs/system-pack.ts';
 import { launcherConfiguration } from './configuration.ts';
+import { measured, readingWord, writingWord } from './group-words.ts';
 import { Launcher } from './launcher.ts';
 import { launcherRuntime } from './runtime.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-launcher-test-'));
 const rootfs = join(directory, 'rootfs');
 let groups: GroupRoot;
+
+const MIB = 1024 * 1024;
 
 beforeAll(() => {
   groups = openGroupRoot(readCgroupLayout(), `svc-launcher-test-${randomUUID()}`);
@@ -33,7 +37,7 @@ async function cellOptions(changes: Partial<CellOptions> = {}): Promise<CellOpti
     runtime: await launcherRuntime(),
     pack: await systemPack(),
     language: 'bash',
-    group: groups.create(id),
+    group: groups.open(id),
     directory: join(directory, id),
     rootfs,
     programs: join(import.meta.dirname, '../oci'),
@@ -56,70 +60,139 @@ function launcherFor(
   return new Launcher({ program: options.runtime.path, configuration, ...more });
 }
 
+/** What is asked of the launcher for a cell. */
+const requestOf = ({ id, rootUid }: CellOptions) => ({ id, rootUid, accesses: '' });
+
 describe('a launcher', () => {
-  it('makes a process in the group of its cell, and says when it has ended', async () => {
+  it('makes a process in a group of its cell, and says when it has ended', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
-    const made = await launcher.make(options.id, options.rootUid);
+    const made = await launcher.make(requestOf(options));
     expect(options.group.members()).toContain(made.pid);
     options.group.kill();
-    await made.ended;
-    made.forget();
+    await made.over;
   });
 
-  it('keeps the id of a process that ended until it is forgotten', async () => {
+  it('reports what the kernel says of a cell, and not of itself', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
-    const { pid, ended, forget } = await launcher.make(options.id, options.rootUid);
+    const { pid, report } = await launcher.make(requestOf(options));
+    const sections = sectionsOf(report);
+    expect(sections.get('init/status')).toMatch(new RegExp(`^Pid:\\s+${pid}$`, 'm'));
+    expect(sections.get('status')).toMatch(new RegExp(`^PPid:\\s+${pid}$`, 'm'));
+    expect(sections.get('mountinfo')).toBe(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'));
+    for (const name of ['mnt', 'pid', 'net', 'ipc', 'uts', 'user', 'cgroup']) {
+      expect(sections.get(`ns/${name}`)).toBe(`${readlinkSync(`/proc/${pid}/ns/${name}`)}\n`);
+    }
+  });
+
+  it('keeps the process and the groups of a cell that ended until it is forgotten', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { pid, over, gone, forget } = await launcher.make(requestOf(options));
     options.group.kill();
-    await ended;
+    await over;
     expect(readFileSync(`/proc/${pid}/status`, 'utf8')).toMatch(/^State:\s+Z/m);
+    expect(groups.names()).toContain(options.id);
     forget();
-    await expect.poll(() => processExists(pid)).toBe(false);
+    expect(await gone).toBe(true);
+    expect(processExists(pid)).toBe(false);
+    expect(groups.names()).not.toContain(options.id);
   });
 
-  it('refuses a cell whose group is not there, and makes the next', async () => {
+  it('sets limits on what waits and on its groups, and reads them back', async () => {
+    const options = await cellOptions();
+    const { plan } = options.group;
+    await using launcher = launcherFor(options);
+    const made = await launcher.make(requestOf(options));
+    const limits = { memoryBytes: 64 * MIB, processes: 7 };
+    const writings = plan.toLimit(limits, Number.POSITIVE_INFINITY).map(writingWord);
+    const report = await made.hold(
+      [
+        MIB,
+        5,
+        9,
+        ...writings,
+        readingWord(plan.readings.memoryLimitBytes),
+        readingWord(plan.readings.processesLimit),
+      ].join(' '),
+    );
+    const sections = sectionsOf(report);
+    expect(measured(sections, plan.readings.memoryLimitBytes, 'memoryLimitBytes')).toBe(limits.memoryBytes);
+    expect(measured(sections, plan.readings.processesLimit, 'processesLimit')).toBe(limits.processes);
+    expect(sections.get('process limits')).toBe(`${MIB} 5 9\n`);
+    const [interpreter] = options.group.members().filter((pid) => pid !== made.pid);
+    const held = readFileSync(`/proc/${interpreter}/limits`, 'utf8');
+    expect(held).toMatch(new RegExp(`^Max file size +${MIB} +${MIB} `, 'm'));
+    expect(held).toMatch(/^Max cpu time +5 +6 /m);
+    expect(held).toMatch(/^Max processes +9 +9 /m);
+  });
+
+  it.each([
+    ['the kernel refuses', (plan: GroupPlan) => `${readingWord(plan.readings.processesLimit)}=-7`, 'EINVAL'],
+    ['is no name of a file', () => '0/../tasks', 'EINVAL'],
+    ['the group does not have', () => '0/no-such-file', 'ENOENT'],
+  ])('says which error it met at a file that %s', async (_title, access, code) => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
-    await expect(launcher.make(randomUUID(), options.rootUid)).rejects.toThrow(/cannot open the group/);
-    const made = await launcher.make(options.id, options.rootUid);
+    const made = await launcher.make(requestOf(options));
+    await expect(made.hold(`${MIB} 5 9 ${access(options.group.plan)}`)).rejects.toMatchObject({ code });
+  });
+
+  it('ends a cell whose interpreter was killed, and sets no limits on what took its place', async () => {
+    const options = await cellOptions();
+    await using launcher = launcherFor(options);
+    const { pid, over, hold } = await launcher.make(requestOf(options));
+    for (const member of options.group.members()) if (member !== pid) process.kill(member, 'SIGKILL');
+    await over;
+    expect(options.group.members()).toEqual([]);
+    await expect(hold(`${MIB} 5 9`)).rejects.toMatchObject({ code: 'ESRCH' });
+  });
+
+  it('refuses a cell whose group exists, and makes the next', async () => {
+    const options = await cellOptions();
+    const taken = await cellOptions();
+    taken.group.make();
+    await using launcher = launcherFor(options);
+    await expect(launcher.make(requestOf(taken))).rejects.toThrow(/cannot make its groups: File exists/);
+    const made = await launcher.make(requestOf(options));
     options.group.kill();
-    await made.ended;
+    await made.over;
   });
 
   it('takes its cells with it when it is killed, and is started again for the next', async () => {
     const first = await cellOptions();
     await using launcher = launcherFor(first);
-    const { pid, ended } = await launcher.make(first.id, first.rootUid);
+    const { pid, over, gone } = await launcher.make(requestOf(first));
     process.kill(parentOf(pid), 'SIGKILL');
-    await ended;
+    expect([await over, await gone]).toEqual([null, false]);
     await expect.poll(() => first.group.members()).toEqual([]);
     const second = await cellOptions();
-    const made = await launcher.make(second.id, second.rootUid);
+    const made = await launcher.make(requestOf(second));
     expect(second.group.members()).toContain(made.pid);
     second.group.kill();
-    await made.ended;
+    await made.over;
   });
 
-  it('gives way to a new process after so many cells, and ends once the last of them is forgotten', async () => {
+  it('gives way to a new process after so many cells, and ends once the last of them is gone', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { cellsOfOneMax: 1 });
-    const first = await launcher.make(options.id, options.rootUid);
+    const first = await launcher.make(requestOf(options));
     const old = parentOf(first.pid);
     await expect
       .poll(async () => {
-        const { id, rootUid, group } = await cellOptions();
-        const next = await launcher.make(id, rootUid);
+        const another = await cellOptions();
+        const next = await launcher.make(requestOf(another));
         const parent = parentOf(next.pid);
-        group.kill();
-        await next.ended;
+        another.group.kill();
         next.forget();
+        await next.gone;
         return parent;
       })
       .not.toBe(old);
     expect(options.group.members()).toContain(first.pid);
     options.group.kill();
-    await first.ended;
+    await first.over;
     expect(processExists(old)).toBe(true);
     first.forget();
     await expect.poll(() => processExists(old)).toBe(false);
@@ -128,20 +201,20 @@ describe('a launcher', () => {
   it('that cannot be configured refuses with what it says', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'nonsense 1']);
-    await expect(launcher.make(options.id, options.rootUid)).rejects.toThrow(/unknown keyword: nonsense/);
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);
   });
 
   it('shows no tree that is a link', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'tree 7 /proc/self\t/usr']);
-    await expect(launcher.make(options.id, options.rootUid)).rejects.toThrow(/\/proc\/self is a symbolic link/);
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/\/proc\/self is a symbolic link/);
   });
 
   it('makes no cell once it is closed', async () => {
     const options = await cellOptions();
     const launcher = launcherFor(options);
     await launcher[Symbol.asyncDispose]();
-    await expect(launcher.make(options.id, options.rootUid)).rejects.toThrow(/closed/);
+    await expect(launcher.make(requestOf(options))).rejects.toThrow(/closed/);
   });
 });
 

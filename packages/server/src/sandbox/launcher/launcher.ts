@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
+import { getSystemErrorName } from 'node:util';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
 /** How long a launcher may take until it serves: a zygote starts an interpreter. */
@@ -12,14 +13,32 @@ const READY_MILLISECONDS_MAX = 10_000;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
 
-/** Process 1 of a cell, waiting for a job. */
-export interface LaunchedProcess {
-  /** Its id on the host, and nobody else's until it is forgotten. */
+/** A cell that waits for a job. */
+export interface LaunchedCell {
+  /** Of its process 1 on the host, and nobody else's until limits were set or it is forgotten. */
   readonly pid: number;
-  /** Resolves once it has ended, and everything of its cell with it. Never rejects. */
-  readonly ended: Promise<void>;
-  /** Says that nobody looks at the process any more. Called once. */
+  /** What the host's kernel said of it: sections, as `guest-report.ts` reads them. */
+  readonly report: string;
+  /** Resolves once nothing of its program is alive, to a report: how it ended; null where the launcher is gone. Never rejects. */
+  readonly over: Promise<string | null>;
+  /** Resolves once its process 1 is gone, to whether its groups are, too. Only after `hold` or `forget`. Never rejects. */
+  readonly gone: Promise<boolean>;
+  /**
+   * Sets limits, and resolves to a report of what was read. `words` are as `serve.c` takes them. Rejects with the `code` of
+   * the kernel's error.
+   */
+  readonly hold: (words: string) => Promise<string>;
+  /** Says that nobody looks at the process or its groups any more. Without effect after `hold`. */
   readonly forget: () => void;
+}
+
+/** Which cell is to be made. */
+export interface LaunchRequest {
+  readonly id: string;
+  /** This and the next are its users on the host. */
+  readonly rootUid: number;
+  /** What is written to its groups before anything is in them, as `groups.c` takes it. */
+  readonly accesses: string;
 }
 
 export interface LauncherOptions {
@@ -32,9 +51,20 @@ export interface LauncherOptions {
 }
 
 interface Pending {
-  readonly made: (process: LaunchedProcess) => void;
+  readonly made: (cell: LaunchedCell) => void;
   readonly refused: (reason: Error) => void;
 }
+
+/** A cell that was made and is not gone. */
+interface Living {
+  readonly over: PromiseWithResolvers<string | null>;
+  readonly gone: PromiseWithResolvers<boolean>;
+  held: PromiseWithResolvers<string> | null;
+  isForgotten: boolean;
+}
+
+/** Lines of the launcher that are followed by as many bytes as their last word says. */
+const WITH_REPORT: ReadonlySet<string> = new Set(['made', 'held', 'ended']);
 
 /** Makes cells until it is disposed. */
 export class Launcher implements AsyncDisposable {
@@ -51,14 +81,11 @@ export class Launcher implements AsyncDisposable {
     this.#options = options;
   }
 
-  /**
-   * Makes a cell whose control groups are there under `id`. `rootUid` and the next id are its users on the host.
-   * Rejects, with nothing left of it, where the cell or the launcher could not be made.
-   */
-  async make(id: string, rootUid: number): Promise<LaunchedProcess> {
+  /** Makes a cell and its groups. Rejects, with nothing left of it, where the cell or the launcher could not be made. */
+  async make(request: LaunchRequest): Promise<LaunchedCell> {
     if (this.#isClosed) throw new Error('the launcher is closed');
     const serving = await this.#usable();
-    const made = serving.make(id, rootUid);
+    const made = serving.make(request);
     if (serving.isDue) this.#replace(serving);
     return await made;
   }
@@ -116,9 +143,7 @@ class Serving {
   readonly #child: ChildProcess;
   readonly #input: Writable;
   readonly #pending = new Map<string, Pending>();
-  readonly #running = new Map<string, () => void>();
-  /** Cells that were made and are not forgotten. */
-  readonly #known = new Set<string>();
+  readonly #living = new Map<string, Living>();
   readonly #dueAt = performance.now() + AGE_MILLISECONDS_MAX;
   readonly #exited: Promise<void>;
   #cellsLeft: number;
@@ -173,17 +198,17 @@ class Serving {
     return this.#isRetired;
   }
 
-  /** Has it end as soon as the last of its cells is forgotten. */
+  /** Has it end as soon as the last of its cells is gone. */
   retire(): void {
     this.#isRetired = true;
     this.#endUnneeded();
   }
 
-  make(id: string, rootUid: number): Promise<LaunchedProcess> {
-    const { promise, resolve, reject } = Promise.withResolvers<LaunchedProcess>();
+  make({ id, rootUid, accesses }: LaunchRequest): Promise<LaunchedCell> {
+    const { promise, resolve, reject } = Promise.withResolvers<LaunchedCell>();
     this.#pending.set(id, { made: resolve, refused: reject });
     this.#cellsLeft--;
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#input.write(`cell ${id} ${rootUid}\n`);
+    if (this.#isAlive()) this.#input.write(`cell ${id} ${rootUid} ${accesses}\n`);
     else this.#refuse(id, 'the launcher ended');
     return promise;
   }
@@ -193,48 +218,97 @@ class Serving {
     await this.#exited;
   }
 
-  #hear(text: string): void {
-    const lines = (this.#rest + text).split('\n');
-    this.#rest = lines.pop() ?? '';
-    for (const line of lines) this.#take(line);
+  #isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  #take(line: string): void {
-    const [word = '', id = '', ...rest] = line.split(' ');
+  #hear(text: string): void {
+    this.#rest += text;
+    for (let line = this.#nextLine(); line !== null; line = this.#nextLine()) this.#take(line.words, line.report);
+  }
+
+  /** Null where the next is not whole yet. */
+  #nextLine(): { words: readonly string[]; report: string } | null {
+    const end = this.#rest.indexOf('\n');
+    if (end < 0) return null;
+    const words = this.#rest.slice(0, end).split(' ');
+    const length = WITH_REPORT.has(words[0] as string) ? Number(words.at(-1)) : 0;
+    const next = end + 1 + length;
+    if (this.#rest.length < next) return null;
+    const report = this.#rest.slice(end + 1, next);
+    this.#rest = this.#rest.slice(next);
+    return { words, report };
+  }
+
+  #take([word = '', id = '', ...rest]: readonly string[], report: string): void {
     switch (word) {
       case 'ready':
         this.#ready.resolve();
         break;
       case 'made':
-        this.#made(id, Number(rest[0]));
+        this.#made(id, Number(rest[0]), report);
         break;
       case 'refused':
         this.#refuse(id, rest.join(' '));
         break;
+      case 'held':
+        this.#living.get(id)?.held?.resolve(report);
+        break;
+      case 'failed':
+        this.#living.get(id)?.held?.reject(errorOf(Number(rest[0])));
+        break;
       case 'ended':
-        this.#ended(id);
+        this.#living.get(id)?.over.resolve(report);
+        break;
+      case 'gone':
+        this.#gone(id, rest.length === 0);
         break;
       default:
         this.#child.kill('SIGKILL');
     }
   }
 
-  #made(id: string, pid: number): void {
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
-    this.#running.set(id, resolve);
-    this.#known.add(id);
-    this.#pending.get(id)?.made({ pid, ended, forget: () => this.#forget(id) });
+  #made(id: string, pid: number, report: string): void {
+    const living: Living = {
+      over: Promise.withResolvers(),
+      gone: Promise.withResolvers(),
+      held: null,
+      isForgotten: false,
+    };
+    this.#living.set(id, living);
+    this.#pending.get(id)?.made({
+      pid,
+      report,
+      over: living.over.promise,
+      gone: living.gone.promise,
+      hold: (words) => this.#hold(id, living, words),
+      forget: () => this.#forget(id, living),
+    });
     this.#pending.delete(id);
   }
 
-  #forget(id: string): void {
-    this.#input.write(`forget ${id}\n`);
-    this.#known.delete(id);
+  async #hold(id: string, living: Living, words: string): Promise<string> {
+    if (!this.#isAlive()) throw new Error('the launcher ended');
+    living.held = Promise.withResolvers();
+    this.#input.write(`hold ${id} ${words}\n`);
+    const report = await living.held.promise;
+    living.isForgotten = true;
+    return report;
+  }
+
+  #forget(id: string, living: Living): void {
+    if (!living.isForgotten) this.#input.write(`forget ${id}\n`);
+    living.isForgotten = true;
+  }
+
+  #gone(id: string, areGroups: boolean): void {
+    this.#living.get(id)?.gone.resolve(areGroups);
+    this.#living.delete(id);
     this.#endUnneeded();
   }
 
   #endUnneeded(): void {
-    if (this.#isRetired && this.#pending.size === 0 && this.#known.size === 0) this.#input.end();
+    if (this.#isRetired && this.#pending.size === 0 && this.#living.size === 0) this.#input.end();
   }
 
   #refuse(id: string, reason: string): void {
@@ -243,17 +317,22 @@ class Serving {
     this.#endUnneeded();
   }
 
-  #ended(id: string): void {
-    this.#running.get(id)?.();
-    this.#running.delete(id);
-  }
-
-  /** Every cell ends with its launcher, by the kernel. */
+  /** Every cell ends with its launcher, by the kernel. Their groups are left. */
   #end(reason: Error): void {
     this.#ready.reject(reason);
     for (const { refused } of this.#pending.values()) refused(reason);
-    for (const ended of this.#running.values()) ended();
+    for (const { held, over, gone } of this.#living.values()) {
+      held?.reject(reason);
+      over.resolve(null);
+      gone.resolve(false);
+    }
     this.#pending.clear();
-    this.#running.clear();
+    this.#living.clear();
   }
+}
+
+/** An error of a system call by its number. */
+function errorOf(number: number): Error {
+  const code = getSystemErrorName(-number);
+  return Object.assign(new Error(`the limits could not be set: ${code}`), { code });
 }

@@ -7,20 +7,15 @@ import { fileURLToPath } from 'node:url';
 import { versionOf } from '../host/executable.ts';
 import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
-import { findInterpreters, observeNamespaceCell } from '../oci/observe/observe.ts';
 import type { Runtime } from '../oci/runtime/runtime.ts';
-import type { Start, StartedProcess } from '../oci/runtime/start.ts';
-import { openPipesOf } from '../output/pipes.ts';
 import { launcherConfiguration, type Zygote } from './configuration.ts';
+import { startForked } from './forked-start.ts';
 import { Launcher } from './launcher.ts';
 
 /** Where the set-up puts what it builds of this folder. */
 const BUILT = fileURLToPath(new URL('../../../native/', import.meta.url));
 const LAUNCHER_PROGRAM = `${BUILT}svc-launcher`;
 const LAUNCHER_LIBRARY = `${BUILT}svc-launcher.so`;
-
-/** The descriptor of process 1 that is the cell's own file system: `FILES` of `launcher.h`. */
-const FILES = 23;
 
 /** Process 1 of the cell is in its group and is not the job's. */
 const OWN_PROCESSES = 1;
@@ -61,8 +56,8 @@ export async function launcherRuntime(): Promise<Runtime> {
     hidesAttributes: false,
     stage: () => [],
     command: () => [],
-    start: (options) => startForked(launcherOf(options), options),
-    observe: (init) => observeNamespaceCell(findInterpreters(init)),
+    confine: () => {},
+    start: (options, boot) => startForked(launcherOf(options), options, boot),
     ownMemoryBytes: () => 0,
     heldProcesses: ({ group }) => group - OWN_PROCESSES,
     async [Symbol.asyncDispose]() {
@@ -74,17 +69,4 @@ export async function launcherRuntime(): Promise<Runtime> {
 function zygoteOf({ language }: CellOptions): Zygote | null {
   if (language !== 'python') return null;
   return { arguments: ['/usr/bin/python3', '-I', '-u', `${GUEST.guest}/zygote.py`], library: LAUNCHER_LIBRARY };
-}
-
-function startForked(launcher: Launcher, { group, id, rootUid }: CellOptions): Start {
-  const exited = Promise.withResolvers<void>();
-  let forget = () => {};
-  const started = launcher.make(id, rootUid).then(({ pid, ended, ...made }): StartedProcess => {
-    forget = made.forget;
-    void ended.then(exited.resolve);
-    const files = `/proc/${pid}/fd/${FILES}`;
-    return { pid, pipes: openPipesOf(pid), work: `${files}/work`, report: `${files}/report` };
-  });
-  started.catch(() => exited.resolve());
-  return { started, exited: exited.promise, abort: () => group.kill(), said: () => '', forget: () => forget() };
 }

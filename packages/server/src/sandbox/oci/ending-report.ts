@@ -1,4 +1,4 @@
-/** Reads what process 1 of a cell wrote of the program's end, from a directory that no job can write to. */
+/** Reads what process 1 of a cell said of the program's end: in a directory that no job can write to, or to the launcher. */
 import { parseWaitStatus, type WaitStatus } from '../ending.ts';
 import type { Workspace } from '../output/workspace.ts';
 
@@ -17,7 +17,11 @@ const COMPILING = /^compiling\n$/;
 const COMPILER_ENDED = /^compiler /;
 
 export function readEnding(report: Workspace): EndingReport {
-  const line = report.read('ending', REPORT_BYTES_MAX)?.toString('latin1') ?? '';
+  return parseEnding(report.read('ending', REPORT_BYTES_MAX)?.toString('latin1') ?? '');
+}
+
+/** Reads the last that process 1 said of the program: one line, or nothing. */
+export function parseEnding(line: string): EndingReport {
   const text = line.replace(PADDING, '\n');
   return {
     status: parseWaitStatus(text.replace(COMPILER_ENDED, '')),

@@ -68,13 +68,17 @@ export class GuestChannel {
     return { fileBytes, cpuSeconds, processes };
   }
 
-  /** Lets the program run with its words and its stdin, and hands the output streams over: this channel reads no more. */
-  release(program: Pick<Program, 'args' | 'env' | 'stdin'>): void {
+  /**
+   * Lets the program run with its words and its stdin, and hands the output streams over: this channel reads no more. Where
+   * process 1 was told no limits, it is told the heap here.
+   */
+  release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb?: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;
     stdout.off('data', this.#receive).off('end', this.#ended).off('error', this.#fail);
     stderr.off('data', this.#diagnose).off('error', this.#fail);
     const { argumentCount, bytes } = releaseWords(program);
-    const told = Buffer.concat([Buffer.from(lineOf(`run ${bytes.byteLength} ${argumentCount}`)), bytes]);
+    const line = `run ${bytes.byteLength} ${argumentCount}${heapMb === undefined ? '' : ` ${heapMb}`}`;
+    const told = Buffer.concat([Buffer.from(lineOf(line)), bytes]);
     if (program.stdin === null) input.end(told);
     else {
       input.write(told);

@@ -105,7 +105,7 @@ export class OciCells implements AsyncDisposable {
           runtime,
           pack: this.#pack(request.runtime),
           language: request.language,
-          group: groups.create(id),
+          group: groups.open(id),
           directory: join(directory, 'cells', id),
           rootfs: this.#rootfs,
           programs: PROGRAMS,

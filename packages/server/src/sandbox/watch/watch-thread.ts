@@ -61,7 +61,7 @@ class Watching {
 
   #breach(): Breach | null {
     const { group } = this.#processes;
-    if (group !== null && group.oomKills() > 0) return 'memory_limit';
+    if (group !== null && group.read('oomKills') > 0) return 'memory_limit';
     if (this.#cpuMillisecondsLeft() <= 0) return 'cpu_limit';
     return this.#wallMillisecondsLeft() <= 0 ? 'wall_limit' : null;
   }
@@ -82,7 +82,7 @@ class Watching {
     const { cpuMicrosecondsBefore, cpuMillisecondsMax } = this.#request;
     const { group } = this.#processes;
     if (group === null || cpuMillisecondsMax === null) return Number.POSITIVE_INFINITY;
-    return cpuMillisecondsMax - (group.cpuMicroseconds() - cpuMicrosecondsBefore) / 1000;
+    return cpuMillisecondsMax - (group.read('cpuMicroseconds') - cpuMicrosecondsBefore) / 1000;
   }
 }
 

@@ -4,7 +4,6 @@
  * of their own: no limit is late because the service is busy. Spec § Limits; decisions: outcomes.
  */
 import { Worker } from 'node:worker_threads';
-import type { Group } from '../cgroup/cgroup.ts';
 import { type Breach, Verdict, type Watched, type WatchMessage } from './watch-messages.ts';
 
 export type { Breach } from './watch-messages.ts';
@@ -12,8 +11,11 @@ export type { Breach } from './watch-messages.ts';
 export interface WatchOptions {
   readonly watched: Watched;
   readonly wallSeconds: number;
-  /** The group whose CPU time and memory events count too, and how much CPU time it may use; null where there is none. */
-  readonly cpu: { readonly group: Group; readonly seconds: number; readonly cores: number } | null;
+  /**
+   * How much CPU time the group may use on how many cores, and what its counter said before the program; null where there is no
+   * group. Its memory events count then, too.
+   */
+  readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
 }
 
 /** Starts counting when it is made, which is the moment a program is released. */
@@ -21,14 +23,12 @@ export class Watch implements Disposable {
   static #lastId = 0;
 
   readonly #id = ++Watch.#lastId;
-  readonly #group: Group | null;
+  readonly #hasGroup: boolean;
   readonly #startedNanoseconds = process.hrtime.bigint();
-  readonly #cpuBefore: number;
   readonly #verdict = new Verdict();
 
   constructor({ watched, wallSeconds, cpu }: WatchOptions) {
-    this.#group = cpu?.group ?? null;
-    this.#cpuBefore = cpu?.group.cpuMicroseconds() ?? 0;
+    this.#hasGroup = cpu !== null;
     tell({
       kind: 'watch',
       id: this.#id,
@@ -36,7 +36,7 @@ export class Watch implements Disposable {
       startedNanoseconds: this.#startedNanoseconds,
       wallMilliseconds: wallSeconds * 1000,
       cpuMillisecondsMax: cpu === null ? null : cpu.seconds * 1000,
-      cpuMicrosecondsBefore: this.#cpuBefore,
+      cpuMicrosecondsBefore: cpu?.microsecondsBefore ?? 0,
       cores: cpu?.cores ?? 1,
       verdict: this.#verdict.shared,
     });
@@ -58,14 +58,10 @@ export class Watch implements Disposable {
     return Number(ended - this.#startedNanoseconds) / 1_000_000;
   }
 
-  cpuMilliseconds(): number {
-    return this.#group === null ? 0 : (this.#group.cpuMicroseconds() - this.#cpuBefore) / 1000;
-  }
-
   /** No limit ends the program from now on. The thread looks at a group soon, and is told where it would not. */
   [Symbol.dispose](): void {
     this.#verdict.close();
-    if (this.#group === null) tell({ kind: 'forget', id: this.#id });
+    if (!this.#hasGroup) tell({ kind: 'forget', id: this.#id });
   }
 }
 

@@ -95,7 +95,8 @@ function parseInterfaces(text: string): readonly string[] {
   return [...text.matchAll(/^\s*([^\s:|]+):/gm)].map((match) => match[1] as string);
 }
 
-function sectionsOf(text: string): ReadonlyMap<string, string> {
+/** The sections of a report: each is what follows a line `==> NAME`. */
+export function sectionsOf(text: string): ReadonlyMap<string, string> {
   const parts = text.split(/^==> (.+)\n/m).slice(1);
   const sections = new Map<string, string>();
   for (let at = 0; at + 1 < parts.length; at += 2) sections.set(parts[at] as string, parts[at + 1] as string);

@@ -31,45 +31,54 @@ export type ObservedPosture = Pick<
   | 'networking'
 >;
 
-/** Host ids of a cell's process 1 and of what it started: what runs the program, and what compiles it before. */
-export interface CellProcesses {
-  readonly init: number;
-  readonly interpreter: number;
-  readonly compiler: number | null;
+/** What the host's kernel says of a namespace cell from outside, as text of /proc, by the names that `report.c` gives it too. */
+export interface CellReport {
+  /** `init/status`, `status`, `mountinfo`, `/proc/net/dev` or `ns/NAME`. The empty text where it could not be read. */
+  section(name: string): string;
+  /** Whether a compiler waits beside the interpreter: then there is a section `compiler/status`. */
+  readonly hasCompiler: boolean;
 }
 
-/** Finds them from the runtime's own process: its only child is process 1. */
-export function findCellProcesses(runtimePid: number): CellProcesses {
+/** Reads it of a cell under a runtime, whose only child is process 1, which starts the compiler first. */
+export function readCellReport(runtimePid: number): CellReport {
   const [init] = childrenOf(runtimePid, 1);
-  return findInterpreters(init);
-}
-
-/** Finds what waits from process 1, which starts the compiler first. */
-export function findInterpreters(init: number): CellProcesses {
   const [first, second] = childrenOf(init, 2);
-  return second === undefined
-    ? { init, interpreter: first, compiler: null }
-    : { init, interpreter: second, compiler: first };
+  const interpreter = second ?? first;
+  const files: Readonly<Record<string, string>> = {
+    'init/status': `${init}/status`,
+    'compiler/status': `${first}/status`,
+    status: `${interpreter}/status`,
+    mountinfo: `${interpreter}/mountinfo`,
+    '/proc/net/dev': `${interpreter}/net/dev`,
+  };
+  return {
+    hasCompiler: second !== undefined,
+    section(name) {
+      if (name.startsWith('ns/')) return readlinkSync(`/proc/${interpreter}/${name}`);
+      const file = files[name];
+      return file === undefined ? '' : readFileSync(`/proc/${file}`, 'utf8');
+    },
+  };
 }
 
-/** Observes a crun cell from outside. Throws, naming every protection that is missing. */
-export function observeNamespaceCell(processes: CellProcesses): ObservedPosture {
-  const status = parseStatus(readFileSync(`/proc/${processes.interpreter}/status`, 'utf8'));
-  const init = parseStatus(readFileSync(`/proc/${processes.init}/status`, 'utf8'));
-  const mounts = parseMountinfo(readFileSync(`/proc/${processes.interpreter}/mountinfo`, 'utf8'));
+/** Observes a namespace cell from outside. Throws, naming every protection that is missing. */
+export function observeNamespaceCell(report: CellReport): ObservedPosture {
+  const status = parseStatus(report.section('status'));
+  const init = parseStatus(report.section('init/status'));
+  const mounts = parseMountinfo(report.section('mountinfo'));
   const root = mounts.find((mount) => mount.path === '/');
-  const missing: string[] = NAMESPACES.filter((name) => !isPrivate(processes.interpreter, name)).map(
+  const missing: string[] = NAMESPACES.filter((name) => !isPrivate(report, name)).map(
     (name) => `own ${name} namespace`,
   );
   const privateRootfs = root?.has('ro') === true && root.has('nosuid') && root.has('nodev');
   const dedicatedBootstrap = init.get('NSpid')?.split(/\s+/).at(-1) === '1' && uidsOf(init) !== uidsOf(status);
-  const interfaces = readFileSync(`/proc/${processes.interpreter}/net/dev`, 'utf8').match(/^\s*[^\s:|]+:/gm) ?? [];
-  const offline = interfaces.every((name) => name.trim() === 'lo:');
+  const interfaces = report.section('/proc/net/dev').match(/^\s*[^\s:|]+:/gm) ?? [];
+  const offline = interfaces.length > 0 && interfaces.every((name) => name.trim() === 'lo:');
   if (!privateRootfs) missing.push('a read-only root of its own');
   missing.push(...missingMountFlags(mounts), ...foreignInodes(mounts));
   if (!dedicatedBootstrap) missing.push('a bootstrap process of another user');
   if (!offline) missing.push('a network namespace without interfaces');
-  missing.push(...missingCredentials(status, isOneOrdinaryUser(status)), ...missingOfCompiler(processes.compiler));
+  missing.push(...missingCredentials(status, isOneOrdinaryUser(status)), ...missingOfCompiler(report));
   if (status.get('NoNewPrivs') !== '1') missing.push('no-new-privileges');
   if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
   return {
@@ -166,9 +175,9 @@ function uidsOf(status: Status): string {
 }
 
 /** The compiler is given the job's source: it is to have no more than the program itself. */
-function missingOfCompiler(compiler: number | null): string[] {
-  if (compiler === null) return [];
-  const status = parseStatus(readFileSync(`/proc/${compiler}/status`, 'utf8'));
+function missingOfCompiler(report: CellReport): string[] {
+  if (!report.hasCompiler) return [];
+  const status = parseStatus(report.section('compiler/status'));
   return missingCredentials(status, isOneOrdinaryUser(status)).map((what) => `${what} for the compiler`);
 }
 
@@ -185,8 +194,10 @@ function ownNamespace(name: string): string {
   return known;
 }
 
-function isPrivate(pid: number, name: string): boolean {
-  return readlinkSync(`/proc/${pid}/ns/${name}`) !== ownNamespace(name);
+/** What could not be read is no proof. */
+function isPrivate(report: CellReport, name: string): boolean {
+  const found = report.section(`ns/${name}`).trim();
+  return found.startsWith(`${name}:[`) && found !== ownNamespace(name);
 }
 
 /** The children of a process in the order in which it started them: at least one, and no more than there should be. */

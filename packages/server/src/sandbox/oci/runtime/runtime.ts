@@ -7,16 +7,11 @@ import { versionOf } from '../../host/executable.ts';
 import { INTERPRETED_INIT } from '../bundle.ts';
 import { type CellOptions, interpretedStage } from '../cell-options.ts';
 import { compiledInit, compiledRootFiles, sentryCommand, sentryStage } from '../gvisor/sentry-command.ts';
-import type { GuestReport } from '../observe/guest-report.ts';
-import {
-  findCellProcesses,
-  type ObservedPosture,
-  observeGvisorCell,
-  observeNamespaceCell,
-} from '../observe/observe.ts';
+import { observeGvisorCell, observeNamespaceCell, readCellReport } from '../observe/observe.ts';
 import type { RootFiles } from '../rootfs.ts';
+import { confineGroup, startUnderRuntime } from './runtime-start.ts';
 import { requireVersion } from './runtime-version.ts';
-import { type Start, startUnderRuntime } from './start.ts';
+import type { Boot, Start } from './start.ts';
 
 const MIB = 1024 * 1024;
 const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
@@ -57,10 +52,10 @@ export interface Runtime extends AsyncDisposable {
   stage(options: CellOptions): readonly string[];
   /** The command that runs the cell's bundle in the foreground; empty where no runtime is started for a cell. */
   command(options: CellOptions): readonly string[];
-  /** Has process 1 of a cell made, whose groups are there and hold it from its first instruction. */
-  start(options: CellOptions): Start;
-  /** Throws, naming what is missing, unless the cell is what the class demands. */
-  observe(runtimePid: number, report: GuestReport): ObservedPosture;
+  /** Makes the group of a cell and limits it, where the launcher does not. */
+  confine(options: CellOptions, boot: Boot): void;
+  /** Has process 1 of a cell made, whose group holds it from its first instruction. */
+  start(options: CellOptions, boot: Boot): Start;
   /**
    * Memory of a waiting cell, in bytes, that is the runtime's and not the interpreter's. Under runsc the memory of programs is
    * a file in memory, and all that is none is of the sentry and the gofer: their kernel, which under crun is the host's.
@@ -103,8 +98,8 @@ export async function crunRuntime(): Promise<Runtime> {
       `--bundle=${directory}`,
       id,
     ],
-    start: startUnderRuntime,
-    observe: (runtimePid) => observeNamespaceCell(findCellProcesses(runtimePid)),
+    confine: confineGroup,
+    start: (options) => startUnderRuntime(options, (runtimePid) => observeNamespaceCell(readCellReport(runtimePid))),
     ownMemoryBytes: () => 0,
     heldProcesses: ({ group }) => group - own,
     [Symbol.asyncDispose]: async () => {},
@@ -168,8 +163,8 @@ export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<R
       const runsc = [path, `--platform=${platform}`, '--network=none', '--ignore-cgroups'];
       return launcher === 'direct' ? sentryCommand(options, runsc) : runCommand(options, [...runsc, '--oci-seccomp']);
     },
-    start: startUnderRuntime,
-    observe: (_runtimePid, report) => observeGvisorCell(report),
+    confine: confineGroup,
+    start: (options) => startUnderRuntime(options, (_runtimePid, report) => observeGvisorCell(report)),
     ownMemoryBytes: (group) => Math.min(group.anonymousBytes(), GVISOR_MEMORY_BYTES),
     heldProcesses: ({ guest }) => guest + 1,
     [Symbol.asyncDispose]: async () => {},

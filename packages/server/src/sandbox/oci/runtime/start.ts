@@ -1,52 +1,102 @@
-/** How process 1 of a cell comes to be: by an OCI runtime here, by a launcher in `../../launcher`. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
-import { bundleConfig } from '../bundle.ts';
-import { bundleOptions, type CellOptions } from '../cell-options.ts';
+/** How a cell comes to be and what is done to it: by an OCI runtime in `runtime-start.ts`, by a launcher in `../../launcher`. */
+import type { GroupLimits, Measure } from '../../cgroup/cgroup.ts';
+import type { Pipes } from '../../output/pipes.ts';
+import type { Program } from '../../sandbox.ts';
+import type { EndingReport } from '../ending-report.ts';
+import type { ObservedPosture } from '../observe/observe.ts';
+
+/** What the group of a cell is given before anything is in it. */
+export interface Boot extends GroupLimits {
+  /** Its part of the processors where others want them too: 1 is that of a job. */
+  readonly share: number;
+  /** What the buffers of its Internet sockets may hold; null where nothing else is to be counted. */
+  readonly socketBytes: number | null;
+}
 
 /** A cell whose process 1 runs, or is about to. */
 export interface Start {
-  /** Resolves once the cell's pipes are ours. Rejects where it ended before; nothing of it is then left. */
-  readonly started: Promise<StartedProcess>;
-  /** Resolves once nothing of the cell is alive. Never rejects. */
-  readonly exited: Promise<void>;
-  /** Ends it, where it takes too long to start. */
-  readonly abort: () => void;
-  /** What it printed about its own failure, for an operator. */
-  readonly said: () => string;
-  /** Says that nobody looks at the process any more: its id may be given away again. */
-  readonly forget: () => void;
+  /** Resolves at the workload-ready boundary. Rejects where the cell ended before, or was aborted, with the reason. */
+  readonly ready: Promise<WaitingCell>;
+  /** Resolves once process 1 has ended, or has nothing more to do. Never rejects. */
+  readonly ended: Promise<void>;
+  /** Ends it, where it takes too long to be ready. */
+  abort(reason: Error): void;
+  /** What it printed before its program ran, by who printed it, for an operator. */
+  said(): readonly string[];
+  /** Kills what is alive, and resolves once nothing of the cell is left: no process, no group, no file. */
+  end(): Promise<void>;
 }
 
-export interface StartedProcess {
-  /** On the host: of the runtime, or of process 1 itself. */
-  readonly pid: number;
-  readonly pipes: Pipes;
-  /** Directories of the cell as the host reaches them, before anything of a job is in it. */
-  readonly work: string;
-  readonly report: string;
+/** What a job is to be held by: what process 1 or the launcher sets on the interpreter, and what the group holds. */
+export interface WantedLimits {
+  readonly fileBytes: number;
+  readonly cpuSeconds: number;
+  /** The resource limit of the interpreter, which counts processes of one user. */
+  readonly guestProcesses: number;
+  /** For Node alone. */
+  readonly heapMb: number;
+  /** Of the job, without what the runtime takes. */
+  readonly memoryBytes: number;
+  /** Of the group, with the processes that are not the job's. */
+  readonly processes: number;
+  /** Whether the cell gets the whole share of the processors now. */
+  readonly takesShare: boolean;
 }
 
-/** Writes the bundle, and has the cell's own mounts made by what then becomes the runtime. */
-export function startUnderRuntime(options: CellOptions): Start {
-  const { directory, runtime } = options;
-  mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
-  writeFileSync(join(directory, 'config.json'), JSON.stringify(bundleConfig(bundleOptions(options))));
-  const command = [...runtime.stage(options), ...runtime.command(options)];
-  const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/' });
-  // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
-  const cell = `/proc/${child.pid}/root${join(directory, 'cell')}`;
+/** What the kernel said when it was asked after they were set. */
+export interface LimitsInForce {
+  readonly guest: { readonly fileBytes: number; readonly processes: number };
+  readonly group: GroupLimits;
+  /** Memory of the runtime itself in the group, measured before the program: no use of the job's. */
+  readonly ownMemoryBytes: number;
+  /** Whether the waiting cell lives: one that takes more memory than its job may have is killed. */
+  readonly fits: boolean;
+  /** CPU time of the group until now. */
+  readonly cpuMicroseconds: number;
+}
+
+/** How a program ended and what its group counted. */
+export interface Over {
+  readonly ending: EndingReport;
+  readonly counted: Readonly<Record<UsageMeasure, number>>;
+}
+
+/** What is read of a group when its program is over. */
+export const USAGE = [
+  'cpuMicroseconds',
+  'memoryPeakBytes',
+  'oomKills',
+  'processesRefused',
+] as const satisfies readonly Measure[];
+export type UsageMeasure = (typeof USAGE)[number];
+
+/** All of it, each read by `read`. */
+export function usageOf(read: (measure: UsageMeasure) => number): Over['counted'] {
   return {
-    started: pipes.then((ours) => ({
-      pid: child.pid as number,
-      pipes: ours,
-      work: join(cell, 'work'),
-      report: join(cell, 'report'),
-    })),
-    exited: new Promise((resolve) => child.once('close', () => resolve()).once('error', () => resolve())),
-    abort: () => child.kill('SIGKILL'),
-    said,
-    forget: () => {},
+    cpuMicroseconds: read('cpuMicroseconds'),
+    memoryPeakBytes: read('memoryPeakBytes'),
+    oomKills: read('oomKills'),
+    processesRefused: read('processesRefused'),
   };
+}
+
+/** A cell at the workload-ready boundary. Its steps are taken in this order, each at most once. */
+export interface WaitingCell {
+  readonly pipes: Pipes;
+  /** Its `/work`, as the host reaches it before anything of a job is in it. */
+  readonly work: string;
+  /** What is really on in it. Throws, naming what is missing. */
+  observe(): ObservedPosture;
+  /** Memory that it holds, in bytes, as the kernel counts it for its group. */
+  memoryBytes(): number;
+  /** Whether everything that waits in it is alive. */
+  isWhole(): boolean;
+  /** Sets a job's limits and reads them back. Peak memory counts from here. */
+  hold(wanted: WantedLimits): Promise<LimitsInForce>;
+  /** Lets the program run with its words and its stdin. */
+  release(program: Program): void;
+  /** Kills everything in it. */
+  kill(): void;
+  /** Resolves once nothing of the program is alive. */
+  over(): Promise<Over>;
 }

@@ -1,0 +1,180 @@
+/**
+ * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes its groups,
+ * sets its limits and reads what the kernel says of it, each in one message: done here, each would take dozens of system
+ * calls of the service's main thread. What it reports is judged here.
+ */
+import type { Measure, Writing } from '../cgroup/cgroup.ts';
+import type { CellOptions } from '../oci/cell-options.ts';
+import { parseEnding } from '../oci/ending-report.ts';
+import { GuestChannel } from '../oci/guest-channel.ts';
+import { sectionsOf } from '../oci/observe/guest-report.ts';
+import { type ObservedPosture, observeNamespaceCell } from '../oci/observe/observe.ts';
+import { limitedOnceFree } from '../oci/runtime/runtime-start.ts';
+import {
+  type Boot,
+  type LimitsInForce,
+  type Over,
+  type Start,
+  usageOf,
+  type WaitingCell,
+  type WantedLimits,
+} from '../oci/runtime/start.ts';
+import { openPipesOf, type Pipes } from '../output/pipes.ts';
+import type { Program } from '../sandbox.ts';
+import { measured, readingWord, writingWord } from './group-words.ts';
+import type { LaunchedCell, Launcher } from './launcher.ts';
+
+/** The descriptor of process 1 that is the cell's own file system: `FILES` of `launcher.h`. */
+const FILES = 23;
+
+/** Has the launcher make a cell. Its groups are made with it. */
+export function startForked(launcher: Launcher, options: CellOptions, boot: Boot): Start {
+  const { group, id, rootUid } = options;
+  const ended = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  let cell: ForkedCell | null = null;
+  const accesses = bootWritings(options, boot).map(writingWord).join(' ');
+  const made = launcher.make({ id, rootUid, accesses }).then((launched) => {
+    void launched.over.then(() => ended.resolve());
+    try {
+      cell = new ForkedCell(options, launched, boot);
+      return cell;
+    } catch (error) {
+      launched.forget();
+      throw error;
+    }
+  });
+  made.catch(() => ended.resolve());
+  return {
+    ready: Promise.race([made, aborted.promise]),
+    ended: ended.promise,
+    abort(reason) {
+      aborted.reject(reason);
+      group.kill();
+    },
+    said: () => [cell?.channel.diagnostics ?? ''],
+    async end() {
+      await made.catch(() => null);
+      if (cell === null || !(await cell.end())) await group.remove();
+    },
+  };
+}
+
+function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ...limits }: Boot): readonly Writing[] {
+  return [
+    ...(socketBytes === null ? [] : plan.toLimitSockets(socketBytes)),
+    ...plan.toLimit(limits, Number.POSITIVE_INFINITY),
+    ...(share === 1 ? [] : plan.toShare(share)),
+  ];
+}
+
+class ForkedCell implements WaitingCell {
+  readonly pipes: Pipes;
+  readonly work: string;
+  readonly channel: GuestChannel;
+  readonly #options: CellOptions;
+  readonly #launched: LaunchedCell;
+  readonly #boot: Boot;
+  readonly #report: ReadonlyMap<string, string>;
+  #isOver = false;
+  #heapMb = 0;
+
+  constructor(options: CellOptions, launched: LaunchedCell, boot: Boot) {
+    const files = `/proc/${launched.pid}/fd/${FILES}`;
+    this.#options = options;
+    this.#launched = launched;
+    this.#boot = boot;
+    this.#report = sectionsOf(launched.report);
+    this.pipes = openPipesOf(launched.pid);
+    this.channel = new GuestChannel(this.pipes);
+    this.work = `${files}/work`;
+    void launched.over.then(() => {
+      this.#isOver = true;
+    });
+  }
+
+  observe(): ObservedPosture {
+    const report = this.#report;
+    return observeNamespaceCell({
+      hasCompiler: report.has('compiler/status'),
+      section: (name) => report.get(name) ?? '',
+    });
+  }
+
+  /** As it was when it began to wait: it has done nothing since. */
+  memoryBytes(): number {
+    return this.#measured(this.#report, 'memoryBytes');
+  }
+
+  /** The launcher ends a cell of which anything that waits has ended. */
+  isWhole(): boolean {
+    return !this.#isOver;
+  }
+
+  async hold(wanted: WantedLimits): Promise<LimitsInForce> {
+    const { group } = this.#options;
+    this.#heapMb = wanted.heapMb;
+    const words = this.#holdWords(wanted);
+    const { result, killed } = await limitedOnceFree(group, () => this.#launched.hold(words));
+    const report = sectionsOf(result);
+    const [fileBytes = Number.NaN, , processes = Number.NaN] = (report.get('process limits') ?? '')
+      .split(' ')
+      .map(Number);
+    return {
+      guest: { fileBytes, processes },
+      group: {
+        memoryBytes: this.#measured(report, 'memoryLimitBytes'),
+        processes: this.#measured(report, 'processesLimit'),
+      },
+      ownMemoryBytes: 0,
+      fits: !killed && this.#measured(report, 'oomKills') === 0,
+      cpuMicroseconds: this.#measured(report, 'cpuMicroseconds'),
+    };
+  }
+
+  release(program: Program): void {
+    this.channel.release(program, this.#heapMb);
+  }
+
+  kill(): void {
+    this.#options.group.kill();
+  }
+
+  /** Where the launcher died, the kernel has ended its cells, and their groups are as they were. */
+  async over(): Promise<Over> {
+    const said = await this.#launched.over;
+    if (said === null)
+      return { ending: parseEnding(''), counted: usageOf((measure) => this.#options.group.read(measure)) };
+    const report = sectionsOf(said);
+    const counted = usageOf((measure) => this.#measured(report, measure));
+    return { ending: parseEnding(report.get('ending') ?? ''), counted };
+  }
+
+  /** Ends it where it has not ended. Resolves to whether its groups are gone, too. */
+  async end(): Promise<boolean> {
+    if (!this.#isOver) this.kill();
+    this.#launched.forget();
+    const areGone = await this.#launched.gone;
+    await this.pipes.drained;
+    this.pipes.destroy();
+    return areGone;
+  }
+
+  #holdWords(wanted: WantedLimits): string {
+    const { plan } = this.#options.group;
+    const { memoryBytes, processes, fileBytes, cpuSeconds, guestProcesses } = wanted;
+    const writings = [
+      ...(wanted.takesShare ? plan.toShare(1) : []),
+      ...plan.toLimit({ memoryBytes, processes }, this.#boot.memoryBytes),
+      ...plan.toResetPeak,
+    ];
+    const measures = ['memoryLimitBytes', 'processesLimit', 'oomKills', 'cpuMicroseconds'] as const;
+    const readings = measures.map((measure) => readingWord(plan.readings[measure]));
+    return [fileBytes, cpuSeconds, guestProcesses, ...writings.map(writingWord), ...readings].join(' ');
+  }
+
+  #measured(report: ReadonlyMap<string, string>, measure: Measure): number {
+    return measured(report, this.#options.group.plan.readings[measure], measure);
+  }
+}

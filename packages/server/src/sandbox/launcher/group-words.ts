@@ -1,0 +1,17 @@
+/** What a launcher is told to do in the groups of a cell, in the words that `groups.c` takes. */
+import type { GroupFile, Measure, Reading, Writing } from '../cgroup/cgroup.ts';
+
+export function readingWord({ directory, file }: GroupFile): string {
+  return `${directory}/${file}`;
+}
+
+export function writingWord({ directory, file, value }: Writing): string {
+  return `${directory}/${file}=${value}`;
+}
+
+/** The number that a launcher has read. Throws where it has not. */
+export function measured(sections: ReadonlyMap<string, string>, reading: Reading, measure: Measure): number {
+  const text = sections.get(readingWord(reading));
+  if (text === undefined) throw new Error(`the launcher did not read ${measure}`);
+  return reading.parse(text);
+}

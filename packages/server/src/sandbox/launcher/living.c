@@ -1,0 +1,94 @@
+/*
+ * What is done to a cell from outside, by the host's root: its users are mapped, and the processes that wait in it get the
+ * limits of a job. They are known by handles (pidfd_open(2)), because an id may be given away again once process 1 is dead.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+static void write_map(pid_t pid, const char *name, uid_t root)
+{
+    char path[64], map[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", root, (unsigned)JOB_UID, root + 1);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file >= 0 && write(file, map, length) < 0) { /* The cell notices: it cannot become its root. */ }
+    if (file >= 0) close(file);
+}
+
+void map_users(const struct cell *cell)
+{
+    write_map(cell->pid, "uid_map", cell->request.root);
+    write_map(cell->pid, "gid_map", cell->request.root);
+    if (write(cell->down, "m", 1) < 0) { /* It has ended: the next reading says so. */ }
+}
+
+int find_waiting(struct cell *cell, int expected)
+{
+    int count = list_children(cell->pid, cell->waiting, expected);
+    if (count != expected) return -1;
+    for (; cell->waiting_count < count; cell->waiting_count++) {
+        int handle = syscall(SYS_pidfd_open, cell->waiting[cell->waiting_count], 0);
+        if (handle < 0) return -1;
+        cell->handles[cell->waiting_count] = handle;
+    }
+    /* Listed again, they are those that the handles were opened of: nobody takes the id of a child that was not waited for. */
+    pid_t again[WAITING_MAX];
+    if (list_children(cell->pid, again, expected) != expected) return -1;
+    return memcmp(again, cell->waiting, expected * sizeof *again) == 0 && is_whole(cell) ? 0 : -1;
+}
+
+int is_whole(const struct cell *cell)
+{
+    struct pollfd waits[WAITING_MAX];
+    for (int at = 0; at < cell->waiting_count; at++)
+        waits[at] = (struct pollfd){ .fd = cell->handles[at], .events = POLLIN };
+    return poll(waits, cell->waiting_count, 0) == 0;
+}
+
+static int limit(pid_t pid, int resource, rlim_t soft, rlim_t hard, unsigned long *held)
+{
+    struct rlimit wanted = { soft, hard }, found;
+    if (prlimit(pid, resource, &wanted, NULL) != 0 || prlimit(pid, resource, NULL, &found) != 0) return -1;
+    *held = found.rlim_cur;
+    return 0;
+}
+
+int limit_waiting(struct cell *cell, const unsigned long *limits)
+{
+    if (cell->is_limited) return 0;
+    for (int at = 0; at < cell->waiting_count && is_whole(cell); at++) {
+        pid_t pid = cell->waiting[at];
+        if (limit(pid, RLIMIT_FSIZE, limits[0], limits[0], &cell->held[0]) != 0 ||
+            limit(pid, RLIMIT_CPU, limits[1], limits[1] + 1, &cell->held[1]) != 0 ||
+            limit(pid, RLIMIT_NPROC, limits[2], limits[2], &cell->held[2]) != 0)
+            return -1;
+    }
+    /* Alive now, the ids were theirs all the time: what was read was theirs too. */
+    cell->is_limited = is_whole(cell);
+    errno = ESRCH;
+    return cell->is_limited ? 0 : -1;
+}
+
+void let_go(struct cell *cell)
+{
+    while (cell->waiting_count > 0) close(cell->handles[--cell->waiting_count]);
+}
+
+int note(struct cell *cell, const char *text)
+{
+    const char *end = strrchr(text, '\n');
+    if (end == NULL) return 0;
+    const char *line = end;
+    while (line > text && line[-1] != '\n') line--;
+    snprintf(cell->said, sizeof cell->said, "%.*s", (int)(end + 1 - line), line);
+    return strncmp(cell->said, "compiling", 9) != 0 && strncmp(cell->said, "running", 7) != 0;
+}

@@ -1,0 +1,120 @@
+/**
+ * Brings a cell to the workload-ready boundary: confined, started, observed from outside, with nothing of any job in it.
+ * Where any step fails, nothing of it is left.
+ */
+import { rm } from 'node:fs/promises';
+import { Workspace } from '../output/workspace.ts';
+import { BootstrapError, NotReadyInTime, type Posture, unreadyPosture } from '../sandbox.ts';
+import type { CellOptions } from './cell-options.ts';
+import type { ObservedPosture } from './observe/observe.ts';
+import type { Boot, Start, WaitingCell } from './runtime/start.ts';
+
+/** What an interpreter may use before it is handed a job. */
+const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
+const BOOT_PROCESSES = 64;
+/** What the buffers of a job's Internet sockets may hold, where they are no memory of its group. */
+const SOCKET_BYTES = 16 * 1024 * 1024;
+/** The part of the processors that a cell gets which nobody waits for, where others want them too. */
+const AHEAD_SHARE = 1 / 16;
+
+/** A cell at the workload-ready boundary. */
+export interface Bootstrapped {
+  readonly start: Start;
+  readonly cell: WaitingCell;
+  readonly workspace: Workspace;
+  readonly posture: Posture;
+  /** Whether it still has the small share of the processors of a cell that nobody waits for. */
+  readonly isAhead: boolean;
+}
+
+/** Rejects with `BootstrapError`. */
+export async function bootstrap(options: CellOptions): Promise<Bootstrapped> {
+  const { runtime } = options;
+  const boot = bootOf(options);
+  const progress: Progress = { step: 'cgroup', start: null };
+  using share = watchDemand(options, boot);
+  try {
+    runtime.confine(options, boot);
+    progress.step = 'bootstrap';
+    const start = runtime.start(options, boot);
+    progress.start = start;
+    const cell = await inTime(start, options.readyMilliseconds);
+    progress.step = 'observe';
+    const posture = postureOf(options, cell.observe());
+    return { start, cell, posture, workspace: new Workspace(cell.work, 'own'), isAhead: share.isSmall() };
+  } catch (error) {
+    await undone(options, progress.start);
+    throw bootstrapFailure(options, { step: progress.step, error, said: progress.start?.said() ?? [] });
+  }
+}
+
+interface Progress {
+  step: string;
+  start: Start | null;
+}
+
+/** What went wrong where, with what the cell printed of it. */
+export interface CellFailure {
+  readonly step: string;
+  readonly error: unknown;
+  readonly said: readonly string[];
+}
+
+/** The error of a cell that could not be made or could not take a program. It claims nothing. */
+export function bootstrapFailure({ runtime }: CellOptions, { step, error, said }: CellFailure): BootstrapError {
+  const { message: reason } = error as Error;
+  const message = [reason, ...said.filter((text) => text !== '' && !reason.includes(text))].join(': ');
+  return new BootstrapError(step, message, unreadyPosture(runtime.backend, runtime.identity), { cause: error });
+}
+
+function bootOf({ runtime, loopback, aheadUntil }: CellOptions): Boot {
+  const { overhead, sharesHostKernel } = runtime;
+  return {
+    memoryBytes: BOOT_MEMORY_BYTES + overhead.memoryBytes,
+    processes: overhead.processes(BOOT_PROCESSES),
+    share: aheadUntil === undefined || aheadUntil.aborted ? 1 : AHEAD_SHARE,
+    socketBytes: loopback && sharesHostKernel ? SOCKET_BYTES : null,
+  };
+}
+
+/**
+ * A cell that is made ahead lets whatever has a job go first, until somebody waits for it. A group that is not there yet, or
+ * no more, cannot be given more: the cell gets it with its job.
+ */
+function watchDemand({ aheadUntil, group }: CellOptions, { share }: Boot): Disposable & { isSmall(): boolean } {
+  let isSmall = share !== 1;
+  const giveWhole = (): void => {
+    try {
+      group.write(group.plan.toShare(1));
+      isSmall = false;
+    } catch {}
+  };
+  if (isSmall) aheadUntil?.addEventListener('abort', giveWhole, { once: true });
+  return { isSmall: () => isSmall, [Symbol.dispose]: () => aheadUntil?.removeEventListener('abort', giveWhole) };
+}
+
+async function inTime(start: Start, milliseconds: number): Promise<WaitingCell> {
+  const deadline = setTimeout(() => start.abort(new NotReadyInTime(milliseconds)), milliseconds);
+  try {
+    return await start.ready;
+  } finally {
+    clearTimeout(deadline);
+  }
+}
+
+function postureOf({ runtime, pack, hostPostureSha256 }: CellOptions, observed: ObservedPosture): Posture {
+  return {
+    bootstrap_ready: true,
+    backend: runtime.backend,
+    runtime_identity: runtime.identity,
+    runtime_pack: { name: pack.name, version: pack.version, digest: pack.digest },
+    host_posture_sha256: hostPostureSha256,
+    ...observed,
+  };
+}
+
+async function undone({ group, directory }: CellOptions, start: Start | null): Promise<void> {
+  if (start !== null) return await start.end();
+  await group.remove();
+  await rm(directory, { recursive: true, force: true });
+}

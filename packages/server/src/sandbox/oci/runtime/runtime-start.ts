@@ -1,0 +1,181 @@
+/** Has an OCI runtime make a cell, and speaks with process 1 in it by the pipes that later are the program's. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Group } from '../../cgroup/cgroup.ts';
+import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
+import { Workspace } from '../../output/workspace.ts';
+import type { Program } from '../../sandbox.ts';
+import { bundleConfig } from '../bundle.ts';
+import { bundleOptions, type CellOptions } from '../cell-options.ts';
+import { readEnding } from '../ending-report.ts';
+import { GuestChannel } from '../guest-channel.ts';
+import { type GuestReport, parseGuestReport } from '../observe/guest-report.ts';
+import type { ObservedPosture } from '../observe/observe.ts';
+import {
+  type Boot,
+  type LimitsInForce,
+  type Over,
+  type Start,
+  usageOf,
+  type WaitingCell,
+  type WantedLimits,
+} from './start.ts';
+
+/** How long the kernel may take to free the memory of what was killed. */
+const FREED_MILLISECONDS_MAX = 2000;
+
+/** What of a cell is observed how: from the host by its runtime's process, or by what process 1 said. */
+type Observe = (runtimePid: number, report: GuestReport) => ObservedPosture;
+
+/** Makes the group of a cell, with the limits of its bootstrap. */
+export function confineGroup({ group }: CellOptions, { socketBytes, share, ...limits }: Boot): void {
+  group.make();
+  if (socketBytes !== null) group.write(group.plan.toLimitSockets(socketBytes));
+  group.limit(limits);
+  if (share !== 1) group.write(group.plan.toShare(share));
+}
+
+/** Writes the bundle, and has the cell's own mounts made by what then becomes the runtime. Its group is there. */
+export function startUnderRuntime(options: CellOptions, observe: Observe): Start {
+  const { directory, group, runtime } = options;
+  mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
+  writeFileSync(join(directory, 'config.json'), JSON.stringify(bundleConfig(bundleOptions(options))));
+  const command = [...runtime.stage(options), ...runtime.command(options)];
+  const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/' });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  let cell: RuntimeCell | null = null;
+  const ready = pipes.then(async (ours) => {
+    cell = new RuntimeCell(options, { pid: child.pid as number, pipes: ours, ended, observe });
+    void ended.then(() => cell?.channel.abort(new Error('the runtime ended')));
+    aborted.promise.catch((reason: Error) => cell?.channel.abort(reason));
+    await cell.meet();
+    return cell;
+  });
+  return {
+    ready: Promise.race([ready, aborted.promise]),
+    ended,
+    abort(reason) {
+      aborted.reject(reason);
+      child.kill('SIGKILL');
+    },
+    said: () => [said(), cell?.channel.diagnostics ?? ''],
+    async end() {
+      await group.remove();
+      await ended;
+      await cell?.close();
+      if (existsSync(directory)) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Started {
+  readonly pid: number;
+  readonly pipes: Pipes;
+  readonly ended: Promise<void>;
+  readonly observe: Observe;
+}
+
+class RuntimeCell implements WaitingCell {
+  readonly channel: GuestChannel;
+  readonly pipes: Pipes;
+  readonly work: string;
+  readonly #options: CellOptions;
+  readonly #started: Started;
+  readonly #reportDirectory: string;
+  #guest: GuestReport = parseGuestReport('');
+  #report: Workspace | null = null;
+  /** How many processes a cell had that was made ahead; null where its own kernel says when one of them is missing. */
+  #members: number | null = null;
+
+  constructor(options: CellOptions, started: Started) {
+    // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
+    const cell = `/proc/${started.pid}/root${join(options.directory, 'cell')}`;
+    this.#options = options;
+    this.#started = started;
+    this.pipes = started.pipes;
+    this.channel = new GuestChannel(started.pipes);
+    this.work = join(cell, 'work');
+    this.#reportDirectory = join(cell, 'report');
+  }
+
+  /** Resolves when its interpreter waits. */
+  async meet(): Promise<void> {
+    const { aheadUntil, runtime, group } = this.#options;
+    this.#guest = parseGuestReport(await this.channel.report());
+    this.#report = new Workspace(this.#reportDirectory, 'own');
+    if (aheadUntil !== undefined && runtime.sharesHostKernel) this.#members = group.members().length;
+  }
+
+  observe(): ObservedPosture {
+    return this.#started.observe(this.#started.pid, this.#guest);
+  }
+
+  memoryBytes(): number {
+    return this.#options.group.read('memoryBytes');
+  }
+
+  isWhole(): boolean {
+    return this.#members === null || this.#options.group.members().length === this.#members;
+  }
+
+  /** The group comes last, because it may end the cell. */
+  async hold(wanted: WantedLimits): Promise<LimitsInForce> {
+    const { group, runtime } = this.#options;
+    if (wanted.takesShare) group.write(group.plan.toShare(1));
+    const guest = await this.channel.limit({ ...wanted, processes: wanted.guestProcesses }, wanted.heapMb);
+    const ownMemoryBytes = runtime.ownMemoryBytes(group);
+    const { processes } = wanted;
+    const limits = { memoryBytes: wanted.memoryBytes + ownMemoryBytes, processes };
+    const { result: inForce, killed } = await limitedOnceFree(group, () => Promise.resolve(group.limit(limits)));
+    group.write(group.plan.toResetPeak);
+    const fits = !killed && group.read('oomKills') === 0;
+    return { guest, group: inForce, ownMemoryBytes, fits, cpuMicroseconds: group.read('cpuMicroseconds') };
+  }
+
+  release(program: Program): void {
+    this.channel.release(program);
+  }
+
+  kill(): void {
+    this.#options.group.kill();
+  }
+
+  async over(): Promise<Over> {
+    const { group } = this.#options;
+    await this.#started.ended;
+    const counted = usageOf((measure) => group.read(measure));
+    await group.remove();
+    const ending = this.#report === null ? { status: null, isCompiling: false } : readEnding(this.#report);
+    return { ending, counted };
+  }
+
+  async close(): Promise<void> {
+    await this.pipes.drained;
+    this.pipes.destroy();
+    this.#report?.[Symbol.dispose]();
+  }
+}
+
+/**
+ * Where more memory is in use than may be, cgroup v2 kills, and v1 refuses (`EBUSY`): the cell is then killed here, and
+ * limited when its memory is free again. Rejects where that does not come to pass.
+ */
+export async function limitedOnceFree<Result>(
+  group: Pick<Group, 'kill'>,
+  limit: () => Promise<Result>,
+): Promise<{ readonly result: Result; readonly killed: boolean }> {
+  const deadline = performance.now() + FREED_MILLISECONDS_MAX;
+  for (let pause = 0; ; pause = Math.max(1, 2 * pause)) {
+    try {
+      return { result: await limit(), killed: pause > 0 };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > deadline) throw error;
+      group.kill();
+      await delay(pause);
+    }
+  }
+}
