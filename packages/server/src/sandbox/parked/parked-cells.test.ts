@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readyPosture, type ScriptedCell, ScriptedProvider, unready } from '../../../test/scripted-provider.ts';
 import { BootstrapError, type CellRequest, type Program, type Sandbox } from '../sandbox.ts';
 import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
@@ -39,12 +39,12 @@ let source: Source;
 let troubles: ParkingTrouble[];
 let parked: ParkedCells;
 
-function open(mebibytes: number, madeAtOnce = 1): ParkedCells {
+function open(mebibytes: number, madeAtOnce = 1, quietMilliseconds = 0): ParkedCells {
   return new ParkedCells({
     source,
     provider: source,
     bytesMax: mebibytes * MIB,
-    madeAtOnce,
+    pace: { madeAtOnce, quietMilliseconds },
     onTrouble: (trouble) => troubles.push(trouble),
     now: () => performance.now(),
   });
@@ -111,6 +111,40 @@ test('a short program has the machine to itself: the next cell is begun when it 
   await collected;
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
+});
+
+describe('where making a cell takes longer than a short job', () => {
+  const quiet = 100;
+  const made = () => source.requests.length - 3;
+
+  beforeEach(async () => {
+    parked = open(1000, 1, quiet);
+    source.gate = () => new Promise((resolve) => setTimeout(resolve, 200));
+    parked.start();
+    await vi.advanceTimersByTimeAsync(1000);
+  });
+
+  test('the last of its kind is replaced at once', async () => {
+    ran(parked.take(bash));
+    await settled();
+    expect(made()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1000);
+  });
+
+  test('one of several is replaced when no job has asked for a cell for a while', async () => {
+    const cells = [parked.take(bash), parked.prepare(bash)];
+    await vi.advanceTimersByTimeAsync(1000);
+    for (const cell of cells) ran(await cell);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(waiting()['bash']).toBe(2);
+    const before = made();
+    ran(parked.take(bash));
+    await settled();
+    expect(made()).toBe(before);
+    await vi.advanceTimersByTimeAsync(quiet);
+    expect(made()).toBe(before + 1);
+    await vi.advanceTimersByTimeAsync(1000);
+  });
 });
 
 test('a cell that is handed out gets its whole share of the processors', async () => {

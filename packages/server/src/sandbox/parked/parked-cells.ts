@@ -8,6 +8,7 @@ import type { Language } from '@svc/protocol';
 import { within } from '../../ground/waiting/within.ts';
 import type { BootstrapError, CellKind, CellRequest, Provider, Sandbox } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';
+import { Pace, type PaceOptions } from './pace.ts';
 import type { Making, Parked, Shelf } from './shelf.ts';
 import { type Found, type LostCells, Stock } from './stock.ts';
 
@@ -33,8 +34,8 @@ export interface ParkedCellsOptions {
   readonly provider: Pick<Provider, 'languages' | 'originOf'>;
   /** Memory that all waiting cells may take together, in bytes; 0 lets none wait. */
   readonly bytesMax: number;
-  /** How many are made ahead at a time. */
-  readonly madeAtOnce: number;
+  /** When they are made ahead. */
+  readonly pace: PaceOptions;
   readonly onTrouble: (trouble: ParkingTrouble) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
@@ -59,6 +60,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #options: ParkedCellsOptions;
   readonly #now: () => number;
   readonly #stock: Stock;
+  readonly #pace: Pace;
   readonly #making = new Set<Promise<void>>();
   readonly #taken = { parked: 0, awaited: 0, cold: 0 };
   /** Jobs that wait for a cell. */
@@ -69,7 +71,8 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   constructor(options: ParkedCellsOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    const { provider, bytesMax, onTrouble } = options;
+    const { provider, bytesMax, onTrouble, pace } = options;
+    this.#pace = new Pace(pace);
     this.#stock = new Stock({
       provider,
       bytesMax,
@@ -117,7 +120,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
       while (shelf.parked.length > count) this.#stock.discard(shelf.parked.shift() as Parked, 'surplus');
     }
     for (const [shelf, count] of plan) {
-      while (this.#mayMake() && shelf.count < count && shelf.pausedUntil <= now) this.#makeAhead(shelf);
+      while (shelf.count < count && shelf.pausedUntil <= now && this.#mayMake(shelf, now)) this.#makeAhead(shelf);
     }
     this.#lookAgain();
   }
@@ -148,6 +151,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   #noteAsked({ demand, makingMilliseconds }: Shelf): void {
+    this.#pace.noteAsked(this.#now());
     demand.note(this.#now(), makingMilliseconds);
   }
 
@@ -210,9 +214,9 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     if (this.#isRunning) setImmediate(() => this.refill());
   }
 
-  #mayMake(): boolean {
-    const { madeAtOnce, source } = this.#options;
-    return this.#making.size < madeAtOnce && this.#waiting === 0 && source.isReady();
+  #mayMake({ count }: Shelf, now: number): boolean {
+    const isAllowed = this.#pace.allows(now, { waiting: count, making: this.#making.size });
+    return isAllowed && this.#waiting === 0 && this.#options.source.isReady();
   }
 
   #makeAhead(shelf: Shelf): void {
@@ -282,7 +286,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     clearTimeout(this.#timer);
     const now = this.#now();
     const times = [...this.#stock.shelves].flatMap(({ pausedUntil, demand }) => [pausedUntil, demand.changesAt()]);
-    const next = Math.min(...times.filter((time) => time > now));
+    const next = Math.min(...[...times, this.#pace.quietAt].filter((time) => time > now));
     if (!Number.isFinite(next)) return;
     this.#timer = setTimeout(() => this.refill(), next - now + 1);
     this.#timer.unref();

@@ -56,7 +56,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
   function open(bytesMax: number): ParkedCells {
     const source = { isReady: () => true, prepare: provider.prepare.bind(provider) };
     const onTrouble = (trouble: ParkingTrouble) => troubles.push(trouble);
-    return new ParkedCells({ source, provider, bytesMax, madeAtOnce: 1, onTrouble });
+    return new ParkedCells({ source, provider, bytesMax, pace: { madeAtOnce: 1, quietMilliseconds: 0 }, onTrouble });
   }
 
   /** Whether a cell of each usual language waits, or more of one that was asked for twice at once. */
