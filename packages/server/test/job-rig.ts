@@ -172,7 +172,7 @@ export class JobRig implements AsyncDisposable {
 }
 
 /** What a body says, after a look at whether it is as long as it says. */
-async function textOf(body: Body): Promise<unknown> {
+async function textOf(body: Body<unknown>): Promise<unknown> {
   const text = (await Array.fromAsync(body.pieces())).join('');
   if (Buffer.byteLength(text) !== body.bytes) throw new Error('a body is not as long as it says');
   return JSON.parse(text);

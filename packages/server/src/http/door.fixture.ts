@@ -3,10 +3,14 @@
  * the whole service over real jobs.
  */
 import {
+  type CancellationAnswer,
   type FoldedResult,
   isTerminal,
+  type JobDetail,
   type JobEvent,
+  type JobList,
   PROMETHEUS_MEDIA_TYPE,
+  type ReplayPage,
   type Scope,
   type SubmissionAnswer,
 } from '@svc/protocol';
@@ -17,8 +21,9 @@ import { createTickets, type TicketsOptions } from '../access/tickets.ts';
 import { createPermits, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { createRateBudget, type RateBound } from '../capacity/rate.ts';
 import type { Caller } from '../ground/caller.ts';
+import { type JsonText, textOf } from '../ground/json-text.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import { bodyOf } from '../job/body.ts';
+import { bodyOf, LongJson } from '../job/body.ts';
 import type { Jobs, Submission } from '../job/jobs.ts';
 import type { ResultAnswer } from '../job/view/result.ts';
 import type { Observer } from '../telemetry/observer.ts';
@@ -205,14 +210,14 @@ function memoryJobs(submissions: Submission[]): Jobs {
       submissions.push(submission);
       return { answer: ANSWER, replayed: false };
     },
-    list: async () => JSON.stringify({ items: [], next_cursor: null }),
+    list: async () => textOf<JobList>({ items: [], next_cursor: null }),
     detail: async (caller, job_id) => {
       owned(caller, job_id);
-      return JSON.stringify({ job_id, status: 'running' });
+      return textOf({ job_id, status: 'running' }) as JsonText<JobDetail>;
     },
     cancel: async (caller, job_id) => {
       owned(caller, job_id);
-      return JSON.stringify({ job_id, status: 'running', already_terminal: false });
+      return textOf({ job_id, status: 'running', already_terminal: false }) as JsonText<CancellationAnswer>;
     },
     result: async (caller, job_id) => {
       owned(caller, job_id);
@@ -220,7 +225,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
     },
     replay: async (caller, job_id) => {
       owned(caller, job_id);
-      return bodyOf([JSON.stringify({ events: [event], next_cursor: 1 })]);
+      return bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 })));
     },
     attestation: async (caller, job_id) => {
       owned(caller, job_id);
@@ -244,7 +249,7 @@ const ANSWER: SubmissionAnswer = {
 
 /** What `Jobs.result` answers with. */
 export function resultOf(result: FoldedResult): ResultAnswer {
-  return { hasEnded: isTerminal(result.status), body: bodyOf([JSON.stringify(result)]) };
+  return { hasEnded: isTerminal(result.status), body: bodyOf(new LongJson(textOf(result))) };
 }
 
 export const RESULT: FoldedResult = {

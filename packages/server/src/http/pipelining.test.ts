@@ -3,12 +3,17 @@
  * meanwhile.
  */
 import { connect, type Socket } from 'node:net';
+import type { JobList } from '@svc/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type JsonText, textOf } from '../ground/json-text.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { unansweredMax } from './connections/intake.ts';
 import { bearer, openDoor } from './door.fixture.ts';
 import { parseAnswers, RawSocket } from './socket.fixture.ts';
+
+/** A list as a service of another version might answer it. */
+const listOf = (list: object) => textOf(list) as JsonText<JobList>;
 
 const HOST = 'Host: svc.example\r\n';
 const KEY = 'Authorization: Bearer key-of-acme\r\n';
@@ -17,8 +22,8 @@ const HEALTH = `GET /healthz HTTP/1.1\r\n${HOST}\r\n`;
 const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 
 test('of twenty requests sent at once eight are under way, and all are answered in their order', async () => {
-  const waiting: ((text: string) => void)[] = [];
-  const list = () => new Promise<string>((resolve) => waiting.push(resolve));
+  const waiting: ((text: JsonText<JobList>) => void)[] = [];
+  const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(resolve));
   await using door = await openDoor({ jobs: { list } });
   using raw = await RawSocket.open(door.port);
   raw.send(LIST.repeat(20));
@@ -28,7 +33,7 @@ test('of twenty requests sent at once eight are under way, and all are answered 
   expect(waiting).toHaveLength(unansweredMax);
   for (let index = 0; index < 20; index += 1) {
     await expect.poll(() => waiting.length).toBeGreaterThan(index);
-    waiting[index]?.(JSON.stringify({ index }));
+    waiting[index]?.(listOf({ index }));
     expect(waiting.length).toBeLessThanOrEqual(index + unansweredMax);
   }
   const answers = await raw.answers(20);
@@ -101,7 +106,7 @@ test('a reader that takes nothing has few answers waiting for it, and the reques
   let begun = 0;
   const list = async () => {
     begun += 1;
-    return JSON.stringify({ items: ['x'.repeat(16 * 1024)], next_cursor: null });
+    return listOf({ items: ['x'.repeat(16 * 1024)], next_cursor: null });
   };
   await using door = await openDoor({ jobs: { list } });
   using raw = await RawSocket.open(door.port);
@@ -161,7 +166,7 @@ test('requests get their own answers, however their bytes are cut into pieces', 
 
 test('a body that comes after seven requests under way is read, and the request after it waits', async () => {
   const waiting: (() => void)[] = [];
-  const list = () => new Promise<string>((resolve) => waiting.push(() => resolve('{}')));
+  const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(() => resolve(listOf({}))));
   await using door = await openDoor({ jobs: { list } });
   using raw = await RawSocket.open(door.port);
   const body = JSON.stringify({ language: 'bash', code: 'true' });

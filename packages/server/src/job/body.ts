@@ -3,9 +3,10 @@
  * store one after the other, when the one before was taken. So a client that reads slowly has little of it in this process
  * at any time.
  */
+import { type JsonText, type Members, memberText } from '../ground/json-text.ts';
 
 /** Text, or what will be read: how many bytes that is, and the pieces that it comes in. */
-export type Part = string | LongPart;
+type Part = string | LongPart;
 
 export interface LongPart {
   readonly bytes: number;
@@ -13,16 +14,43 @@ export interface LongPart {
   pieces(): AsyncIterable<string | Uint8Array>;
 }
 
-export interface Body extends LongPart {
-  /** All of it, where nothing has to be read any more. */
-  readonly text: string | null;
+/** A JSON value of which some parts are read while it is sent. */
+export class LongJson<T> {
+  declare readonly value: T;
+  readonly parts: readonly Part[];
+
+  constructor(...parts: readonly Part[]) {
+    this.parts = parts;
+  }
 }
 
-/** The body that these parts make up, in their order. */
-export function bodyOf(parts: readonly Part[]): Body {
-  const isShort = parts.every((part) => typeof part === 'string');
+/** An object some of whose members may be long. */
+export function longObject<T extends object>(
+  members: { readonly [Name in keyof T]: Members<T, LongJson<T[Name]>>[Name] },
+): LongJson<T> {
+  const parts = Object.entries<unknown>(members).flatMap(([name, member], index): Part[] => [
+    `${index === 0 ? '{' : ','}"${name}":`,
+    ...(member instanceof LongJson ? member.parts : [memberText(member)]),
+  ]);
+  return new LongJson(...parts, '}');
+}
+
+export function longArray<T>(elements: readonly LongJson<T>[]): LongJson<T[]> {
+  return new LongJson('[', ...elements.flatMap(({ parts }, index) => (index === 0 ? parts : [',', ...parts])), ']');
+}
+
+/** The JSON text of a `T`. */
+export interface Body<T> extends LongPart {
+  /** All of it, where nothing has to be read any more. */
+  readonly text: JsonText<T> | null;
+}
+
+/** What is sent of a value. */
+export function bodyOf<T>(json: LongJson<T>): Body<T> {
+  const parts = joined(json.parts);
+  const [text] = parts;
   return {
-    text: isShort ? parts.join('') : null,
+    text: parts.length === 1 && typeof text === 'string' ? (text as JsonText<T>) : null,
     bytes: parts.reduce((sum, part) => sum + (typeof part === 'string' ? Buffer.byteLength(part) : part.bytes), 0),
     async *pieces() {
       for (const part of parts) {
@@ -31,4 +59,15 @@ export function bodyOf(parts: readonly Part[]): Body {
       }
     },
   };
+}
+
+/** The same parts, with texts that follow each other as one. */
+function joined(parts: readonly Part[]): Part[] {
+  const all: Part[] = [];
+  for (const part of parts) {
+    const last = all.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') all[all.length - 1] = last + part;
+    else all.push(part);
+  }
+  return all;
 }

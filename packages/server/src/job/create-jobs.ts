@@ -1,5 +1,7 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
+import type { CancellationAnswer, JobDetail } from '@svc/protocol';
 import type { Caller } from '../ground/caller.ts';
+import { type JsonText, withMembers } from '../ground/json-text.ts';
 import { type Soon, whenKnown } from '../ground/soon.ts';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -30,14 +32,14 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> 
 export function createJobs(options: JobsOptions): Jobs {
   const { store, isSigning, history, shutdown } = options;
   const signing = isSigning ? 'on' : 'off';
-  const detail = (key: JobKey): Soon<string> =>
+  const detail = (key: JobKey): Soon<JsonText<JobDetail>> =>
     whenKnown(store.jobDetail({ key, signing }), (text) => {
       if (text === null) throw jobNotFound();
       return text;
     });
-  const cancelJob = async (key: JobKey, principal: string): Promise<string> => {
+  const cancelJob = async (key: JobKey, principal: string): Promise<JsonText<CancellationAnswer>> => {
     const { already_terminal } = await cancel({ ...key, principal }, options);
-    return `${(await detail(key)).slice(0, -1)},"already_terminal":${already_terminal}}`;
+    return withMembers<CancellationAnswer, JobDetail>(await detail(key), { already_terminal });
   };
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),

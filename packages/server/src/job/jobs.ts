@@ -2,8 +2,17 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type { FilledQueryOf, JobEvent, SubmissionAnswer } from '@svc/protocol';
+import type {
+  CancellationAnswer,
+  FilledQueryOf,
+  JobDetail,
+  JobEvent,
+  JobList,
+  ReplayPage,
+  SubmissionAnswer,
+} from '@svc/protocol';
 import type { Caller } from '../ground/caller.ts';
+import type { JsonText } from '../ground/json-text.ts';
 import type { Soon } from '../ground/soon.ts';
 import type { Body } from './body.ts';
 import type { ResultAnswer } from './view/result.ts';
@@ -29,16 +38,12 @@ export interface ExactBytes {
 export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
-  /** The JSON text of a `JobList`. */
-  list(caller: Caller, query: FilledQueryOf<'listJobs'>): Soon<string>;
-  /** The JSON text of a `JobDetail`. */
-  detail(caller: Caller, job_id: string): Soon<string>;
-  /** The JSON text of a `CancellationAnswer`. */
-  cancel(caller: Caller, job_id: string): Promise<string>;
+  list(caller: Caller, query: FilledQueryOf<'listJobs'>): Soon<JsonText<JobList>>;
+  detail(caller: Caller, job_id: string): Soon<JsonText<JobDetail>>;
+  cancel(caller: Caller, job_id: string): Promise<JsonText<CancellationAnswer>>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
   result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;
-  /** The JSON text of a `ReplayPage`. */
-  replay(caller: Caller, job_id: string, page: FilledQueryOf<'replayEvents'>): Promise<Body>;
+  replay(caller: Caller, job_id: string, page: FilledQueryOf<'replayEvents'>): Promise<Body<ReplayPage>>;
   /**
    * The exact bytes of what was signed or of what that is about. Refused as `attestation_disabled`, `job_not_terminal` or,
    * for a moment after the end, `attestation_unavailable`.

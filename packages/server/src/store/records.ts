@@ -6,7 +6,10 @@ import type {
   ArtifactRecord,
   EventBody,
   ExecutorOutput,
+  FoldedResult,
+  JobDetail,
   JobEvent,
+  JobListItem,
   JobStatus,
   Language,
   Receipt,
@@ -16,8 +19,10 @@ import type {
   StoredSpec,
   TerminalReason,
   TerminalStatus,
+  Violation,
   Whoami,
 } from '@svc/protocol';
+import type { JsonText } from '../ground/json-text.ts';
 import type { HistoryPart } from './history/output-run.ts';
 import type { StoredRun } from './history/stored-runs.ts';
 import type { Shares } from './jobs/fair-share.ts';
@@ -81,9 +86,8 @@ export interface JobDetailInput {
   readonly signing: Signing;
 }
 
-/** The JSON text of a job's detail. */
 export interface DetailText {
-  readonly text: string;
+  readonly text: JsonText<JobDetail>;
   /** Whether it stays as it is until the job is removed or its attestation withdrawn. */
   readonly isFinal: boolean;
 }
@@ -198,7 +202,7 @@ export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: read
 /** Whether the end was stored, and the JSON text of the job's folded result where that is short. */
 export interface FinishAnswer {
   readonly isStored: boolean;
-  readonly result: string | null;
+  readonly result: JsonText<FoldedResult> | null;
 }
 
 /** `principal` is who asks; `at` is when. */
@@ -229,8 +233,7 @@ export interface ListInput {
 }
 
 export interface ListPage {
-  /** The JSON text of an array of the contract's `JobListItem`. */
-  readonly items: string;
+  readonly items: JsonText<JobListItem[]>;
   /** The place of the last of them where more jobs follow. */
   readonly next: ListPlace | null;
 }
@@ -242,10 +245,16 @@ export interface EventPage {
 }
 
 /**
- * A long text about a job: events, or the data of violations, as the members of a JSON array; or what was written to a
- * stream, as the inside of a JSON string.
+ * The long texts about a job, and what they are the inside of: an array of events or of the data of violations, without its
+ * brackets; or a string with what was written to a stream, without its quotes.
  */
-export type LongTextKind = 'events' | 'violations' | 'stdout' | 'stderr';
+export interface LongTexts {
+  readonly events: JobEvent[];
+  readonly violations: Violation[];
+  readonly stdout: string;
+  readonly stderr: string;
+}
+export type LongTextKind = keyof LongTexts;
 
 /** The text of at most `limit` events after a cursor. */
 export interface TextExtentInput {

@@ -3,7 +3,8 @@
  * resolves only when the change is on disk. Every read for a caller carries the tenant: a foreign job and an unknown
  * one are the same `null`. Nothing above this floor knows SQL; nothing here knows HTTP or processes.
  */
-import type { ArtifactRecord, EventBody, RequestedSpec, Whoami } from '@svc/protocol';
+import type { ArtifactRecord, EventBody, FoldedResult, JobDetail, RequestedSpec, Whoami } from '@svc/protocol';
+import type { JsonText } from '../ground/json-text.ts';
 import type { Soon } from '../ground/soon.ts';
 import type {
   AdmitInput,
@@ -66,18 +67,15 @@ export interface Store extends AsyncDisposable {
   finish(input: FinishInput): Promise<boolean>;
   /** Whether this process has started the job and not yet stored its end. False does not say that it does not run. */
   isUnderWay(key: JobKey): boolean;
-  /**
-   * The JSON text of the contract's `FoldedResult` of a job that ended lately and whose result is short; null where it has
-   * to be read, and where the tenant has no such job.
-   */
-  shortResult(key: JobKey): string | null;
+  /** The result of a job that ended lately, where it is short; null where it has to be read, or there is no such job. */
+  shortResult(key: JobKey): JsonText<FoldedResult> | null;
   requestCancel(input: CancelInput): Promise<CancelResult>;
   /** Jobs left `running` by a process that is gone. */
   runningJobs(): Promise<readonly RunningJob[]>;
 
   job(key: JobKey): Promise<JobRow | null>;
-  /** The JSON text of the contract's `JobDetail`, as its owner reads it. */
-  jobDetail(input: JobDetailInput): Soon<string | null>;
+  /** A job as its owner reads it. */
+  jobDetail(input: JobDetailInput): Soon<JsonText<JobDetail> | null>;
   jobSummary(key: JobKey): Promise<JobSummary | null>;
   /** One page of a tenant's jobs, newest first. */
   list(input: ListInput): Soon<ListPage>;

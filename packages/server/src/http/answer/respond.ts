@@ -9,6 +9,7 @@ import {
   type StatusOf,
 } from '@svc/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { JsonText } from '../../ground/json-text.ts';
 import type { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
 import type { Call } from '../call.ts';
@@ -36,12 +37,20 @@ export function sendJson<Id extends OperationId, Status extends StatusOf<Id>>(
 }
 
 /** Sends JSON that is already text, in the same way. */
-export function sendJsonText<Id extends OperationId>(call: Call<Id>, status: StatusOf<Id>, text: string): FastifyReply {
+export function sendJsonText<Id extends OperationId, Status extends StatusOf<Id>>(
+  call: Call<Id>,
+  status: Status,
+  text: JsonText<AnswerBody<Id, Status>>,
+): FastifyReply {
   return sendText(call.reply, status, text);
 }
 
 /** Sends JSON that is read while it is sent, through the pump and with a declared length. */
-export function sendBody<Id extends OperationId>({ reply }: Call<Id>, status: StatusOf<Id>, body: Body): FastifyReply {
+export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
+  { reply }: Call<Id>,
+  status: Status,
+  body: Body<AnswerBody<Id, Status>>,
+): FastifyReply {
   if (body.text !== null) return sendText(reply, status, body.text);
   reply.code(status).header('content-type', JSON_TYPE).header('content-length', body.bytes);
   // Nothing is read for a request of the head alone.

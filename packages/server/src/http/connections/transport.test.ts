@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bodyBytesMax } from '@svc/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { bodyOf } from '../../job/body.ts';
+import { bodyOf, LongJson } from '../../job/body.ts';
 import { type Door, JOB, KEY_OF_ACME, openDoor, RESULT, resultOf } from '../door.fixture.ts';
 import { headerLinesMax } from '../request/head.ts';
 import { type RawAnswer, RawSocket } from '../socket.fixture.ts';
@@ -258,7 +258,7 @@ describe('connections', () => {
     await using reset = await openDoor({
       jobs: {
         result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }),
-        replay: async () => bodyOf([JSON.stringify(page)]),
+        replay: async () => bodyOf(new LongJson(JSON.stringify(page))),
       },
     });
     const sockets = await Promise.all(Array.from({ length: 16 }, () => RawSocket.open(reset.port)));

@@ -4,7 +4,7 @@
  * have a bound. A wait that shutdown interrupts never answers with a part. Spec § GET /v1/jobs/{id}/result, § Response
  * transfer rules.
  */
-import { responsePumpBytes } from '@svc/protocol';
+import { type FoldedResult, responsePumpBytes } from '@svc/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';
 import type { Jobs } from '../../job/jobs.ts';
@@ -28,7 +28,7 @@ export function resultHandler(jobs: Jobs): Handler<'getResult'> {
   };
 }
 
-async function waitFor(call: Call<'getResult'>, jobs: Jobs, waitSeconds: number): Promise<Body> {
+async function waitFor(call: Call<'getResult'>, jobs: Jobs, waitSeconds: number): Promise<Body<FoldedResult>> {
   const { stopping } = call.context;
   using interruption = interruptionOf(call.reply.raw, stopping);
   const { signal } = interruption;

@@ -1,5 +1,6 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
-import type { FilledQueryOf } from '@svc/protocol';
+import type { FilledQueryOf, JobList } from '@svc/protocol';
+import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { type Soon, whenKnown } from '../../ground/soon.ts';
 import type { ListPage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -10,21 +11,25 @@ export interface ListOptions {
 }
 
 /** The text of a page that is asked for again. */
-const texts = new WeakMap<ListPage, string>();
+const texts = new WeakMap<ListPage, JsonText<JobList>>();
 
-/** One page as the JSON text of a `JobList`; `next_cursor` is null on the last one. Throws as `decodeCursor` does. */
-export function list(tenant: string, query: FilledQueryOf<'listJobs'>, { store }: ListOptions): Soon<string> {
+/** One page; `next_cursor` is null on the last one. Throws as `decodeCursor` does. */
+export function list(
+  tenant: string,
+  query: FilledQueryOf<'listJobs'>,
+  { store }: ListOptions,
+): Soon<JsonText<JobList>> {
   const { limit, cursor, status: statuses = null, language = null } = query;
   const before = cursor === undefined ? null : decodeCursor(tenant, cursor);
   return whenKnown(store.list({ tenant, limit, before, statuses, language }), (page) => textOf(tenant, page));
 }
 
-function textOf(tenant: string, page: ListPage): string {
+function textOf(tenant: string, page: ListPage): JsonText<JobList> {
   const known = texts.get(page);
   if (known !== undefined) return known;
   const { items, next } = page;
   const next_cursor = next === null ? null : encodeCursor(tenant, next);
-  const text = `{"items":${items},"next_cursor":${JSON.stringify(next_cursor)}}`;
+  const text = jsonText<JobList>({ items: new Spelled(items), next_cursor });
   texts.set(page, text);
   return text;
 }

@@ -1,23 +1,27 @@
 /** The parts of an answer that are read from the store while it is sent. */
 import type { ArtifactRecord } from '@svc/protocol';
-import type { JobKey, LongTextKind, TextExtent } from '../../store/records.ts';
+import type { JobKey, LongTextKind, LongTexts, TextExtent } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import type { LongPart, Part } from '../body.ts';
+import { LongJson } from '../body.ts';
 
 type Pieces = Pick<Store, 'textPiece' | 'artifactPiece'>;
 
 /** Bytes of an artifact that are read at once: a multiple of three, so that their base64 has no padding but at the end. */
 const artifactPieceBytes = 96 * 1024;
 
-/** A text of the store as a part; the whole of it where the extent has it. */
-export function textPart(
+/** What stands around each text, so that it is a JSON value. */
+const BRACKETS = { before: '[', after: ']' };
+const QUOTES = { before: '"', after: '"' };
+const AROUND = { events: BRACKETS, violations: BRACKETS, stdout: QUOTES, stderr: QUOTES };
+
+/** A text of the store; the whole of it where the extent has it. */
+export function longText<Kind extends LongTextKind>(
   store: Pieces,
   key: JobKey,
-  { kind, extent }: { kind: LongTextKind; extent: TextExtent },
-): Part {
+  { kind, extent }: { kind: Kind; extent: TextExtent },
+): LongJson<LongTexts[Kind]> {
   const { text, bytes, from, until } = extent;
-  if (text !== null) return text;
-  return {
+  const read = {
     bytes,
     async *pieces() {
       for (let after = from; after < until; ) {
@@ -28,11 +32,13 @@ export function textPart(
       }
     },
   };
+  const { before, after } = AROUND[kind];
+  return new LongJson(before, text ?? read, after);
 }
 
 /** The content of an artifact, in base64. RFC 4648 § 4. */
-export function base64Part(store: Pieces, key: JobKey, { path, size_bytes }: ArtifactRecord): LongPart {
-  return {
+export function longBase64(store: Pieces, key: JobKey, { path, size_bytes }: ArtifactRecord): LongJson<string> {
+  const read = {
     bytes: Math.ceil(size_bytes / 3) * 4,
     async *pieces() {
       for (let offset = 0; offset < size_bytes; offset += artifactPieceBytes) {
@@ -42,6 +48,7 @@ export function base64Part(store: Pieces, key: JobKey, { path, size_bytes }: Art
       }
     },
   };
+  return new LongJson('"', read, '"');
 }
 
 /** Whoever reads it gets less than was declared, and must not take it for an answer. */

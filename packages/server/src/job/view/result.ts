@@ -2,14 +2,14 @@
  * The folded result: the exact text a program wrote, its artifacts and its violations, now or once the job has ended.
  * Spec § GET /v1/jobs/{id}/result.
  */
-import { type ArtifactRecord, isTerminal } from '@svc/protocol';
+import { type Artifact, type ArtifactRecord, type FoldedResult, isTerminal } from '@svc/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { JobKey, JobSummary, LongTextKind } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { type Body, bodyOf, type Part } from '../body.ts';
+import { type Body, bodyOf, LongJson, longArray, longObject } from '../body.ts';
 import type { History } from '../history.ts';
 import { jobNotFound, shuttingDown } from '../refusals.ts';
-import { base64Part, textPart } from './long-parts.ts';
+import { longBase64, longText } from './long-parts.ts';
 
 export interface ResultOptions {
   readonly store: Pick<
@@ -30,7 +30,7 @@ export interface ResultWait {
 /** Whether the job has ended, and the JSON text of its `FoldedResult`. */
 export interface ResultAnswer {
   readonly hasEnded: boolean;
-  readonly body: Body;
+  readonly body: Body<FoldedResult>;
 }
 
 /** More events than this no job has. */
@@ -46,18 +46,18 @@ export async function result(key: JobKey, wait: ResultWait, options: ResultOptio
   const { store } = options;
   if (store.shortResult(key) === null && wait.waitSeconds > 0) await endOrDeadline(key, wait, options);
   const short = store.shortResult(key);
-  if (short !== null) return { hasEnded: true, body: bodyOf([short]) };
+  if (short !== null) return { hasEnded: true, body: bodyOf(new LongJson<FoldedResult>(short)) };
   const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();
   if (wait.waitSeconds > 0 && !isTerminal(job.status)) refuseInterrupted(wait, options);
   return { hasEnded: isTerminal(job.status), body: await bodyAsItStands(key, job, options) };
 }
 
-async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOptions): Promise<Body> {
-  const text = async (kind: LongTextKind): Promise<Part> => {
+async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOptions): Promise<Body<FoldedResult>> {
+  const text = async <Kind extends LongTextKind>(kind: Kind) => {
     const extent = await store.textExtent({ key, kind, after: 0, limit: eventsMax });
     if (extent === null) throw jobNotFound();
-    return textPart(store, key, { kind, extent });
+    return longText(store, key, { kind, extent });
   };
   const [stdout, stderr, violations, artifacts] = await Promise.all([
     text('stdout'),
@@ -68,18 +68,24 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOpt
   ]);
   // Looked at again where output may have been cut since: no text may be longer than this member knows of.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
-  const { job_id, status, exit_code, duration_ms } = job;
-  return bodyOf([
-    `${JSON.stringify({ job_id, status, exit_code, duration_ms }).slice(0, -1)},"stdout":"`,
-    stdout,
-    '","stderr":"',
-    stderr,
-    `","truncated":${truncated},"violations":[`,
-    violations,
-    '],"artifacts":[',
-    ...artifacts.flatMap((record, index) => artifactParts(store, key, { record, index })),
-    ']}',
-  ]);
+  return bodyOf(
+    longObject<FoldedResult>({
+      job_id: job.job_id,
+      status: job.status,
+      exit_code: job.exit_code,
+      duration_ms: job.duration_ms,
+      stdout,
+      stderr,
+      truncated,
+      violations,
+      artifacts: longArray(artifacts.map((record) => longArtifact(store, key, record))),
+    }),
+  );
+}
+
+function longArtifact(store: ResultOptions['store'], key: JobKey, record: ArtifactRecord): LongJson<Artifact> {
+  const { path, size_bytes, sha256 } = record;
+  return longObject<Artifact>({ path, content_base64: longBase64(store, key, record), size_bytes, sha256 });
 }
 
 /** Waits until the job has ended, the time is over, nobody waits any more, or the service stops. */
@@ -92,17 +98,4 @@ async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown 
 function refuseInterrupted({ signal }: ResultWait, { shutdown }: ResultOptions): void {
   signal.throwIfAborted();
   if (shutdown.aborted) throw shuttingDown();
-}
-
-function artifactParts(
-  store: ResultOptions['store'],
-  key: JobKey,
-  { record, index }: { record: ArtifactRecord; index: number },
-): Part[] {
-  const { path, size_bytes, sha256 } = record;
-  return [
-    `${index === 0 ? '' : ','}{"path":${JSON.stringify(path)},"content_base64":"`,
-    base64Part(store, key, record),
-    `",${JSON.stringify({ size_bytes, sha256 }).slice(1)}`,
-  ];
 }

@@ -1,5 +1,7 @@
+import type { JobDetail } from '@svc/protocol';
 /** What is told from memory is what the ledger would tell. */
 import { expect, test } from 'vitest';
+import { Spelled } from '../../ground/json-text.ts';
 import { admitJob, at, attestationOf, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
 import type { DetailText, JobDetailInput } from '../records.ts';
 import { FinalDetails } from './final-details.ts';
@@ -18,12 +20,13 @@ function ledgerOf(detail: DetailText | null) {
   return { ask, asked: () => asked };
 }
 
-const final = (text: string): DetailText => ({ text, isFinal: true });
+const detail = (text: string, isFinal: boolean): DetailText => ({ text: new Spelled<JobDetail>(text).text, isFinal });
+const final = (text: string) => detail(text, true);
 
 test('a final detail is asked for once, and what may still change every time', async () => {
   const details = new FinalDetails();
   const ended = ledgerOf(final('{}'));
-  const running = ledgerOf({ text: '[]', isFinal: false });
+  const running = ledgerOf(detail('[]', false));
   const unknown = ledgerOf(null);
   for (let time = 0; time < 3; time++) {
     expect(await details.read(input('ended'), ended.ask)).toBe('{}');

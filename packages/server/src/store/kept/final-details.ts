@@ -3,6 +3,8 @@
  * ledger. Only for a ledger that no other process changes. What may change a final detail, its removal or the withdrawal of
  * an attestation, goes through `change`, which forgets everything: it is rare, and what is forgotten is read again.
  */
+import type { JobDetail } from '@svc/protocol';
+import type { JsonText } from '../../ground/json-text.ts';
 import type { Soon } from '../../ground/soon.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import type { DetailText, JobDetailInput } from '../records.ts';
@@ -12,7 +14,7 @@ import { Kept } from './kept.ts';
 const charsKeptMax = 8 * 2 ** 20;
 
 export class FinalDetails {
-  readonly #kept: Kept<string>;
+  readonly #kept: Kept<JsonText<JobDetail>>;
   /** Changes under way, and those that have ended: what was read beside one may be older than it. */
   #changing = 0;
   #changed = 0;
@@ -22,7 +24,7 @@ export class FinalDetails {
   }
 
   /** The detail that is kept, or what `ask` finds. Null where the tenant has no such job. */
-  read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Soon<string | null> {
+  read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Soon<JsonText<JobDetail> | null> {
     const name = nameOf(input);
     const kept = this.#kept.get(name);
     if (kept !== undefined) return kept;

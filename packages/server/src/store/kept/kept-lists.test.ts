@@ -1,8 +1,10 @@
+import type { JobListItem } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
+import { Spelled } from '../../ground/json-text.ts';
 import type { ListInput, ListPage } from '../records.ts';
 import { KeptLists } from './kept-lists.ts';
 
-const pageOf = (items: string): ListPage => ({ items, next: null });
+const pageOf = (items: string): ListPage => ({ items: new Spelled<JobListItem[]>(items).text, next: null });
 const asked = (tenant: string, limit = 50): ListInput => ({
   tenant,
   limit,

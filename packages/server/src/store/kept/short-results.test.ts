@@ -1,4 +1,6 @@
+import type { FoldedResult } from '@svc/protocol';
 import { expect, test } from 'vitest';
+import { Spelled } from '../../ground/json-text.ts';
 import { at, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
 import { ShortResults, shortResult } from './short-results.ts';
 
@@ -17,12 +19,14 @@ test('a result is short up to 32 Ki characters of output, both streams together'
   expect(shortResult(ended, [{ kind: 'stdout', data: { text: '\u0001'.repeat(32 * 1024) } }])).toBeNull();
 });
 
+const textOf = (text: string) => new Spelled<FoldedResult>(text).text;
+
 test('as many results are kept as have room, and those that came first are forgotten first', () => {
   const results = new ShortResults(10);
-  results.keep(key('1'), 'aaaa');
-  results.keep(key('2'), 'bbbb');
+  results.keep(key('1'), textOf('aaaa'));
+  results.keep(key('2'), textOf('bbbb'));
   expect([results.get(key('1')), results.get(key('2'))]).toEqual(['aaaa', 'bbbb']);
-  results.keep(key('3'), 'ccc');
+  results.keep(key('3'), textOf('ccc'));
   expect([results.get(key('1')), results.get(key('2')), results.get(key('3'))]).toEqual([null, 'bbbb', 'ccc']);
   results.clear();
   expect(results.get(key('3'))).toBeNull();

@@ -3,6 +3,7 @@
  * without a read of the ledger. They never change; only the removal of a job ends what is said of it.
  */
 import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@svc/protocol';
+import { type JsonText, textOf } from '../../ground/json-text.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import type { JobKey } from '../records.ts';
 import { Kept } from './kept.ts';
@@ -22,7 +23,7 @@ export type Ended = Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'dura
 export function shortResult(
   { job_id, status, exit_code, duration_ms, truncated }: Ended,
   contents: readonly Pick<JobEvent, 'kind' | 'data'>[],
-): string | null {
+): JsonText<FoldedResult> | null {
   const texts: Record<StreamName, string> = { stdout: '', stderr: '' };
   const violations: Violation[] = [];
   for (const { kind, data } of contents) {
@@ -30,17 +31,8 @@ export function shortResult(
     if (kind === 'stdout' || kind === 'stderr') texts[kind] += lineOf(data as OutputRecord);
     if (texts.stdout.length + texts.stderr.length > charsMax) return null;
   }
-  const result: FoldedResult = {
-    job_id,
-    status,
-    exit_code,
-    duration_ms,
-    ...texts,
-    truncated,
-    violations,
-    artifacts: [],
-  };
-  const text = JSON.stringify(result);
+  const members = { job_id, status, exit_code, duration_ms, ...texts, truncated, violations, artifacts: [] };
+  const text = textOf<FoldedResult>(members);
   return text.length > 2 * charsMax ? null : text;
 }
 
@@ -50,17 +42,17 @@ function lineOf({ text, partial }: OutputRecord): string {
 
 /** The short results of the jobs that ended last, by their owner's key. */
 export class ShortResults {
-  readonly #kept: Kept<string>;
+  readonly #kept: Kept<JsonText<FoldedResult>>;
 
   constructor(max = charsKeptMax) {
     this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length });
   }
 
-  get(key: JobKey): string | null {
+  get(key: JobKey): JsonText<FoldedResult> | null {
     return this.#kept.get(nameOfJob(key)) ?? null;
   }
 
-  keep(key: JobKey, text: string): void {
+  keep(key: JobKey, text: JsonText<FoldedResult>): void {
     this.#kept.keep(nameOfJob(key), text);
   }
 

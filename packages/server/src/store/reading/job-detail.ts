@@ -6,6 +6,7 @@
  */
 import type { AttestationMember, JobDetail } from '@svc/protocol';
 import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { jsonText, Spelled } from '../../ground/json-text.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
@@ -50,24 +51,17 @@ type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>
 export async function jobDetail(db: LedgerDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
-  const { requested_spec, execution, receipt_json, receipt_sha256 } = columns;
+  const { requested_spec, receipt_json, receipt_sha256 } = columns;
   const attestation = attestationMember(columns);
-  const members = [
-    membersOf(lifecycle(columns)),
-    `"requested_spec":${requested_spec ?? '{}'}`,
-    membersOf(executionMembers(execution === null ? null : (JSON.parse(execution) as ExecutionRecord))),
-    `"attestation":${JSON.stringify(attestation)}`,
-  ];
-  if (receipt_json !== null && receipt_sha256 !== null) {
-    members.push(`"receipt":${receipt_json}`, membersOf({ receipt_sha256 }));
-  }
   const isFinal = isTerminal(columns.status) && (attestation.available || signing === 'off');
-  return { text: `{${members.join(',')}}`, isFinal };
-}
-
-/** The members of an object as JSON, without the braces. */
-function membersOf(object: Partial<JobDetail>): string {
-  return JSON.stringify(object).slice(1, -1);
+  const text = jsonText<JobDetail>({
+    ...lifecycle(columns),
+    requested_spec: new Spelled(requested_spec ?? '{}'),
+    ...executionMembers(columns),
+    attestation,
+    ...(receipt_json !== null && receipt_sha256 !== null && { receipt: new Spelled(receipt_json), receipt_sha256 }),
+  });
+  return { text, isFinal };
 }
 
 function lifecycle(columns: DetailColumns) {
@@ -88,7 +82,8 @@ function lifecycle(columns: DetailColumns) {
   };
 }
 
-function executionMembers(execution: ExecutionRecord | null) {
+function executionMembers(columns: DetailColumns) {
+  const execution = columns.execution === null ? null : (JSON.parse(columns.execution) as ExecutionRecord);
   return {
     effective_spec:
       execution === null ? null : { isolation_class: execution.isolation_class, limits: execution.effective_limits },

@@ -5,6 +5,7 @@
  */
 import type { JobListItem, JobStatus, Language } from '@svc/protocol';
 import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
+import { textOf } from '../../ground/json-text.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { JobSummary, ListInput, ListPage, ListPlace } from '../records.ts';
@@ -50,7 +51,7 @@ export async function list(db: LedgerDatabase, input: ListInput): Promise<ListPa
   const page = jobs.slice(0, limit);
   const last = page.at(-1);
   const next = jobs.length > limit && last !== undefined ? { created_at: last.created_at, job_id: last.job_id } : null;
-  return { items: JSON.stringify(page.map(listItem)), next };
+  return { items: textOf(page.map(listItem)), next };
 }
 
 function listItem(job: JobSummary): JobListItem {

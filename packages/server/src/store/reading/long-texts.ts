@@ -4,8 +4,9 @@
  * those never change, so every piece is of the same text, however much later it is read.
  */
 import { HASH_VERSION } from '@svc/evidence';
-import type { ArtifactRecord, OutputRecord, StreamName } from '@svc/protocol';
+import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
+import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { type HistoryRange, type StoredPart, storedParts } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
@@ -15,7 +16,6 @@ import type {
   ArtifactPieceInput,
   JobKey,
   LongTextKind,
-  StoredEvent,
   TextExtent,
   TextExtentInput,
   TextPiece,
@@ -86,11 +86,10 @@ function addOutput(stored: StoredRun, { job_id, after, until }: HistoryRange, ad
 
 const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
 
-/** An event as the contract has it. Its data is told as it is stored. */
-function eventText({ data, ...row }: StoredEvent): string {
-  const { job_id, seq, timestamp, kind, hash_version, prev_hash, event_hash } = row;
-  const before = JSON.stringify({ job_id, seq, timestamp, kind }).slice(0, -1);
-  return `${before},"data":${data},${JSON.stringify({ hash_version, prev_hash, event_hash }).slice(1)}`;
+/** An event as the contract has it. */
+function eventText(event: Omit<JobEvent, 'data'>, data: unknown): JsonText<JobEvent> {
+  const { job_id, seq, timestamp, kind, hash_version, prev_hash, event_hash } = event;
+  return jsonText<JobEvent>({ job_id, seq, timestamp, kind, data, hash_version, prev_hash, event_hash });
 }
 
 /** The events of a part that are in the range. */
@@ -99,12 +98,12 @@ function* eventTexts(
   { job_id, after, until }: HistoryRange,
 ): Generator<{ text: string; seq: number }> {
   if (!isRun(part)) {
-    yield { text: eventText(part), seq: part.seq };
+    yield { text: eventText(part, new Spelled(part.data)), seq: part.seq };
     return;
   }
   for (const event of eventsOfStoredRun(job_id, part)) {
     const { seq } = event;
-    if (seq > after && seq <= until) yield { text: eventText({ ...event, data: JSON.stringify(event.data) }), seq };
+    if (seq > after && seq <= until) yield { text: eventText(event, event.data), seq };
   }
 }
 

@@ -1,0 +1,51 @@
+/**
+ * The one way to write JSON of which some parts are JSON text already: what is stored as JSON is served as it is stored,
+ * and is never parsed to be written again. A member that is missing or misspelt does not compile. RFC 8259.
+ */
+
+declare const VALUE: unique symbol;
+
+/** The JSON text of a `T`. Its type alone tells it from other text. */
+export type JsonText<T> = string & { readonly [VALUE]: T };
+
+/** The text of a value that is written as a whole. */
+export function textOf<T extends object>(value: T): JsonText<T> {
+  return JSON.stringify(value) as JsonText<T>;
+}
+
+/** A value given as its JSON text, as a member of a larger one. */
+export class Spelled<T> {
+  readonly text: JsonText<T>;
+
+  constructor(text: string) {
+    this.text = text as JsonText<T>;
+  }
+}
+
+/** The members of a `T`, in the order in which they are written: each its value, its text, or an `Other`. */
+export type Members<T, Other = never> = {
+  readonly [Name in keyof T]: T[Name] | Spelled<T[Name]> | Other;
+};
+
+/** The text of an object. A member that is undefined is left out. */
+export function jsonText<T extends object>(members: Members<T>): JsonText<T> {
+  let text = '';
+  for (const name in members) {
+    const member: unknown = members[name];
+    if (member !== undefined) text += `${text === '' ? '{' : ','}"${name}":${memberText(member)}`;
+  }
+  return `${text === '' ? '{' : text}}` as JsonText<T>;
+}
+
+/** The text of an object, with the members of another that has more, or has fewer. */
+export function withMembers<T extends object, Base extends object>(
+  base: JsonText<Base>,
+  members: Members<Omit<T, keyof Base>>,
+): JsonText<T> {
+  return `${base.slice(0, -1)},${jsonText(members).slice(1)}` as JsonText<T>;
+}
+
+/** The text of one member. */
+export function memberText(member: unknown): string {
+  return member instanceof Spelled ? member.text : JSON.stringify(member);
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { bodyOf, LongJson, longArray, longObject } from './body.ts';
+
+test('a long object is written in the order of its members, and read piece by piece', async () => {
+  const read = {
+    bytes: 4,
+    pieces: async function* () {
+      yield 'é';
+      yield new TextEncoder().encode('xy');
+    },
+  };
+  const long = new LongJson<string>('"', read, '"');
+  const body = bodyOf(longObject<{ a: number; b: string; c: string[] }>({ a: 1, b: long, c: longArray([long, long]) }));
+  const pieces = (await Array.fromAsync(body.pieces())).map((piece) => Buffer.from(piece));
+  expect(Buffer.concat(pieces).toString()).toBe('{"a":1,"b":"éxy","c":["éxy","éxy"]}');
+  expect(body.bytes).toBe(Buffer.concat(pieces).length);
+  expect(body.text).toBeNull();
+});
+
+test('what has nothing to be read is one text', () => {
+  const body = bodyOf(longObject<{ a: string; b: string[] }>({ a: new LongJson('"', 'x', '"'), b: longArray([]) }));
+  expect(body.text).toBe('{"a":"x","b":[]}');
+});
