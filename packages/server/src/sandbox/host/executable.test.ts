@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { digestOf, versionOf } from './executable.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-executable-'));
@@ -46,6 +46,7 @@ describe('the digest of an executable', () => {
 
 describe('the version of an executable', () => {
   const path = join(directory, 'says');
+  const remembered = join(directory, 'remembered', 'versions.json');
   const write = (script: string) => {
     writeFileSync(path, `#!/bin/sh\n${script}\n`);
     chmodSync(path, 0o755);
@@ -54,19 +55,28 @@ describe('the version of an executable', () => {
   test('is asked again where the file was changed, and not before', async () => {
     write(`echo "says version $(cat ${directory}/number)"`);
     writeFileSync(join(directory, 'number'), '1');
-    expect(await versionOf(path, /version (\S+)/)).toBe('1');
+    expect(await versionOf(path, /version (\S+)/, remembered)).toBe('1');
     writeFileSync(join(directory, 'number'), '2');
-    expect(await versionOf(path, /version (\S+)/)).toBe('1');
+    expect(await versionOf(path, /version (\S+)/, remembered)).toBe('1');
     write('echo version 3');
-    expect(await versionOf(path, /version (\S+)/)).toBe('3');
+    expect(await versionOf(path, /version (\S+)/, remembered)).toBe('3');
+  });
+
+  test('is not asked again by the next process in the same run of the machine', async () => {
+    write(`echo x >> ${directory}/asked; echo version 5`);
+    expect(await versionOf(path, /version (\S+)/, remembered)).toBe('5');
+    vi.resetModules();
+    const next = await import('./executable.ts');
+    expect(await next.versionOf(path, /version (\S+)/, remembered)).toBe('5');
+    expect(readFileSync(join(directory, 'asked'), 'utf8')).toBe('x\n');
   });
 
   test('is null where the program says none, and a refusal is not remembered', async () => {
     write('echo nothing');
-    expect(await versionOf(path, /version (\S+)/)).toBeNull();
+    expect(await versionOf(path, /version (\S+)/, remembered)).toBeNull();
     write(`[ -e ${directory}/ready ] && echo version 4`);
-    await expect(versionOf(path, /version (\S+)/)).rejects.toThrow('Command failed');
+    await expect(versionOf(path, /version (\S+)/, remembered)).rejects.toThrow('Command failed');
     writeFileSync(join(directory, 'ready'), '');
-    expect(await versionOf(path, /version (\S+)/)).toBe('4');
+    expect(await versionOf(path, /version (\S+)/, remembered)).toBe('4');
   });
 });

@@ -10,38 +10,60 @@ import { bootId, recall, remember } from './remembered.ts';
 
 const run = promisify(execFile);
 const VERSION_MILLISECONDS_MAX = 5000;
-const REMEMBERED = '/run/svc/executables.json';
+const DIGESTS = '/run/svc/executables.json';
+const VERSIONS = '/run/svc/versions.json';
 
 const said = new Map<string, Promise<string>>();
 
-/** What a program says of its version with `--version`; null where that does not fit. Asked once while the file stays. */
-export async function versionOf(path: string, pattern: RegExp): Promise<string | null> {
-  const key = identityOf(path);
-  const known = said.get(key) ?? run(path, ['--version'], { timeout: VERSION_MILLISECONDS_MAX }).then((r) => r.stdout);
-  said.set(key, known);
+/**
+ * What a program says of its version with `--version`; null where that does not fit. It is asked once in each run of the
+ * machine, and again where it was changed, or said nothing that fits.
+ */
+export async function versionOf(path: string, pattern: RegExp, remembered = VERSIONS): Promise<string | null> {
+  const identity = identityOf(path);
+  const known = recalled(remembered, path, identity);
+  if (known !== null && pattern.test(known)) return versionIn(known, pattern);
+  const answer =
+    said.get(identity) ?? run(path, ['--version'], { timeout: VERSION_MILLISECONDS_MAX }).then((r) => r.stdout);
+  said.set(identity, answer);
   try {
-    return pattern.exec(await known)?.[1] ?? null;
+    const version = versionIn(await answer, pattern);
+    if (version !== null) rememberOf(remembered, path, { identity, fact: await answer });
+    return version;
   } catch (error) {
-    said.delete(key);
+    said.delete(identity);
     throw error;
   }
 }
 
+function versionIn(text: string, pattern: RegExp): string | null {
+  return pattern.exec(text)?.[1] ?? null;
+}
+
 /** SHA-256 of an executable, in hex. It is read once in each run of the machine, and again where it was changed. */
-export function digestOf(path: string, remembered = REMEMBERED): string {
+export function digestOf(path: string, remembered = DIGESTS): string {
   const identity = identityOf(path);
-  const known = (recall(remembered) as Known | null) ?? {};
-  const digest = known[path]?.identity === identity ? known[path].digest : null;
-  if (digest !== null) return digest;
+  const known = recalled(remembered, path, identity);
+  if (known !== null) return known;
   const sha256 = hashFile(path);
   // A file that was changed while it was read is remembered as what it was before: the next look reads it again.
-  try {
-    remember(remembered, { ...known, [path]: { identity, digest: sha256 } });
-  } catch {} // Who may not write there reads the file each time.
+  rememberOf(remembered, path, { identity, fact: sha256 });
   return sha256;
 }
 
-type Known = Readonly<Record<string, { readonly identity: string; readonly digest: string }>>;
+/** What is known of each path, as long as that is the same file. */
+type Known = Readonly<Record<string, { readonly identity: string; readonly fact: string }>>;
+
+function recalled(file: string, path: string, identity: string): string | null {
+  const known = (recall(file) as Known | null)?.[path];
+  return known?.identity === identity && typeof known.fact === 'string' ? known.fact : null;
+}
+
+function rememberOf(file: string, path: string, fact: Known[string]): void {
+  try {
+    remember(file, { ...(recall(file) as Known | null), [path]: fact });
+  } catch {} // Who may not write there asks and reads each time.
+}
 
 function identityOf(path: string): string {
   const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
