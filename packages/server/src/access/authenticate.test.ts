@@ -35,7 +35,7 @@ test.each([
   expect(await access.authenticate(header)).toMatchObject({ code: 'unauthorized', status: 401 });
 });
 
-test('a refusal does not say why a token was not believed', async () => {
+test('a refusal does not say why a token is invalid', async () => {
   const messages = await Promise.all(
     ['Bearer wrong', 'Bearer a b', `Bearer ${'a'.repeat(9000)}`].map(async (header) => {
       return (await access.authenticate(header)) as Error;
@@ -65,13 +65,13 @@ test.each(['a', 'A1', 'acme-eu.prod_2', 'a'.repeat(64)])('the tenant %j is allow
   expect(isTenantName(tenant)).toBe(true);
 });
 
-test('one key cannot stand for two tenants', () => {
+test('one key cannot belong to two tenants', () => {
   const twice = ['a', 'b'].map((tenant) => ({ tenant, key: 'sesame' }));
   expect(() => createLegacyKeys(twice)).toThrow('given twice');
 });
 
 test.each(['bearer sesame=', 'BEARER sesame=', 'Bearer   sesame='])(
-  'the header %j stands for its token: the case of the scheme says nothing, nor how many spaces follow it',
+  'the header %j has its token: neither the case of the scheme nor the number of spaces matters',
   async (header) => {
     expect(await access.authenticate(header)).toMatchObject({ tenant: 'acme' });
   },

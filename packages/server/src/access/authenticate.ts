@@ -1,6 +1,6 @@
 /**
- * Who is asking: the `Authorization` header of a request becomes a caller, or the refusal to answer with. The kinds of
- * credential are tried in turn; each knows its own by their form. Spec § Authentication.
+ * Finds the caller: the `Authorization` header of a request becomes a caller, or a refusal. The kinds of credential are
+ * tried in turn; each recognises its own by their form. Spec § Authentication.
  */
 import type { AuthMethod } from '@svc/protocol';
 import type { Caller } from '../ground/caller.ts';
@@ -13,43 +13,43 @@ export const tokenBytesMax = 8192;
 /** The scheme in any case, one space or more, and a token of visible ASCII. RFC 9110 § 11.1, RFC 6750 § 2.1. */
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i;
 
-/** The token of an `Authorization` header; null where the header is none of the Bearer scheme. */
+/** The token of an `Authorization` header; null if the header is not of the Bearer scheme. */
 export function bearerToken(authorization: string): string | null {
   return BEARER.exec(authorization)?.[1] ?? null;
 }
 
 /** One kind of credential. */
 export interface CredentialKind {
-  /** What whoami says of callers of this kind. */
+  /** What whoami says about callers of this kind. */
   readonly method: AuthMethod;
-  /** Null where the token is not one of this kind. Rejects only where the service itself failed. */
+  /** Null if the token is not of this kind. Rejects only if the service itself failed. */
   resolve(token: string): Soon<Caller | ServiceError | null>;
-  /** Whether a caller of this kind may still act; that it has not expired was seen to. */
+  /** Whether a caller of this kind may still act. The caller has not expired: that was checked. */
   stands(caller: Caller): Promise<boolean>;
-  /** See `Access`. A kind whose identifiers never come to mean another credential leaves both out. */
+  /** See `Access`. A kind whose identifiers never come to mean another credential leaves out both. */
   pledge?(caller: Caller, ticket: string): Caller;
   redeem?(pledge: Caller, ticket: string): Caller | null;
-  /** See `Access`. A kind whose credentials never end before their time leaves it out. */
+  /** See `Access`. A kind whose credentials never end early leaves it out. */
   whenEnded?(listener: () => void): void;
 }
 
 export interface Access {
   /**
-   * The caller that an `Authorization` header stands for. A refusal is `unauthorized`, and its message says nothing of
-   * why a token was not believed. Rejects only where the service itself failed.
+   * The caller of an `Authorization` header. A refusal is `unauthorized`, and its message does not say why the token is
+   * invalid. Rejects only if the service itself failed.
    */
   authenticate(authorization: string | undefined): Soon<Caller | ServiceError>;
-  /** Whether the authority that a caller was resolved from still stands: not expired, revoked or rotated since. */
+  /** Whether a caller's authority is still valid: not expired, revoked or rotated since. */
   stands(caller: Caller): Promise<boolean>;
-  /** What the ledger is to keep of a caller beside a ticket's digest: it tells nobody more than that caller's whoami. */
+  /** What the store keeps of a caller beside a ticket's digest. It reveals no more than that caller's whoami. */
   pledge(caller: Caller, ticket: string): Caller;
-  /** The caller that a pledge stands for, told with the same ticket; null where its authority has ended since. */
+  /** The caller of a pledge, given with the same ticket; null if its authority has ended since. */
   redeem(pledge: Caller, ticket: string): Promise<Caller | null>;
-  /** Has `listener` called whenever a credential may have ended before its time: it was revoked or rotated. */
+  /** Calls `listener` whenever a credential may have ended early: it was revoked or rotated. */
   whenEnded(listener: () => void): void;
 }
 
-/** Asks each kind in turn; the first that knows the token decides. `now` is the time of day in milliseconds. */
+/** Asks each kind in turn; the first that recognises the token decides. `now` is the time of day in milliseconds. */
 export function createAccess(kinds: readonly CredentialKind[], now: () => number = Date.now): Access {
   const kindOf = ({ auth_method }: Caller) => kinds.find(({ method }) => method === auth_method);
   const stands = async (caller: Caller) =>
@@ -79,7 +79,7 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
   };
 }
 
-/** What the first kind says that knows the token. */
+/** The answer of the first kind that recognises the token. */
 function firstOf(kinds: readonly CredentialKind[], token: string): Soon<Caller | ServiceError> {
   const [kind, ...others] = kinds;
   if (kind === undefined) return unknownCredential();
@@ -91,7 +91,7 @@ export function hasExpired(expires_at: string | null, now: number): boolean {
   return expires_at !== null && Date.parse(expires_at) <= now;
 }
 
-/** The one refusal of every token that is not believed. */
+/** The one refusal of every invalid token. */
 export function unknownCredential(): ServiceError {
   return new ServiceError('unauthorized', 'The credential is malformed, unknown, expired or revoked.');
 }

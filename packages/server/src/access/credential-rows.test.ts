@@ -13,7 +13,7 @@ const ROW: CredentialRow = {
   revoked_at: null,
 };
 
-/** A ledger with one row, whose reads and changes end when the test says so. */
+/** A store with one row, whose reads and changes end when the test says so. */
 function ledger() {
   const asked: string[] = [];
   let row = ROW;
@@ -48,13 +48,13 @@ function ledger() {
 const REVOKED = { ...ROW, revoked_at: '2026-06-02T00:00:00.000Z' };
 const revocation = { credential_id: 'one', at: REVOKED.revoked_at };
 
-test('a row is asked for once, and an unknown one every time', async () => {
+test('a row is read once, and an unknown one every time', async () => {
   const { rows, asked } = ledger();
   for (const id of ['one', 'one', 'two', 'two']) await rows.credential(id);
   expect(asked).toEqual(['one', 'two', 'two']);
 });
 
-test('a credential that was revoked is told as revoked from then on, and who wishes to know hears of it', async () => {
+test('a credential reads as revoked as soon as it is revoked, and its listeners are called', async () => {
   const { rows } = ledger();
   const heard: (CredentialRow | null)[] = [];
   rows.whenEnded(() => void Promise.resolve(rows.credential('one')).then((row) => heard.push(row)));

@@ -1,7 +1,7 @@
 /**
- * The rows of issued credentials, read once and remembered. A row changes only through here, so what is remembered is
- * true: whoever was told that a key is revoked finds it refused. It holds for a ledger that one process changes, which is
- * what the lock of a SQLite ledger sees to. Spec § Authentication 8.
+ * The rows of issued credentials, read once and remembered. A row changes only through here, so the remembered one is
+ * true: whoever was told that a key is revoked finds it refused. This holds for a store that only one process changes,
+ * which the lock of the SQLite file ensures. Spec § Authentication 8.
  */
 import { type Soon, whenKnown } from '../ground/soon.ts';
 import type { CredentialRow } from '../store/records.ts';
@@ -13,19 +13,19 @@ export type CredentialStore = Pick<
 >;
 
 export interface CredentialRows extends Omit<CredentialStore, 'credential'> {
-  /** Null where it is unknown. */
+  /** Null if it is unknown. */
   credential(credential_id: string): Soon<CredentialRow | null>;
-  /** Has `listener` called after each change that can end a credential before its time. */
+  /** Calls `listener` after each change that can end a credential early. */
   whenEnded(listener: () => void): void;
 }
 
 const rowsKeptMax = 1000;
 
-/** The rows of a ledger. Only those that exist are remembered, so guessing fills no memory. */
+/** The rows of a store. Only existing rows are remembered, so guessing fills no memory. */
 export function rememberedRows(store: CredentialStore): CredentialRows {
   const kept = new Map<string, CredentialRow>();
   const listeners: (() => void)[] = [];
-  /** Changes that began or ended: a row that was read across one may be from before it. */
+  /** Changes that began or ended: a row that was read across one may be older than it. */
   let turn = 0;
   let underWay = 0;
   const remember = (row: CredentialRow) => {

@@ -31,7 +31,7 @@ function issued(changes: Partial<CredentialRow> = {}) {
   return { key, row, keys, asked };
 }
 
-test('a key stands for what its row says', { tags: ['Authentication-2'] }, async () => {
+test('a key gives what its row says', { tags: ['Authentication-2'] }, async () => {
   const { key, row, keys } = issued({ expires_at: '2026-06-01T00:00:00.001Z' });
   expect(await keys.resolve(key)).toEqual({
     tenant: 'acme',
@@ -53,13 +53,13 @@ test('a key has 256 bits of secret, of which the row holds only the digest', { t
 test.each([
   ['a wrong secret', ({ key }: { key: string }) => `${key.slice(0, -1)}${key.endsWith('A') ? 'B' : 'A'}`],
   ['an unknown index', ({ key }: { key: string }) => key.replace('svc_', 'svc_0')],
-])('%s is not believed', async (_name, spoilt) => {
+])('%s is refused', async (_name, spoilt) => {
   const { key, keys } = issued();
   expect(await keys.resolve(spoilt({ key }))).toMatchObject({ code: 'unauthorized' });
 });
 
 test.each([{ revoked_at: '2026-05-01T00:00:00.000Z' }, { expires_at: '2026-06-01T00:00:00.000Z' }])(
-  'a key that is %j is not believed, and what it opened does not stand',
+  'a key that is %j is refused, and what it opened ends',
   async (changes) => {
     const { key, row, keys } = issued(changes);
     expect(await keys.resolve(key)).toMatchObject({ code: 'unauthorized' });
@@ -68,7 +68,7 @@ test.each([{ revoked_at: '2026-05-01T00:00:00.000Z' }, { expires_at: '2026-06-01
 );
 
 test.each(['', 'svc_', 'svc_a_b', 'svc_../../x_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'a.b.c'])(
-  'what does not look like a key is left to others, and the ledger is not asked: %j',
+  'a token that does not look like a key is left to other kinds, and the store is not asked: %j',
   async (token) => {
     const { keys, asked } = issued();
     expect(await keys.resolve(token)).toBeNull();

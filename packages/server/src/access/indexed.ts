@@ -1,6 +1,6 @@
 /**
- * Keys that the operator issues: `svc_<index>_<secret>`. The index finds the row; of the secret only its digest is kept,
- * so that nobody who reads the ledger can use a key. Spec § Authentication 2.
+ * Keys that the operator issues: `svc_<index>_<secret>`. The index finds the row. Only a digest of the secret is
+ * stored, so that nobody who reads the store can use a key. Spec § Authentication 2.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@svc/evidence';
@@ -15,14 +15,14 @@ const INDEX_BYTES = 9;
 const SECRET_BYTES = 32;
 const KEY = /^svc_([a-z0-9]{8,32})_([A-Za-z0-9_-]{43})$/;
 
-/** A new key, to be shown once, and what the ledger keeps of it. */
+/** A new key, to be shown once, and what the store keeps of it. */
 export function newKey(): { readonly key: string } & Pick<CredentialRow, 'credential_id' | 'secret_sha256'> {
   const credential_id = randomBytes(INDEX_BYTES).toString('hex');
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   return { key: `svc_${credential_id}_${secret}`, credential_id, secret_sha256: sha256Hex(secret) };
 }
 
-/** Knows keys by their form, and believes those whose row stands. `now` is the time of day in milliseconds. */
+/** Recognises keys by their form, and accepts those whose row is valid. `now` is the time of day in milliseconds. */
 export function createIndexedKeys(
   rows: Pick<CredentialRows, 'credential' | 'whenEnded'>,
   now: () => number = Date.now,
@@ -48,12 +48,12 @@ export function createIndexedKeys(
 
 const NO_DIGEST = '0'.repeat(64);
 
-/** Whether two digests in hex are one, in a time that does not tell how much of them is. */
+/** Whether two digests in hex are equal, in a time that does not show how much of them is. */
 function isSame(one: string, other: string): boolean {
   return one.length === other.length && timingSafeEqual(Buffer.from(one, 'latin1'), Buffer.from(other, 'latin1'));
 }
 
-/** An end that was decided may lie ahead, where another key replaces this one. */
+/** The end may lie ahead, if another key replaces this one. */
 function isStanding(row: CredentialRow, now: number): boolean {
   return !hasExpired(row.revoked_at, now) && !hasExpired(row.expires_at, now);
 }
@@ -65,7 +65,7 @@ function callerOf(row: CredentialRow): Caller {
   return { tenant, principal, auth_method: 'key', credential_id, scopes, expires_at };
 }
 
-/** Both as timestamps of the ledger, which sort as text; null is never. */
+/** Both are timestamps of the store, which sort as text; null is never. */
 function earlier(one: string | null, other: string | null): string | null {
   if (one === null || other === null) return one ?? other;
   return one < other ? one : other;

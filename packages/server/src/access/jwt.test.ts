@@ -41,12 +41,12 @@ describe('the test vectors of RFC 9068 access tokens', {
       const { issuer, audience, jwks, now } = vectors;
       const { keys } = await keySetOf('vectors.json', jwks);
       const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant', keys, now: () => now * 1000 });
-      // Spaces before a token are the header's: the case that begins with one is tried as the token that it is.
+      // Spaces before a token belong to the header: the case that begins with one is tried without it.
       const header = `Bearer ${token}`;
       const resolved = token.startsWith(' ')
         ? await jwt.resolve(token)
         : await createAccess([jwt]).authenticate(header);
-      // A token without scopes is believed and may do nothing: its refusal is 403 at each route.
+      // A token without scopes is accepted and may do nothing: each route refuses it with 403.
       const isUseful = resolved !== null && 'tenant' in resolved && resolved.scopes.length > 0;
       expect({ ...wanted, expect: isUseful ? 'accept' : 'reject' }).toEqual(wanted);
     },
@@ -77,7 +77,7 @@ describe('a token that is signed with a key of the set', () => {
     return { jwk, sign };
   }
 
-  test.each(['ES256', 'RS256', 'EdDSA'])('by %s is believed, and its claims are the caller', async (alg) => {
+  test.each(['ES256', 'RS256', 'EdDSA'])('by %s is accepted, and its claims are the caller', async (alg) => {
     const { jwk, sign } = await signer('k', alg);
     const { keys } = await keySetOf(`${alg}.json`, { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
@@ -91,14 +91,14 @@ describe('a token that is signed with a key of the set', () => {
     });
   });
 
-  test('by an algorithm that is not allowed is not believed, though the key is in the set', async () => {
+  test('by an algorithm that is not allowed is refused, even if the key is in the set', async () => {
     const { jwk, sign } = await signer('k', 'ES384');
     const { keys } = await keySetOf('es384.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
     expect(await jwt.resolve(await sign())).toMatchObject({ code: 'unauthorized' });
   });
 
-  test('stands until it expires, and no longer', { tags: ['Authentication-2e'] }, async () => {
+  test('is valid until it expires, and no longer', { tags: ['Authentication-2e'] }, async () => {
     let time = now();
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('stands.json', { keys: [jwk] });
@@ -111,7 +111,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await access.stands(caller)).toBe(false);
   });
 
-  test('is believed until it expires and no longer, whether it was seen before or not', async () => {
+  test('is accepted until it expires and no longer, whether it was seen before or not', async () => {
     let time = now();
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('believed.json', { keys: [jwk] });
@@ -143,7 +143,7 @@ describe('a token that is signed with a key of the set', () => {
     expect(await jwt.resolve(await second.sign({ jti: 'kept' }))).toMatchObject({ tenant: 'acme' });
   });
 
-  test('where the keys cannot be read at all, that is a fault of the service', async () => {
+  test('unreadable keys are an error of the service', async () => {
     const { sign } = await signer('k');
     const told: unknown[] = [];
     const source = join(directory, 'nowhere.json');
@@ -156,7 +156,7 @@ describe('a token that is signed with a key of the set', () => {
       time = later;
       await expect(jwt.resolve(token)).rejects.toMatchObject({ ...refusal, retryAfterSeconds: 30 - later / 1000 });
     }
-    // The operator is told of each time that the set was read, and not of each request.
+    // The operator is told of each read of the set, and not of each request.
     expect(told).toEqual([expect.objectContaining({ code: 'ENOENT' })]);
     time = 30_000;
     await expect(jwt.resolve(token)).rejects.toMatchObject(refusal);
@@ -176,7 +176,7 @@ describe('a token that is signed with a key of the set', () => {
     { client_id: 7 },
     { tenant_id: 'a/b' },
     { tenant_id: 'constructor' },
-  ])('with the claim %j is not believed', async (claims) => {
+  ])('with the claim %j is refused', async (claims) => {
     const { jwk, sign } = await signer('k');
     const { keys } = await keySetOf('claims.json', { keys: [jwk] });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });

@@ -1,6 +1,6 @@
 /**
  * Access tokens of an issuer that the operator trusts: RFC 9068 with the rules of RFC 8725, and a tenant in a claim.
- * What is not said plainly in a token is refused, not guessed.
+ * What a token does not state plainly is refused, not guessed.
  */
 import { hash } from 'node:crypto';
 import { SCOPES } from '@svc/protocol';
@@ -26,13 +26,16 @@ export interface JwtOptions {
 
 const ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 const REQUIRED_CLAIMS = ['iss', 'aud', 'exp', 'iat', 'sub', 'client_id', 'jti'];
-/** How far the issuer's clock may be ahead of ours. It lets a token begin early; none counts after its `exp`. */
+/** How far the issuer's clock may be ahead. This lets a token begin early; no token is valid after its `exp`. */
 const skewSeconds = 30;
-/** No token gives authority for longer than this from its issue. */
+/** No token is valid for longer than this after its issue. */
 const lifetimeSecondsMax = 24 * 3600;
 const claimCharsMax = 256;
 
-/** A checked token is remembered by its digest for so long at most: a key that the issuer withdrew stops counting then. */
+/**
+ * A checked token is remembered by its digest for this long at most: then a key that the issuer withdrew stops
+ * counting.
+ */
 const rememberedMilliseconds = 5 * 60_000;
 const rememberedMax = 1000;
 
@@ -40,11 +43,11 @@ const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /** Access tokens, whose keys can be read again without a restart. */
 export interface JwtAccess extends CredentialKind {
-  /** Forgets every token that was checked, and reads the issuer's keys again. Rejects where they cannot be read. */
+  /** Forgets every checked token, and reads the issuer's keys again. Rejects if they cannot be read. */
   reload(): Promise<void>;
 }
 
-/** Knows tokens by their three parts. */
+/** Recognises tokens by their three parts. */
 export function createJwtAccess(options: JwtOptions): JwtAccess {
   const now = options.now ?? Date.now;
   const remembered = new Map<string, { readonly caller: Caller; readonly until: number }>();
@@ -64,7 +67,7 @@ export function createJwtAccess(options: JwtOptions): JwtAccess {
       if (remembered.size > rememberedMax && oldest !== undefined) remembered.delete(oldest);
       return caller;
     },
-    // A token cannot be taken back before it expires; that is what its short life is for.
+    // A token cannot be revoked before it expires, which is why it must be short-lived.
     stands: async ({ expires_at }) => !hasExpired(expires_at, now()),
     async reload() {
       await options.keys.reload();
@@ -73,7 +76,7 @@ export function createJwtAccess(options: JwtOptions): JwtAccess {
   };
 }
 
-/** Null where the token is not to be believed. Rejects where the issuer's keys cannot be read. */
+/** Null if the token is invalid. Rejects if the issuer's keys cannot be read. */
 async function verified(token: string, options: JwtOptions & { now: () => number }): Promise<Caller | null> {
   try {
     await checkHeader(token);
@@ -88,7 +91,7 @@ async function verified(token: string, options: JwtOptions & { now: () => number
   }
 }
 
-/** Why a token is not believed. It is for whoever reads this code; a caller is never told. */
+/** Why a token is invalid. It is for readers of this code; a caller is never told. */
 class Disbelieved extends Error {
   override readonly name = 'Disbelieved';
 }
@@ -111,7 +114,7 @@ function partOf(token: string, index: number): Buffer {
   return Buffer.from(token.split('.')[index] ?? '', 'base64url');
 }
 
-/** A key that is not in the set may have come into it since: the set is read once more, at most every 30 seconds. */
+/** A key that is missing may have been added since: the set is read once more, at most every 30 seconds. */
 async function verifySignature(
   token: string,
   { keys, issuer, audience, now }: JwtOptions & { now: () => number },
@@ -160,7 +163,7 @@ function textClaim(claims: Record<string, unknown>, name: string): string {
   throw new Disbelieved(`its claim ${name} is not a text of 1 to ${claimCharsMax} characters`);
 }
 
-/** Words separated by single spaces; what is no scope here is somebody else's. RFC 8693 § 4.2. */
+/** Words separated by single spaces. Unknown words are scopes of other services. RFC 8693 § 4.2. */
 function scopesOf(claim: unknown): Caller['scopes'] {
   if (claim !== undefined && typeof claim !== 'string') throw new Disbelieved('its scope is no text');
   const words = new Set((claim ?? '').split(' '));

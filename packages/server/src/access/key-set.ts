@@ -9,33 +9,35 @@ import { parseStrictJson } from '../ground/strict-json.ts';
 
 /** How long a set of keys is used before it is read again. */
 const freshMilliseconds = 5 * 60_000;
-/** A token with an unknown key id has the set read again, at most this often; and so has a set that cannot be read. */
+/**
+ * A token with an unknown key id makes the set be read again, at most this often; so does a set that cannot be read.
+ */
 const forcedMilliseconds = 30_000;
 const readMillisecondsMax = 5000;
 const setBytesMax = 256 * 1024;
 
 export interface KeySet {
-  /** The key for the header of a token, as jose asks for it. Rejects with jose's errors where no key fits. */
+  /** The key for the header of a token, as jose asks for it. Rejects with jose's errors if no key fits. */
   readonly keyFor: JWTVerifyGetKey;
-  /** Reads the set again unless that was done a moment ago. True where it was read. */
+  /** Reads the set again unless that was done a moment ago. True if it was read. */
   refresh(): Promise<boolean>;
-  /** Reads the set again now. Rejects where it cannot be read; the keys it had are used on. */
+  /** Reads the set again now. If it cannot be read, rejects and keeps the old keys. */
   reload(): Promise<void>;
 }
 
 export interface KeySetOptions {
   /** A path, or an https address. */
   readonly source: string;
-  /** Told why the set could not be read, each time that it was tried. */
+  /** Called with the reason why the set could not be read, for each try. */
   readonly onTrouble?: (cause: unknown) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * A set that is read when it is first needed. While it cannot be read again, the keys it had are used.
+ * A set that is read when it is first needed. While it cannot be read again, the old keys are used.
  *
- * @throws ServiceError `issuer_unavailable` from `keyFor` where there is no set at all.
+ * @throws ServiceError `issuer_unavailable` from `keyFor` if there is no set at all
  */
 export function createKeySet({
   source,
@@ -78,14 +80,14 @@ export function createKeySet({
       return true;
     },
     async reload() {
-      // What is being read may be from before the change.
+      // The read under way may be from before the change.
       await reading?.catch(() => undefined);
       await read();
     },
   };
 }
 
-/** Until the set is read again nobody knows whether a token is good: that is no fault of the token. */
+/** Until the set is read again it is unknown whether a token is valid: that is no fault of the token. */
 function unavailable(milliseconds: number, cause?: unknown): ServiceError {
   const retryAfterSeconds = Math.ceil(milliseconds / 1000);
   const message = 'The keys of the token issuer cannot be read.';

@@ -12,10 +12,10 @@ export interface LegacyKey {
 }
 
 /**
- * Knows the keys by their digests only, and finds a key by its digest: how long that takes tells of digests, which no
- * caller can choose.
+ * Keeps only the digests of the keys, and finds a key by its digest. The time of a look-up reveals only digests, which
+ * no caller can choose.
  *
- * @throws Error naming the entry, never the key, where a tenant's name is not allowed or a key is given twice.
+ * @throws Error naming the entry, never the key, if a tenant's name is not allowed or a key is given twice
  */
 export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
   const known = new Map<string, Caller>();
@@ -44,7 +44,10 @@ export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
   };
 }
 
-/** Names a key to those alone who hold it and the ticket: who reads the ledger has neither, and can try no key on it. */
+/**
+ * Names a key in a way that only a holder of the key and the ticket can check: a reader of the store has neither, and
+ * can try no key on it.
+ */
 function pledgeOf(keyDigest: string, ticket: string): Buffer {
   return createHmac('sha256', Buffer.from(keyDigest, 'hex')).update(ticket).digest();
 }

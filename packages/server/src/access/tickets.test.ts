@@ -23,7 +23,7 @@ afterAll(() => ledger[Symbol.asyncDispose]());
 const REFUSED = { code: 'unauthorized', status: 401 };
 const START = Date.parse('2026-06-01T00:00:00.000Z');
 
-/** A process over the ledger as it stands, with these credentials and a clock of its own. */
+/** A process on the store as it is, with these credentials and its own clock. */
 function processWith(kinds: (now: () => number) => readonly CredentialKind[], began = START) {
   let time = began;
   const now = () => time;
@@ -49,7 +49,7 @@ async function minted(process = withKey('sesame'), key = 'sesame') {
   return { ...process, caller, ...ticket };
 }
 
-test('a ticket is 256 random bits that live 30 seconds, and the ledger has neither it nor the key', async () => {
+test('a ticket is 256 random bits that live 30 seconds, and the store has neither it nor the key', async () => {
   const { ticket, expires_at, expires_in } = await minted();
   expect({ expires_at, expires_in }).toEqual({ expires_at: '2026-06-01T00:00:30.000Z', expires_in: 30 });
   expect(Buffer.from(ticket, 'base64url')).toHaveLength(32);
@@ -59,13 +59,13 @@ test('a ticket is 256 random bits that live 30 seconds, and the ledger has neith
   expect(stored).not.toContain('sesame');
 });
 
-test('a ticket stands for its caller once', { tags: ['Authentication-6'] }, async () => {
+test('a ticket gives its caller once', { tags: ['Authentication-6'] }, async () => {
   const { tickets, ticket, caller } = await minted();
   expect(await tickets.redeem(ticket, job)).toEqual(caller);
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('of fifty that use a ticket at once, one gets through', async () => {
+test('of fifty uses of a ticket at once, one succeeds', async () => {
   const { tickets, ticket } = await minted();
   const redeemed = await Promise.all(Array.from({ length: 50 }, () => tickets.redeem(ticket, job)));
   expect(redeemed.filter((caller) => 'tenant' in caller)).toHaveLength(1);
@@ -77,13 +77,13 @@ test('a ticket for another job is refused, and is spent', { tags: ['Authenticati
   expect(await tickets.redeem(ticket, job)).toMatchObject(REFUSED);
 });
 
-test('a ticket is not minted for a job that the caller’s tenant does not have', async () => {
+test('a ticket is not minted for a job of another tenant', async () => {
   const { tickets, caller } = await minted();
   expect(await tickets.mint(caller, 'job_unknown')).toBeNull();
   expect(await tickets.mint({ ...caller, tenant: 'other' }, job)).toBeNull();
 });
 
-test('a ticket is good to its last millisecond, and no longer', { tags: ['Ticket-4'] }, async () => {
+test('a ticket is valid to its last millisecond, and no longer', { tags: ['Ticket-4'] }, async () => {
   const { tickets, pass, ticket, caller } = await minted();
   const second = await tickets.mint(caller, job);
   pass(streamTicketSeconds * 1000 - 1);
@@ -117,7 +117,7 @@ describe('a ticket ends with the credential that minted it', () => {
   const indexedProcess = (began = START) =>
     processWith((now) => [createIndexedKeys(rememberedRows(ledger.store), now)], began);
 
-  test('that is as it was', async () => {
+  test('that did not change', async () => {
     const { key } = await indexed();
     const { ticket, caller } = await minted(indexedProcess(), key);
     expect(await indexedProcess().tickets.redeem(ticket, job)).toEqual(caller);
@@ -146,7 +146,7 @@ describe('a ticket ends with the credential that minted it', () => {
     expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
-  test('of a kind that the service knows no more', async () => {
+  test('of a kind that the service no longer has', async () => {
     const { key } = await indexed();
     const { ticket } = await minted(indexedProcess(), key);
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
@@ -154,7 +154,7 @@ describe('a ticket ends with the credential that minted it', () => {
 });
 
 describe('a ticket that a legacy key minted in an earlier process', () => {
-  test('stands for the same key, wherever it is in the list now', async () => {
+  test('is valid for the same key, wherever that is in the list now', async () => {
     const [{ ticket }, { ticket: second }] = [await minted(), await minted()];
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject({ credential_id: 'legacy_1' });
     const keys = [
@@ -165,12 +165,12 @@ describe('a ticket that a legacy key minted in an earlier process', () => {
     expect(await moved.tickets.redeem(second, job)).toEqual(await moved.callerOf('sesame'));
   });
 
-  test('ends where another key has its place', async () => {
+  test('ends if another key has its place', async () => {
     const { ticket } = await minted();
     expect(await withKey('other').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
-  test('ends where the key is now another tenant’s', async () => {
+  test('ends if the key now belongs to another tenant', async () => {
     const { ticket } = await minted();
     const given = processWith(() => [createLegacyKeys([{ tenant: 'other', key: 'sesame' }])]);
     expect(await given.tickets.redeem(ticket, job)).toMatchObject(REFUSED);

@@ -1,7 +1,7 @@
 /**
  * Stream tickets: short-lived, for one stream of one job, spent by the first use. They keep the credential out of
- * WebSocket addresses. The ledger keeps a ticket's digest and whose authority it stands for, so that one that was minted
- * before a restart opens a stream after it. Spec § Authentication 6.
+ * WebSocket addresses. The store keeps a ticket's digest and whose authority it has, so that a ticket minted before a
+ * restart opens a stream after it. Spec § Authentication 6.
  */
 import { randomBytes } from 'node:crypto';
 import { sha256Hex } from '@svc/evidence';
@@ -19,11 +19,11 @@ export interface MintedTicket {
 }
 
 export interface Tickets {
-  /** A new ticket for this caller and job, on disk when it resolves; null where the caller's tenant has no such job. */
+  /** A new ticket for this caller and job, on disk when it resolves; null if the caller's tenant has no such job. */
   mint(caller: Caller, job_id: string): Promise<MintedTicket | null>;
   /**
-   * Spends a ticket, whatever comes of it, and answers whose it is. A refusal is `unauthorized`, also where the
-   * authority that minted the ticket has ended since.
+   * Spends a ticket, whatever the outcome, and returns its caller. A refusal is `unauthorized`, also if the authority
+   * that minted the ticket has ended since.
    */
   redeem(ticket: string, job_id: string): Promise<Caller | ServiceError>;
 }
@@ -38,7 +38,7 @@ export interface TicketsOptions {
 const TICKET_BYTES = 32;
 const TICKET = /^[A-Za-z0-9_-]{43}$/;
 
-/** Both methods reject with what the ledger could not do. */
+/** Both methods reject with the store's failures. */
 export function createTickets({ rows, access, now = Date.now }: TicketsOptions): Tickets {
   return {
     async mint(caller, job_id) {

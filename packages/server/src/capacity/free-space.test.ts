@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { createFreeSpaceReserve } from './free-space.ts';
 
-test('a reserve that is free lets jobs in', () => {
+test('a free reserve admits jobs', () => {
   expect(() => createFreeSpaceReserve({ directory: tmpdir(), reserveMb: 0 }).check()).not.toThrow();
 });
 
@@ -15,7 +15,7 @@ test('a reserve larger than the file system refuses with insufficient_storage an
   );
 });
 
-test('a file system that cannot be asked is a fault of the service, not of the caller', () => {
+test('an unreadable file system is an error of the service, not of the caller', () => {
   const reserve = createFreeSpaceReserve({ directory: '/nowhere/at/all', reserveMb: 0 });
   expect(() => reserve.check()).toThrow(expect.objectContaining({ code: 'internal' }));
 });

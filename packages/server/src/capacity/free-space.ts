@@ -1,6 +1,6 @@
 /**
- * The part of the file system that no new job may take, kept so that every job that was started can be recorded to its
- * end. Spec § POST /v1/jobs 6b.
+ * The part of the file system that no new job may take, kept so that every started job can be recorded to its end. Spec
+ * § POST /v1/jobs 6b.
  */
 import { statfsSync } from 'node:fs';
 import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
@@ -8,7 +8,7 @@ import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;
 
-/** The reserve where the operator sets none is the larger of the two. */
+/** The default reserve is the larger of the two. */
 const reserveBytesDefault = 1024 * MIB;
 const reserveShareDefault = 0.05;
 
@@ -16,26 +16,28 @@ const retryAfterSeconds = 10;
 
 /** Bytes of a character that JSON escapes, for each byte of it. */
 const escapeFactor = 6;
-/** What a record's row has beside its text: digests, keys, time. */
+/** What the row of a record has beside its text: digests, keys, time. */
 const recordBytes = 512;
-/** What a job may still write from its start until its result is signed: the events of both streams, artifacts, result. */
+/**
+ * What a job may still write from its start until its result is signed: the events of both streams, artifacts, result.
+ */
 const jobBytesMax =
   2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) + filesTotalBytesMax + resultArtifactBytesMax;
-/** What the ledger's log may hold of all of it a second time, before it is moved. */
+/** How much of it the store's log may hold a second time, before it is moved. */
 const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {
   /**
    * Returns while the reserve is free.
    *
-   * @throws ServiceError `insufficient_storage` where it is not, `internal` where the file system cannot be asked.
+   * @throws ServiceError `insufficient_storage` if it is not, `internal` if the file system cannot be asked
    */
   check(): void;
   /**
-   * How many jobs may be in flight so that each can write all that a job may write: 0 while the reserve is not free, else
-   * at least 1. What has been started may use the reserve up.
+   * How many jobs may be in flight so that each can write all that a job may write: 0 while the reserve is not free,
+   * else at least 1. Started jobs may use up the reserve.
    *
-   * @throws ServiceError `internal` where the file system cannot be asked.
+   * @throws ServiceError `internal` if the file system cannot be asked
    */
   roomForJobs(): number;
 }
@@ -43,13 +45,13 @@ export interface FreeSpaceReserve {
 export interface FreeSpaceOptions {
   /** A directory of the file system to watch: the data directory. */
   readonly directory: string;
-  /** MiB; null stands for the larger of 1 GiB and 5 % of the file system. */
+  /** MiB; null means the larger of 1 GiB and 5 % of the file system. */
   readonly reserveMb: number | null;
 }
 
 /**
- * Watches one file system, which the kernel answers for from memory within microseconds. Each job is started by a look of
- * its own: within half a second jobs may write more than the reserve.
+ * Watches one file system; the kernel answers from memory within microseconds. Each start of a job reads it anew:
+ * within half a second jobs may write more than the reserve.
  */
 export function createFreeSpaceReserve(options: FreeSpaceOptions): FreeSpaceReserve {
   const roomForJobs = () => roomIn(options);

@@ -4,7 +4,7 @@ import { createPermits, PERMIT_KINDS, type PermitBound, type PermitKind } from '
 const bounds = (bound: PermitBound) =>
   Object.fromEntries(PERMIT_KINDS.map((kind) => [kind, bound])) as Record<PermitKind, PermitBound>;
 
-test('a tenant takes as many as it may, and the next is refused with tenant_capacity_exhausted', () => {
+test('a tenant takes up to its bound, and the next is refused with tenant_capacity_exhausted', () => {
   const permits = createPermits(bounds({ total: 10, perTenant: 2 }));
   permits.take('wait', 'a');
   permits.take('wait', 'a');
@@ -15,7 +15,7 @@ test('a tenant takes as many as it may, and the next is refused with tenant_capa
   expect(permits.held('wait')).toBe(3);
 });
 
-test('the service gives as many as it may, and the next is refused with capacity_exhausted', () => {
+test('the service gives up to its bound, and the next is refused with capacity_exhausted', () => {
   const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
   permits.take('stream', 'a');
   permits.take('stream', 'b');
@@ -24,13 +24,13 @@ test('the service gives as many as it may, and the next is refused with capacity
   );
 });
 
-test('kinds are counted apart', () => {
+test('kinds are counted separately', () => {
   const permits = createPermits(bounds({ total: 1, perTenant: 1 }));
   for (const kind of PERMIT_KINDS) permits.take(kind, 'a');
   expect(PERMIT_KINDS.map((kind) => permits.held(kind))).toEqual([1, 1, 1, 1]);
 });
 
-test('a permit is given back once, however often it is disposed', () => {
+test('a permit is returned once, however often it is disposed', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 5 }));
   const first = permits.take('body', 'a');
   permits.take('body', 'a');
@@ -50,7 +50,7 @@ test('a refused request leaves nothing behind', () => {
   expect(permits.held('response')).toBe(1);
 });
 
-test('a tenant named like a property of every object is a tenant like any other', () => {
+test('a tenant with the name of an inherited property is like any other', () => {
   const permits = createPermits(bounds({ total: 5, perTenant: 1 }));
   permits.take('wait', '__proto__');
   expect(() => permits.take('wait', '__proto__')).toThrow('in flight');

@@ -1,27 +1,27 @@
 /**
  * How many bodies, waits, streams and large responses may be in flight, for the service and for one tenant. A permit is
- * held for the whole life of what it admits and given back exactly once. Spec § Response transfer rules, § Errors.
+ * held for the whole life of what it admits and returned exactly once. Spec § Response transfer rules, § Errors.
  */
 import { ServiceError } from '../ground/service-error.ts';
 
 export const PERMIT_KINDS = ['body', 'wait', 'stream', 'response'] as const;
 export type PermitKind = (typeof PERMIT_KINDS)[number];
 
-/** How many may be held at once, by everybody and by one tenant. */
+/** How many may be held at once, by all and by one tenant. */
 export interface PermitBound {
   readonly total: number;
   readonly perTenant: number;
 }
 
-/** Disposing gives it back; a second time does nothing. */
+/** Disposing returns it; a second time does nothing. */
 export type Permit = Disposable;
 
 export interface Permits {
   /**
    * Takes one permit at once or not at all.
    *
-   * @throws ServiceError `capacity_exhausted` where the service holds as many as it may, `tenant_capacity_exhausted`
-   * where the tenant does.
+   * @throws ServiceError `capacity_exhausted` if the service holds its bound, `tenant_capacity_exhausted` if the tenant
+   * does
    */
   take(kind: PermitKind, tenant: string): Permit;
   /** How many are held now. */

@@ -33,7 +33,7 @@ test('Retry-After is whole seconds, at least one, and enough', { tags: ['Errors-
   expect(rate.spend('a').allowed).toBe(true);
 });
 
-test('tenants have buckets of their own', () => {
+test('tenants have their own buckets', () => {
   const { rate } = budget({ perSecond: 1, burst: 1 });
   expect([rate.spend('a'), rate.spend('a'), rate.spend('b')].map(({ allowed }) => allowed)).toEqual([
     true,
@@ -42,12 +42,12 @@ test('tenants have buckets of their own', () => {
   ]);
 });
 
-test('what is left and when it is full again is told', () => {
+test('an answer says what is left and when the bucket is full again', () => {
   const { rate } = budget({ perSecond: 1, burst: 3 });
   expect(rate.spend('a')).toEqual({ allowed: true, limit: 3, remaining: 2, resetSeconds: 1, retryAfterSeconds: 0 });
 });
 
-test('a tenant whose bucket was dropped as full loses and gains nothing', () => {
+test('a tenant whose full bucket was dropped loses and gains nothing', () => {
   const { rate, pass } = budget();
   for (let index = 0; index < 3; index += 1) rate.spend('kept');
   for (let index = 0; index < 5000; index += 1) rate.spend(`t${index}`);
@@ -57,7 +57,7 @@ test('a tenant whose bucket was dropped as full loses and gains nothing', () => 
   expect(rate.spend('kept').remaining).toBe(2);
 });
 
-test('no sequence of requests is ever allowed more than the burst and what has flowed in', () => {
+test('no sequence of requests is ever allowed more than the burst and what has been refilled', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(200), { maxLength: 200 }), (gaps) => {
       const { rate, pass } = budget();

@@ -1,6 +1,7 @@
 /**
  * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
- * token. Exact to the token: no window opens at once for everybody, and none can be straddled for twice the rate.
+ * token. It is exact to the token: no window opens for everybody at once, and nobody gets twice the rate at the edge of
+ * one.
  */
 
 export interface RateBound {
@@ -18,7 +19,7 @@ export interface RateDecision {
   readonly remaining: number;
   /** Whole seconds until the bucket is full again. */
   readonly resetSeconds: number;
-  /** Whole seconds until a request would be allowed; 0 where this one was. */
+  /** Whole seconds until a request would be allowed; 0 if this one was. */
   readonly retryAfterSeconds: number;
 }
 
@@ -33,7 +34,7 @@ interface Bucket {
   at: number;
 }
 
-/** Full buckets say nothing and are dropped once there are this many. */
+/** Full buckets carry no information and are dropped once there are this many. */
 const bucketsSwept = 1024;
 
 /** Buckets of one process, all full. `now` is a monotonic clock in milliseconds. */
@@ -70,7 +71,7 @@ function decision(bucket: Bucket, bound: RateBound, allowed: boolean): RateDecis
   };
 }
 
-/** Drops every bucket that is full by now; answers at which size to look again. */
+/** Drops every bucket that is full by now; returns the size at which to look again. */
 function sweep(buckets: Map<string, Bucket>, bound: RateBound, at: number): number {
   for (const [tenant, bucket] of buckets) {
     if (refilled(bucket, bound, at).tokens >= bound.burst) buckets.delete(tenant);

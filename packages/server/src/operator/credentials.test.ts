@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true });
 });
 
-/** Credentials with a clock that the test moves, and who a key then stands for as a request sees it. */
+/** Credentials with a clock that the test moves, and the caller of a key as a request sees it. */
 function issuer() {
   let now = START;
   const rows = rememberedRows(store);
@@ -36,7 +36,7 @@ function issuer() {
 }
 
 describe('a key that is created', () => {
-  test('stands for its tenant with every scope where none is named', async () => {
+  test('has every scope of its tenant if none is named', async () => {
     const { credentials, who } = issuer();
     const { key, ...view } = await credentials.create(plain);
     expect(view).toEqual({
@@ -51,7 +51,7 @@ describe('a key that is created', () => {
     expect(await who(key)).toMatchObject({ tenant: 'acme', scopes: [...SCOPES], expires_at: null });
   });
 
-  test('has the scopes, the principal and the end it was given', async () => {
+  test('has the given scopes, principal and end', async () => {
     const { credentials, who } = issuer();
     const wanted = { ...plain, principal: 'ci@acme', scopes: ['jobs:read', 'jobs:submit', 'jobs:read'] };
     const { key } = await credentials.create({ ...wanted, expires_at: '2026-06-01T02:00:00+01:00' });
@@ -71,7 +71,7 @@ describe('a key that is created', () => {
     expect(await who(key)).toHaveProperty('code', 'unauthorized');
   });
 
-  test('is nowhere in the ledger, and no view has its digest', async () => {
+  test('is nowhere in the store, and no view has its digest', async () => {
     const { credentials } = issuer();
     const { key, credential_id } = await credentials.create(plain);
     const secret = key.slice(`svc_${credential_id}_`.length);
@@ -95,7 +95,7 @@ describe('a key that is created', () => {
     ['no scope', { scopes: [] }],
     ['an unknown scope', { scopes: ['jobs:read', 'jobs:write'] }],
     ['a scope named like a property of every object', { scopes: ['constructor'] }],
-    ['an end that has come', { expires_at: '2026-06-01T00:00:00.000Z' }],
+    ['an end in the past', { expires_at: '2026-06-01T00:00:00.000Z' }],
     ['an end without an offset', { expires_at: '2027-06-01T00:00:00' }],
     ['an end that is a day', { expires_at: '2027-06-01' }],
     ['an end in no month', { expires_at: '2027-13-01T00:00:00Z' }],
@@ -107,7 +107,7 @@ describe('a key that is created', () => {
   });
 });
 
-test('the list is of one tenant where one is named', async () => {
+test('the list is of one tenant if one is named', async () => {
   const { credentials } = issuer();
   const mine = await credentials.create({ ...plain, tenant: 'lister' });
   await credentials.create({ ...plain, tenant: 'other' });
@@ -117,7 +117,7 @@ test('the list is of one tenant where one is named', async () => {
 });
 
 describe('a key that is revoked', () => {
-  test('counts no more, and revoking it again changes nothing', async () => {
+  test('is refused, and revoking it again changes nothing', async () => {
     const { credentials, pass, who } = issuer();
     const { key, credential_id } = await credentials.create(plain);
     expect((await credentials.revoke({ credential_id })).revoked_at).toBe('2026-06-01T00:00:00.000Z');
@@ -136,7 +136,7 @@ describe('a key that is revoked', () => {
 describe('a key that is rotated', () => {
   const rotation = { expires_at: null, overlap_seconds: 0 };
 
-  test('ends at once, and its successor stands for the same caller until the same end', async () => {
+  test('ends at once, and its successor has the same caller and the same end', async () => {
     const { credentials, who } = issuer();
     const wanted = { ...plain, principal: 'ci', scopes: ['jobs:read'], expires_at: '2026-07-01T00:00:00.000Z' };
     const old = await credentials.create(wanted);
@@ -147,7 +147,7 @@ describe('a key that is rotated', () => {
     expect(await who(next.key)).toMatchObject({ principal: 'ci', scopes: ['jobs:read'] });
   });
 
-  test('counts for the overlap beside its successor, and says when it ends', async () => {
+  test('is valid beside its successor for the overlap, and states its end', async () => {
     const { credentials, pass, who } = issuer();
     const old = await credentials.create(plain);
     const next = await credentials.rotate({ credential_id: old.credential_id, ...rotation, overlap_seconds: 60 });
@@ -165,7 +165,7 @@ describe('a key that is rotated', () => {
     expect(await who(key)).toHaveProperty('tenant');
   });
 
-  test('must stand: one that was revoked, rotated or expired has no successor', async () => {
+  test('must be valid: a revoked, rotated or expired one has no successor', async () => {
     const { credentials, pass } = issuer();
     const revoked = await credentials.create(plain);
     await credentials.revoke(revoked);

@@ -1,6 +1,7 @@
 /**
- * What an operator does with indexed credentials: issue, list, rotate, revoke. A secret is made here, handed out once and
- * kept as a digest alone. Only operators come here, through the command line; nothing of it is reachable over HTTP.
+ * What an operator does with indexed credentials: issue, list, rotate, revoke. A secret is made here, shown once and
+ * kept only as a digest. Only operators reach this code, through the command line; nothing of it is reachable over
+ * HTTP.
  */
 import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
 import type { CredentialRows } from '../access/credential-rows.ts';
@@ -31,38 +32,38 @@ export interface RotateRequest {
   readonly credential_id: string;
   /** When the successor expires; null lets it expire when its predecessor would have. */
   readonly expires_at: string | null;
-  /** For how long the predecessor still counts beside its successor: 0 ends it, and what it holds open, at once. */
+  /** How long the predecessor is still valid beside its successor: 0 ends it, and what it holds open, at once. */
   readonly overlap_seconds: number;
 }
 
 export interface Credentials {
-  /** @throws OperatorError where the request is not one that can be granted. */
+  /** @throws OperatorError if the request cannot be granted */
   create(request: CreateRequest): Promise<IssuedCredential>;
-  /** Oldest first, ended ones among them; of every tenant where `tenant` is null. */
+  /** Oldest first, including ended ones; of every tenant if `tenant` is null. */
   list(request: { readonly tenant: string | null }): Promise<readonly CredentialView[]>;
   /**
-   * Puts a new key with the same tenant, principal and scopes in the place of an old one.
+   * Replaces an old key by a new one with the same tenant, principal and scopes.
    *
-   * @throws OperatorError where there is no such credential or it has ended.
+   * @throws OperatorError if there is no such credential or it has ended
    */
   rotate(request: RotateRequest): Promise<IssuedCredential>;
   /**
-   * Ends a credential now; one that ended stays as it ended.
+   * Ends a credential now; one that has ended stays as it is.
    *
-   * @throws OperatorError where there is no such credential.
+   * @throws OperatorError if there is no such credential
    */
   revoke(request: { readonly credential_id: string }): Promise<CredentialView>;
 }
 
 type CredentialStore = Omit<CredentialRows, 'whenEnded'>;
 
-/** Two keys of one caller may overlap for so long at most. */
+/** Two keys of one caller may overlap for this long at most. */
 export const overlapSecondsMax = 7 * 24 * 3600;
 
 const PRINCIPAL = /^[A-Za-z0-9][A-Za-z0-9._@:/+-]{0,127}$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
-/** Credentials over a ledger. `now` is the time of day in milliseconds. */
+/** Credentials in a store. `now` is the time of day in milliseconds. */
 export function createCredentials(store: CredentialStore, now: () => number = Date.now): Credentials {
   const found = async (credential_id: string): Promise<CredentialRow> => {
     const row = await store.credential(credential_id);

@@ -14,7 +14,7 @@ function directory(name: string): string {
 }
 
 describe('the instance of a data directory', () => {
-  test('is made once, for its owner alone, and stays the same where the directory is moved', () => {
+  test('is made once, for its owner alone, and stays the same if the directory is moved', () => {
     const path = directory('first');
     expect(readInstance(path)).toBeNull();
     const instance = openInstance(path);
@@ -43,7 +43,7 @@ describe('the instance of a data directory', () => {
     openInstance(path)[Symbol.dispose]();
   });
 
-  test('is refused where somebody else wrote the file', () => {
+  test('is refused if somebody else wrote the file', () => {
     const path = directory('spoiled');
     writeFileSync(join(path, 'instance-id'), '../../etc\n');
     expect(() => openInstance(path)).toThrow('is not what a service wrote');

@@ -1,7 +1,7 @@
 /**
  * Which service this is, on a host that may run several. The name of a service's control groups and of its directory on
- * the host is made from a file of its data directory, and not from the path of that: two services may have data
- * directories of one path in different mount namespaces, and would kill each other's jobs.
+ * the host is made from a file in its data directory, and not from the path. Two services may have data directories of
+ * one path in different mount namespaces, and would kill each other's jobs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -20,13 +20,13 @@ export interface Instance extends Disposable {
 }
 
 /**
- * Opens the instance of a data directory that is there, and names it where it has no name yet.
+ * Opens the instance of an existing data directory, and names it if it has no name yet.
  *
- * @throws StartError where its file cannot be used, or another service holds the name on this host.
+ * @throws StartError if its file cannot be used, or another service holds the name on this host
  */
 export function openInstance(dataDir: string): Instance {
   const id = readInstance(dataDir) ?? makeInstance(dataDir);
-  // Nobody else can make groups or cells, for which alone there is a name on the host.
+  // Only root can make groups or cells, which alone need a name on the host.
   if (process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
   const directory = runDirectoryOf(instanceName(id));
   mkdirSync(dirname(directory), { recursive: true, mode: 0o711 });
@@ -40,10 +40,10 @@ export function openInstance(dataDir: string): Instance {
 }
 
 /**
- * The instance of a data directory; null where it was never served. The number of the file is part of it, so that a copy
- * of the directory is another instance.
+ * The instance of a data directory; null if it was never served. The inode number of the file is part of it, so that a
+ * copy of the directory is another instance.
  *
- * @throws StartError where the file is not one that `openInstance` made.
+ * @throws StartError if the file is not one that `openInstance` made
  */
 export function readInstance(dataDir: string): string | null {
   const path = join(dataDir, FILE_NAME);

@@ -1,4 +1,4 @@
-/** Why something that an operator asked for cannot be done, for the person who asked. */
+/** Why an operator's request cannot be carried out, for the person who asked. */
 
 /** One clear line. `message` and `hint` hold no secret: both are printed. */
 export class OperatorError extends Error {

@@ -1,10 +1,10 @@
-/** Commands of an operator work on the ledger of a service and never make one. */
+/** Commands of an operator work on the store of a service and never make one. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { databasePath, type OpenStoreOptions } from '../store/open-store.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** What the first start of a service makes, in any version of it. */
+/** What the first start of a service makes, in any version. */
 const MADE_BY_A_SERVICE = ['svc.db', 'instance-id', 'attestation-keys'];
 
 /** Whether a service ever kept anything in this directory. */
@@ -12,7 +12,7 @@ export function holdsData(dataDir: string): boolean {
   return MADE_BY_A_SERVICE.some((name) => existsSync(join(dataDir, name)));
 }
 
-/** @throws OperatorError where no service ever kept anything in this directory. */
+/** @throws OperatorError if no service ever kept anything in this directory */
 export function requireData(dataDir: string): void {
   if (holdsData(dataDir)) return;
   throw new OperatorError(`there is no data of a service in ${dataDir}`, {
@@ -20,7 +20,7 @@ export function requireData(dataDir: string): void {
   });
 }
 
-/** @throws OperatorError where there is no ledger. */
+/** @throws OperatorError if there is no store */
 export function requireLedger(options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): void {
   const path = databasePath(options);
   if (existsSync(path)) return;

@@ -1,6 +1,6 @@
 /**
- * The services that run on this host, for the commands of their operator: each writes down where it keeps what, in a place
- * that only its own user may write to, and is believed as long as it answers on its operator's socket.
+ * The services that run on this host, for their operator's commands. Each records where its data is, in a place that
+ * only its own user may write to, and counts as running while it answers on its operator's socket.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,12 +9,12 @@ import type { Config } from '../settings/config.ts';
 import { readInstance } from './instance.ts';
 import { isServed } from './served-credentials.ts';
 
-/** Where a service that runs keeps everything. Paths are absolute. */
+/** Where a running service keeps its data. Paths are absolute. */
 export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePacksDir'>;
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
 
-/** Writes down that this service runs; disposing takes it back. A host without a place for it goes without. */
+/** Records that this service runs; disposing removes the record. A host without a place for it goes without. */
 export function announceService({ dataDir, databaseUrl, runtimePacksDir }: RunningService): Disposable {
   const directory = announcements();
   const instance = readInstance(dataDir);
@@ -27,7 +27,10 @@ export function announceService({ dataDir, databaseUrl, runtimePacksDir }: Runni
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };
 }
 
-/** The services that run here and that this user may administer. What a killed one left, or one elsewhere, is none. */
+/**
+ * The services that run here and that this user may administer. A record of a killed service, or of one elsewhere, does
+ * not count.
+ */
 export async function runningServices(): Promise<readonly RunningService[]> {
   const directory = announcements();
   const names = directory === null || !existsSync(directory) ? [] : readdirSync(directory);
@@ -49,7 +52,7 @@ async function runningService(directory: string, name: string): Promise<RunningS
   }
 }
 
-/** Null where this user has no place of its own that ends with the machine. */
+/** Null if this user has no place that is emptied when the machine stops. */
 function announcements(): string | null {
   const user = process.geteuid?.();
   if (user === 0) return runDirectoryOf('');

@@ -1,4 +1,4 @@
-/** The credentials of a service that runs, asked over its operator's socket: the other end of `operator-socket.ts`. */
+/** The credentials of a running service, asked over its operator's socket: the other end of `operator-socket.ts`. */
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Credentials } from './credentials.ts';
@@ -13,10 +13,10 @@ export async function isServed(dataDir: string): Promise<boolean> {
   return socket !== null;
 }
 
-/** Null where no service answers in this data directory. Its methods reject with `OperatorError`. */
+/** Null if no service answers in this data directory. Its methods reject with `OperatorError`. */
 export async function servedCredentials(dataDir: string): Promise<Credentials | null> {
   if (!(await isServed(dataDir))) return null;
-  // The service runs the same code on its ledger: what it answers is what these methods answer.
+  // The service runs the same code on its store, so its answers have the types of these methods.
   const asking =
     <Ask extends OperatorRequest['ask']>(ask: Ask) =>
     async (details: Parameters<Credentials[Ask]>[0]) =>

@@ -1,6 +1,6 @@
 /**
- * One attested job out of the ledger of a service that does not run, for an operator who hands its evidence on. What is
- * stored is checked as it is before it is served: nothing that was tampered with leaves this way either.
+ * One attested job from the store of a stopped service, for an operator who passes its evidence on. What is stored is
+ * checked as it is before it is served, so tampered data does not leave this way either.
  */
 import type { JobEvent, StoredSpec } from '@svc/protocol';
 import { replayLimitMax } from '@svc/protocol/vocabulary';
@@ -13,9 +13,9 @@ import { StoreError } from '../store/store-error.ts';
 import { OperatorError } from './operator-error.ts';
 import { requireLedger } from './require-ledger.ts';
 
-/** Everything that is known of an attested job. */
+/** Everything known about an attested job. */
 export interface StoredJob extends JobKey {
-  /** The exact stored bytes of what was signed, and of what that is about. */
+  /** The exact stored bytes of what was signed, and of its subject. */
   readonly envelope: Uint8Array;
   readonly result_artifact: Uint8Array;
   /** The receipt's exact text. */
@@ -27,7 +27,7 @@ export interface StoredJob extends JobKey {
   readonly artifacts: readonly StoredArtifact[];
 }
 
-/** @throws OperatorError in one clear line where the ledger cannot be read, or has no such job or no attestation of it. */
+/** @throws OperatorError in one clear line if the store cannot be read, or has no such job or no attestation of it */
 export async function readStoredJob(
   key: JobKey,
   options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>,
@@ -53,7 +53,7 @@ async function readJob(store: Store, key: JobKey, dataDir: string): Promise<Stor
   const signer = keys.get(stored.row.key_id);
   if (problem !== null || signer === undefined) {
     throw new OperatorError(`the attestation of ${key.job_id} is not what was signed: ${problem}`, {
-      hint: 'start the service, which signs it again when it is asked for',
+      hint: 'start the service, which signs it again when it is requested',
     });
   }
   return {

@@ -1,7 +1,7 @@
 /**
- * The meters of the service, in one registry. A name ends in `_total` where it is a counter's and nowhere else. Every label
- * takes its values from the contract or from the source, never from a caller: the number of series is fixed, and all of
- * them are there from the first scrape on.
+ * The meters of the service, in one registry. Exactly the names of counters end in `_total`. Every label takes its
+ * values from the contract or from the source, never from a caller: the number of series is fixed, and all of them
+ * exist from the first scrape on.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
 import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@svc/protocol';
@@ -22,7 +22,7 @@ const ROUTES = Object.values<Operation>(OPERATIONS).map(({ method, path }) => ({
 
 export type Instruments = ReturnType<typeof createInstruments>;
 
-/** Registers every meter, and every series whose labels are known before anything happens. */
+/** Registers every meter, and every series whose labels are known at the start. */
 export function createInstruments(registry: Registry) {
   const registers = [registry];
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
@@ -69,34 +69,34 @@ export function createInstruments(registry: Registry) {
     outbox: gauge('svc_attestation_outbox_depth', 'Terminal jobs whose attestation is not stored yet.'),
     sandboxPrepare: new Histogram({
       name: 'svc_sandbox_prepare_seconds',
-      help: 'Time until a sandbox was ready for its program, or was found not to be.',
+      help: 'Time until a cell was ready for its program, or had failed.',
       labelNames: ['result'],
       buckets: prepareSeconds,
       registers,
     }),
     parkedCells: new Gauge({
       name: 'svc_parked_cells',
-      help: 'Cells that wait for a job.',
+      help: 'Parked cells.',
       labelNames: ['language'],
       registers,
     }),
-    parkedBytes: gauge('svc_parked_bytes', 'Memory of the cells that wait for a job.'),
-    parkedBytesMax: gauge('svc_parked_limit_bytes', 'Memory that cells may take while they wait for a job.'),
+    parkedBytes: gauge('svc_parked_bytes', 'Memory of parked cells.'),
+    parkedBytesMax: gauge('svc_parked_limit_bytes', 'Memory that parked cells may take.'),
     cellsTaken: new Counter({
       name: 'svc_cells_taken_total',
-      help: 'Cells that jobs got: `parked` had waited, `awaited` was being made already, `cold` was made for the job.',
+      help: 'Cells that jobs got: `parked` had waited, `awaited` was already being made, `cold` was made for the job.',
       labelNames: ['how'],
       registers,
     }),
     cellsLost: new Counter({
       name: 'svc_parked_cells_lost_total',
-      help: 'Cells that no job got: `died` while they waited, `changed` was their runtime, `surplus` were more than wanted.',
+      help: 'Cells that no job got: they `died` while parked, their runtime `changed`, or they were `surplus`.',
       labelNames: ['why'],
       registers,
     }),
     storeCommit: new Histogram({
       name: 'svc_store_commit_seconds',
-      help: 'Time until a change of a job was on disk, waiting for the writer included.',
+      help: 'Time until a change of a job was on disk, including the wait for the writer.',
       buckets: commitSeconds,
       registers,
     }),
@@ -127,13 +127,13 @@ export function createInstruments(registry: Registry) {
     }),
     headsRefused: new Counter({
       name: 'svc_http_heads_refused_total',
-      help: 'What was refused before it was a request: heads that break HTTP, or are too large or too slow.',
+      help: 'Requests refused before they were parsed: heads that break HTTP, or are too large or too slow.',
       labelNames: ['status'],
       registers,
     }),
     connectionsRefused: new Counter({
       name: 'svc_http_connections_refused_total',
-      help: 'Connections that were one too many.',
+      help: 'Connections refused or closed for lack of room.',
       registers,
     }),
     cpu: new Counter({ name: 'process_cpu_seconds_total', help: 'CPU time of this process.', registers }),
@@ -156,7 +156,7 @@ export function createInstruments(registry: Registry) {
   return instruments;
 }
 
-/** The labels of a request: its own where the contract has such a route, and one for all where it has not. */
+/** The labels of a request: its own if the contract has such a route, and one for all others. */
 export function routeLabels(method: string, route: string | null): { method: string; route: string } {
   const known = ROUTES.some((labels) => labels.method === method && labels.route === route);
   return known && route !== null ? { method, route } : { method: UNROUTED, route: UNROUTED };

@@ -5,7 +5,7 @@ test.each([
   ['nothing', undefined, 'text'],
   ['anything', '*/*', 'text'],
   ['the empty list', '', 'text'],
-  ['what there is not', 'application/json', 'text'],
+  ['an unknown format', 'application/json', 'text'],
   ['plain text', 'text/plain', 'text'],
   ['OpenMetrics', 'application/openmetrics-text', 'openmetrics'],
   ['OpenMetrics of a version', 'application/openmetrics-text; version=1.0.0; charset=utf-8', 'openmetrics'],
@@ -16,12 +16,12 @@ test.each([
   ],
   ['plain text rather than OpenMetrics', 'application/openmetrics-text;q=0.3, text/plain; q=0.9', 'text'],
   ['no OpenMetrics', 'application/openmetrics-text;q=0, */*', 'text'],
-  ['what no grammar knows', ';;,,q=;"', 'text'],
+  ['a malformed value', ';;,,q=;"', 'text'],
 ])('a scraper that asks for %s gets its format', (_name, accept, format) => {
   expect(preferredFormat(accept)).toBe(format);
 });
 
-test('a header that is as long as a head may be is read in no time', () => {
+test('a header as long as a head may be is parsed quickly', () => {
   const long = `text/plain${';a=b'.repeat(4000)}`;
   expect(preferredFormat(long)).toBe('text');
 });

@@ -1,4 +1,4 @@
-/** The two spellings of metrics, and which of them a scraper prefers. */
+/** The two formats of metrics, and which of them a scraper prefers. */
 import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
 import Negotiator from 'negotiator';
 
@@ -6,18 +6,18 @@ import Negotiator from 'negotiator';
 export const METRICS_FORMATS = ['text', 'openmetrics'] as const;
 export type MetricsFormat = (typeof METRICS_FORMATS)[number];
 
-/** What is answered in each format. */
+/** The media type of each format. */
 export const METRICS_MEDIA_TYPES = {
   text: PROMETHEUS_MEDIA_TYPE,
   openmetrics: OPENMETRICS_MEDIA_TYPE,
 } as const satisfies Readonly<Record<MetricsFormat, string>>;
 
 /**
- * The format for an `Accept` header, RFC 9110 § 12.5.1. The older text is for everybody who prefers nothing, or something
- * that there is not.
+ * The format for an `Accept` header, RFC 9110 § 12.5.1. The older text is for everybody who prefers nothing, or
+ * something unknown.
  */
 export function preferredFormat(accept: string | undefined): MetricsFormat {
-  // Scrapers name versions and character sets, which the negotiator would look for in what is offered.
+  // Scrapers name versions and character sets, which the negotiator would look for among the offered types.
   const plain = accept?.replace(/;\s*(?!q=)[^,;]*/gi, '');
   const headers = plain === undefined ? {} : { accept: plain };
   const preferred = new Negotiator({ headers }).mediaType(['text/plain', 'application/openmetrics-text']);

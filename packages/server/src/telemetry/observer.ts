@@ -1,6 +1,6 @@
 /**
- * What the floors tell the operator's instruments while they work. The floors know this interface and no instrument:
- * metrics and traces stand behind it, and nothing where the operator asked for neither.
+ * What the service reports to the operator's instruments while it works. The code knows this interface and no
+ * instrument: metrics and traces implement it, and nothing does if the operator asked for neither.
  */
 import type { Language, TerminalReason, TerminalStatus } from '@svc/protocol';
 
@@ -9,15 +9,17 @@ export interface BegunRequest {
   /** As in `X-Request-Id`. */
   readonly id: string;
   readonly method: string;
-  /** The path as the contract spells it; null where no operation fits. A target may hold a secret and is never told. */
+  /**
+   * The path as the contract spells it; null if no operation fits. A target may contain a secret and is never reported.
+   */
   readonly route: string | null;
   /** The W3C trace context that the client sent. */
   readonly traceparent: string | undefined;
 }
 
-/** A request when the last byte of its answer is out, or can no longer be sent. */
+/** A request when the last byte of its answer was sent, or can no longer be sent. */
 export interface AnsweredRequest extends Omit<BegunRequest, 'traceparent'> {
-  /** Null where the connection ended before the answer did. */
+  /** Null if the connection ended before the answer did. */
   readonly status: number | null;
   readonly seconds: number;
 }
@@ -27,14 +29,14 @@ export interface AdmittedJob {
   readonly language: Language;
 }
 
-/** A sandbox that was asked for, and whether it came up. */
+/** A cell that was requested, and whether it became ready. */
 export interface PreparedSandbox {
   readonly language: Language;
   readonly seconds: number;
   readonly isReady: boolean;
 }
 
-/** A job that ended, as the ledger has it. Times are RFC 3339 UTC. */
+/** A job that ended, as stored. Times are RFC 3339 UTC. */
 export interface EndedJob extends AdmittedJob {
   readonly tenant: string;
   readonly status: TerminalStatus;
@@ -45,16 +47,16 @@ export interface EndedJob extends AdmittedJob {
   readonly duration_ms: number | null;
 }
 
-/** None of these may throw, block or hold on to what it is given. */
+/** None of these may throw, block or keep its arguments. */
 export interface Observer {
-  /** Calls `proceed` once, at once, in whose course the request is answered. */
+  /** Must call `proceed` once, synchronously; the request is answered inside it. */
   requestBegan(request: BegunRequest, proceed: () => void): void;
   requestAnswered(request: AnsweredRequest): void;
-  /** What the listener refused before it was a request: `status` is what was answered. */
+  /** A request that the listener refused before it was parsed: `status` is that of the answer. */
   headRefused(status: number): void;
-  /** A connection that was one too many. */
+  /** A connection that was refused or closed for lack of room. */
   connectionRefused(): void;
-  /** Told in the course of the request that submitted it. */
+  /** Called while the request that submitted it is handled. */
   jobAdmitted(job: AdmittedJob): void;
   sandboxPrepared(sandbox: PreparedSandbox): void;
   /** How long a change of a job took until it was on disk. */
@@ -62,7 +64,7 @@ export interface Observer {
   jobEnded(job: EndedJob): void;
 }
 
-/** Tells nobody. */
+/** Reports to nobody. */
 export const NO_OBSERVER: Observer = {
   requestBegan: (_request, proceed) => proceed(),
   requestAnswered() {},
@@ -74,7 +76,7 @@ export const NO_OBSERVER: Observer = {
   jobEnded() {},
 };
 
-/** Tells both, the first one first. */
+/** Reports to both, the first one first. */
 export function bothOf(one: Observer, other: Observer): Observer {
   return {
     requestBegan: (request, proceed) => one.requestBegan(request, () => other.requestBegan(request, proceed)),

@@ -60,7 +60,7 @@ async function series(
   return Object.fromEntries(found.map((match) => [match?.[2] ?? '', Number(match?.[3])]));
 }
 
-test('what stands is asked at each scrape', async () => {
+test('gauges are read at each scrape', async () => {
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
   expect(await series('svc_jobs_running')).toEqual({ '': 2 });
   expect(await series('svc_attestation_outbox_depth')).toEqual({ '': 4 });
@@ -76,7 +76,7 @@ test('what stands is asked at each scrape', async () => {
   expect((await series('svc_queue_oldest_age_seconds'))['']).toBeGreaterThanOrEqual(5);
 });
 
-test('cells that wait are told as they stand, and what became of them as it grows', async () => {
+test('parked cells are a gauge, and what became of them is a counter', async () => {
   expect((await series('svc_parked_cells'))['language="python"']).toBe(2);
   expect(await series('svc_parked_bytes')).toEqual({ '': 3000 });
   expect(await series('svc_parked_limit_bytes')).toEqual({ '': 4096 });
@@ -91,7 +91,7 @@ test('cells that wait are told as they stand, and what became of them as it grow
   expect((await series('svc_cells_taken_total'))['how="parked"']).toBe(7);
 });
 
-test('a ledger that does not answer leaves out what it would say, and comes back', async () => {
+test('a store that does not answer leaves out its series, which come back later', async () => {
   counts = () => Promise.reject(new Error('gone'));
   expect(await series('svc_store_ready')).toEqual({ '': 0 });
   for (const name of ['svc_jobs_queued', 'svc_jobs_running', 'svc_attestation_outbox_depth']) {
@@ -103,7 +103,7 @@ test('a ledger that does not answer leaves out what it would say, and comes back
   expect(await series('svc_jobs_queued')).toEqual({ '': 3 });
 });
 
-test('what happens is counted once in either format', async () => {
+test('events are counted once in either format', async () => {
   metrics.jobAdmitted({ job_id: 'job_1', language: 'bash' });
   metrics.jobEnded(ENDED);
   metrics.jobEnded({ ...ENDED, status: 'cancelled', started_at: null, duration_ms: null });
@@ -154,7 +154,7 @@ describe('the number of series', () => {
     expect(await lineCount()).toBe(before);
   });
 
-  test('holds no tenant and no job', async () => {
+  test('names no tenant and no job', async () => {
     metrics.jobEnded({ ...ENDED, tenant: 'tenant-canary', job_id: 'job_canary' });
     expect(await metrics.render('text')).not.toContain('canary');
   });
@@ -171,7 +171,7 @@ test('OpenMetrics ends as it must, and neither format changes the other', async 
   expect(first).toContain('# TYPE svc_jobs_ended_total counter\n');
 });
 
-test('the CPU time never goes down, whichever format is asked for', async () => {
+test('the CPU time never goes down, whichever format is requested', async () => {
   const seen: number[] = [];
   for (const format of ['text', 'openmetrics', 'text', 'text', 'openmetrics'] as const) {
     seen.push((await series('process_cpu_seconds_total', format))[''] ?? Number.NaN);

@@ -1,6 +1,6 @@
 /**
- * The metrics of the whole service, for the operator's own token. What happens is counted as it happens; what stands is
- * asked when it is scraped. No label names a tenant, a job or a caller. Not a billing ledger. Spec § Other routes.
+ * The metrics of the whole service, for the operator's own token. Events are counted as they happen; gauges are read
+ * when they are scraped. No label names a tenant, a job or a caller. Not a billing ledger. Spec § Other routes.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
@@ -8,7 +8,7 @@ import { ABORTED, createInstruments, type Instruments, routeLabels, UNROUTED } f
 import { type MetricsFormat, openMetricsOf } from './metrics-format.ts';
 import type { AdmittedJob, AnsweredRequest, EndedJob, Observer, PreparedSandbox } from './observer.ts';
 
-/** What the ledger says of the jobs in it. */
+/** The store's figures of its jobs. */
 export interface JobCounts {
   readonly queued: number;
   readonly running: number;
@@ -23,7 +23,7 @@ export interface PermitSource {
   readonly held: () => number;
 }
 
-/** Cells that wait for jobs, and what became of those that did. */
+/** Parked cells, and what became of earlier ones. */
 export interface ParkingCounts {
   readonly bytes: number;
   readonly bytesMax: number;
@@ -32,7 +32,7 @@ export interface ParkingCounts {
   readonly lost: Readonly<Record<'died' | 'changed' | 'surplus', number>>;
 }
 
-/** What stays as it is while the service runs, and what is asked at every scrape. */
+/** What does not change while the service runs, and what is read at every scrape. */
 export interface MetricsSources {
   readonly version: string;
   readonly backend: string;
@@ -42,7 +42,7 @@ export interface MetricsSources {
   readonly permits: readonly PermitSource[];
   parking(): ParkingCounts;
   isDraining(): boolean;
-  /** Rejects where the ledger cannot be asked. */
+  /** Rejects if the store cannot be asked. */
   counts(): Promise<JobCounts>;
 }
 
@@ -55,7 +55,7 @@ export class ServiceMetrics implements Observer, Disposable {
   readonly #loop: ReturnType<typeof monitorEventLoopDelay>;
   readonly #registry = new Registry();
   readonly #meters: Instruments;
-  /** Sums as they were told at the last scrape: a counter only goes up, by what has come since. */
+  /** Sums at the last scrape: a counter only goes up, by the difference since. */
   readonly #sums = new Map<string, number>();
 
   constructor(sources: MetricsSources) {
@@ -69,7 +69,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#loop.disable();
   }
 
-  /** Everything as text. A ledger that does not answer leaves what it would say out. */
+  /** Everything as text. A store that does not answer leaves its series out. */
   async render(format: MetricsFormat): Promise<string> {
     this.#readService();
     this.#readProcess();

@@ -1,17 +1,17 @@
-/** Metrics of one tenant's current jobs, made when they are asked for. Not a billing ledger. Spec § Other routes. */
+/** Metrics of one tenant's current jobs, made when they are requested. Not a billing ledger. Spec § Other routes. */
 import { Gauge, Registry } from '@prometheus-io/client';
 import type { Language } from '@svc/protocol';
 import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
 
-/** How a tenant's jobs stand now, and the bounds that hold for them. */
+/** The current jobs of a tenant, and the bounds that apply to them. */
 export interface TenantJobs {
-  /** Every language once, those without a job too: the series are the same whatever a tenant runs. */
+  /** Every language once, including those without a job: the series are the same whatever a tenant runs. */
   readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
   /** Jobs of the tenant that may wait. */
   readonly queueCapacity: number;
 }
 
-/** The metrics as text. They name no tenant: whoever asks knows which. */
+/** The metrics as text. They name no tenant: the caller knows its own. */
 export async function renderTenantMetrics(jobs: TenantJobs, format: MetricsFormat): Promise<string> {
   const registry = new Registry(METRICS_MEDIA_TYPES[format]);
   const registers = [registry];

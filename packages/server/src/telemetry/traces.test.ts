@@ -86,7 +86,7 @@ test('a job is in the trace of the request that submitted it, with its wait and 
   const found = await exported(async (traces) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     traces.requestBegan(REQUEST, () => {
-      // Admitted later, in the course of the request.
+      // Admitted later, while the request is handled.
       setImmediate(() => {
         traces.jobAdmitted({ job_id: 'job_1', language: 'bash' });
         resolve();
@@ -107,7 +107,7 @@ test('a job is in the trace of the request that submitted it, with its wait and 
   expect(attributesOf(job)).toMatchObject({ 'svc.status': 'error', 'svc.terminal_reason': 'runtime_failed' });
 });
 
-test('a job that nobody remembers the request of has a trace of its own, and one that never ran did not run', async () => {
+test('a job without a request span gets its own trace, and one that never ran has no run', async () => {
   const { job, queued, running } = await exported((traces) => {
     traces.jobEnded({ ...ENDED, status: 'cancelled', started_at: null, duration_ms: null });
   });
@@ -134,7 +134,7 @@ test.each([
   `00-${TRACE.toUpperCase()}-${SPAN}-01`,
   `00-${TRACE}-${SPAN}`,
   'hello',
-])('a trace context that is none begins a trace: %s', async (traceparent) => {
+])('a malformed trace context begins a new trace: %s', async (traceparent) => {
   const { 'POST /v1/jobs': span } = await exported((traces) => {
     traces.requestBegan({ ...REQUEST, traceparent }, () => {});
     traces.requestAnswered({ ...REQUEST, status: null, seconds: 1 });
@@ -151,7 +151,7 @@ test('a client that samples nothing is not traced', async () => {
   expect(found).toEqual({});
 });
 
-test('a collector that refuses is told of once, however often it does', async () => {
+test('a collector that refuses is reported once, however often it does', async () => {
   const lines: string[] = [];
   const complaints = createLog('warn', { write: (line: string) => lines.push(line) });
   const refusing = createServer((request, response) => {
@@ -169,7 +169,7 @@ test('a collector that refuses is told of once, however often it does', async ()
   expect(lines.filter((line) => line.includes('traces could not be sent'))).toHaveLength(1);
 });
 
-test('a collector that is away holds up the end for a moment and no longer', async () => {
+test('an absent collector delays the end for a moment and no longer', async () => {
   await using traces = new Traces({ url: 'http://127.0.0.1:1/v1/traces', version: '1', log });
   traces.jobEnded(ENDED);
   await expect(traces[Symbol.asyncDispose]()).resolves.toBeUndefined();

@@ -1,7 +1,7 @@
 /**
- * Traces for an OpenTelemetry collector: a span for every request, and for every job that ended one with its time in the
- * queue and its run, in the trace of the request that submitted it. Loaded only where the operator named a collector. No
- * span holds a target, a header, a credential or anything of a program.
+ * Traces for an OpenTelemetry collector: a span for every request, and for every ended job one with its time in the
+ * queue and its run, in the trace of the request that submitted it. Loaded only if the operator named a collector. No
+ * span has a target, a header, a credential or anything of a program.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -28,21 +28,21 @@ import type { Log } from './log/log.ts';
 import type { AdmittedJob, AnsweredRequest, BegunRequest, EndedJob, Observer } from './observer.ts';
 
 export interface TracesOptions {
-  /** Where spans are posted to. */
+  /** The address that spans are posted to. */
   readonly url: string;
   readonly version: string;
   readonly log: Log;
 }
 
 const exportMillisecondsMax = 5000;
-/** A collector that does not answer may hold up the end of the service for so long. */
+/** How long a collector that does not answer may delay the end of the service. */
 const closeMillisecondsMax = 2000;
-/** Whose request a job came with is remembered for so many jobs; older ones begin a trace of their own. */
+/** How many jobs have their request remembered; older ones begin their own trace. */
 const jobsRememberedMax = 10_000;
-/** A collector that is away is told of so often. */
+/** How often an absent collector is reported. */
 const complaintMilliseconds = 60_000;
 
-/** Makes spans from its creation until it is disposed, when those that wait are sent. */
+/** Makes spans from its creation until it is disposed, when the waiting ones are sent. */
 export class Traces implements Observer, AsyncDisposable {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
@@ -61,7 +61,7 @@ export class Traces implements Observer, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // What could not be sent was complained about.
+    // The failure was logged.
     const closed = this.#provider.shutdown().catch(() => undefined);
     await within(closed, closeMillisecondsMax, undefined);
   }
@@ -122,7 +122,7 @@ export class Traces implements Observer, AsyncDisposable {
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
-/** The context a client says it calls in; the empty one where it says nothing, or not well. W3C Trace Context § 3.2. */
+/** The context that a client says it calls in; empty if it names none, or a malformed one. W3C Trace Context § 3.2. */
 function contextOf(traceparent: string | undefined): Context {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;
@@ -130,7 +130,7 @@ function contextOf(traceparent: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** The same exporter, with a line in the log where it fails, now and then. */
+/** The same exporter, with a line in the log now and then when it fails. */
 function complaining(exporter: SpanExporter, log: Log): SpanExporter {
   let complainedAt = Number.NEGATIVE_INFINITY;
   return {

@@ -1,15 +1,15 @@
 /**
- * What the command line and a running service say to each other over the operator's socket: one line of JSON asks, one
- * answers, and the connection ends. Both ends are of one version: the socket is no contract.
+ * What the command line and a running service send each other over the operator's socket: one line of JSON asks, one
+ * answers, and the connection ends. Both ends have the same version: the socket is no contract.
  */
 import type { Credentials } from '../credentials.ts';
 
-/** Longest line that asks. */
+/** The longest request line. */
 export const requestBytesMax = 64 * 1024;
 /** How long either end waits for the other. */
 export const patienceMilliseconds = 10_000;
 
-/** One question for each that the credentials answer. */
+/** One request for each method of the credentials. */
 export type OperatorRequest = {
   [Ask in keyof Credentials]: { readonly ask: Ask; readonly with: Parameters<Credentials[Ask]>[0] };
 }[keyof Credentials];
@@ -18,7 +18,7 @@ export type OperatorAnswer =
   | { readonly answer: unknown }
   | { readonly refused: { readonly message: string; readonly hint: string | null } };
 
-/** Asks the credentials of this process what was asked over the socket. */
+/** Calls the credentials of this process as a request over the socket asks. */
 export function ask(credentials: Credentials, asked: OperatorRequest): Promise<unknown> {
   switch (asked.ask) {
     case 'create':

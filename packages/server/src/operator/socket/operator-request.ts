@@ -1,4 +1,4 @@
-/** Whether a line of the operator's socket asks for something that there is: only the service that is asked looks. */
+/** Whether a line on the operator's socket is a valid request: only the service that is asked checks it. */
 import { fits, Type } from '@svc/protocol';
 import type { OperatorRequest } from './messages.ts';
 
@@ -33,7 +33,7 @@ const request = Type.Union([
   Type.Object({ ask: Type.Literal('revoke'), with: Type.Object({ credential_id: text() }, exact) }, exact),
 ]);
 
-/** Whether a value is something that can be asked. */
+/** Whether a value is a valid request. */
 export function isOperatorRequest(value: unknown): value is OperatorRequest {
   return fits(request, value);
 }

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterAll(() => rm(scratch, { recursive: true }));
 
-/** A service as far as operators see it. */
+/** A service as operators see it. */
 async function serving(directory = dataDir, own?: Credentials): Promise<AsyncDisposable> {
   await using parts = new AsyncDisposableStack();
   const credentials = own ?? createCredentials(parts.use(await openTestStore(directory)));
@@ -41,7 +41,7 @@ async function served(directory = dataDir): Promise<Credentials> {
   return credentials;
 }
 
-/** What the socket says to these bytes before it ends the connection. */
+/** What the socket answers to these bytes before it ends the connection. */
 async function said(directory: string, bytes: string): Promise<string> {
   const socket = connect(join(directory, 'operator.sock'));
   socket.on('error', () => {});
@@ -49,7 +49,7 @@ async function said(directory: string, bytes: string): Promise<string> {
   return text(socket);
 }
 
-test('everything that can be done with credentials can be asked of a running service', async () => {
+test('a running service can be asked for everything that can be done with credentials', async () => {
   await using _service = await serving();
   const credentials = await served();
   const { key, ...first } = await credentials.create(plain);
@@ -66,7 +66,7 @@ test('everything that can be done with credentials can be asked of a running ser
   ]);
 });
 
-test('a refusal is told as it would be without a service', async () => {
+test('a refusal reads as it does without a service', async () => {
   await using _service = await serving();
   const credentials = await served();
   await expect(credentials.create({ ...plain, tenant: '__proto__' })).rejects.toMatchObject({
@@ -76,8 +76,8 @@ test('a refusal is told as it would be without a service', async () => {
   });
 });
 
-test('a failure of the service is told as one and not as what it was', async () => {
-  const fail = () => Promise.reject(new Error('a secret of the ledger'));
+test('a failure of the service is reported without its cause', async () => {
+  const fail = () => Promise.reject(new Error('a secret of the store'));
   await using _service = await serving(dataDir, { create: fail, list: fail, rotate: fail, revoke: fail });
   const failure = await (await served()).list({ tenant: null }).catch((error: unknown) => error);
   expect(failure).toMatchObject({ name: 'OperatorError', message: 'the service failed' });
@@ -92,7 +92,7 @@ test('the socket is for its owner alone, and gone with the service', async () =>
   expect(await servedCredentials(dataDir)).toBeNull();
 });
 
-test('a data directory with a path that is too long for a socket has one all the same', async () => {
+test('a data directory has a socket even if its path is too long for one', async () => {
   const long = join(dataDir, 'd'.repeat(120));
   await mkdir(long);
   await using _service = await serving(long);
@@ -100,7 +100,7 @@ test('a data directory with a path that is too long for a socket has one all the
 });
 
 test('a socket that a killed service left is taken over, and one that answers is not', async () => {
-  // A socket that is bound elsewhere and moved here is bound by nobody once its process closes it.
+  // A socket that is bound elsewhere and moved here is unbound once its process closes it.
   const dead = createServer().listen(join(dataDir, 'dead.sock'));
   await new Promise((resolve) => dead.once('listening', resolve));
   await rename(join(dataDir, 'dead.sock'), join(dataDir, 'operator.sock'));
@@ -114,7 +114,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   });
 });
 
-describe('a line that asks for nothing there is gets no answer:', () => {
+describe('an invalid request line gets no answer:', () => {
   let service: AsyncDisposable;
   let directory: string;
   beforeAll(async () => {

@@ -1,7 +1,8 @@
 /**
  * The operator's way into a running service: a Unix socket in the data directory that only the service's own user, and
- * root, may open. The ledger belongs to the process that serves it, so whoever changes credentials asks that process, and
- * every change holds from the next request on. Who may open the socket may read the ledger too: it asks for no credential.
+ * root, may open. The store belongs to the process that serves it, so commands that change credentials ask that
+ * process, and every change holds from the next request on. Whoever may open the socket may read the store too, so it
+ * asks for no credential.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -16,7 +17,7 @@ import { type SocketAddress, socketAddressOf } from './socket-address.ts';
 
 /** Operators are few. */
 const connectionsMax = 8;
-/** The socket's file is made with no right for anybody but its owner. */
+/** The socket's file is made with no permission for anybody but its owner. */
 const OWNER_ONLY = 0o177;
 
 export interface OperatorSocketOptions {
@@ -41,9 +42,9 @@ export class OperatorSocket implements AsyncDisposable {
   }
 
   /**
-   * Listens; the data directory is there.
+   * Listens; the data directory must exist.
    *
-   * @throws StartError where another service answers on the socket, or where there can be none.
+   * @throws StartError if another service answers on the socket, or if no socket can be made
    */
   static async open({ dataDir, credentials, log }: OperatorSocketOptions): Promise<OperatorSocket> {
     await using opening = new AsyncDisposableStack();
@@ -71,7 +72,7 @@ export class OperatorSocket implements AsyncDisposable {
   }
 }
 
-/** A socket that a killed process left answers nobody, and nobody can listen before it is gone. */
+/** A socket that a killed process left answers nobody, and nobody can listen before it is removed. */
 async function removeLeftover(path: string, dataDir: string): Promise<void> {
   if (await isAnswering(path)) throw new StartError(`another service uses the data directory ${dataDir}`);
   await rm(path, { force: true });
@@ -84,7 +85,7 @@ function isAnswering(path: string): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/** The file is made inside of `listen`, before it returns: with these rights, and nothing else of this thread is. */
+/** `listen` makes the file before it returns, with these permissions. No other code of this thread runs meanwhile. */
 function listenAlone(server: Server, path: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const mask = process.umask(OWNER_ONLY);
@@ -109,7 +110,7 @@ async function serve(socket: Socket, credentials: Credentials, log: Log): Promis
 
 async function answerTo(line: Buffer, credentials: Credentials, log: Log): Promise<OperatorAnswer> {
   const asked = await parseStrictJson(line);
-  if (!isOperatorRequest(asked)) throw new Error('the line asks for nothing that there is');
+  if (!isOperatorRequest(asked)) throw new Error('the line is not a known request');
   try {
     const answer = await ask(credentials, asked);
     const { credential_id } = answer as { readonly credential_id?: string };
@@ -122,7 +123,7 @@ async function answerTo(line: Buffer, credentials: Credentials, log: Log): Promi
   }
 }
 
-/** The bytes before the first newline. Rejects where there are too many, or none before the other side ends. */
+/** The bytes before the first newline. Rejects if there are too many, or none before the other side ends. */
 async function lineOf(socket: Socket): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;

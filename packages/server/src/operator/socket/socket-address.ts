@@ -1,6 +1,6 @@
 /**
- * Where the operator's socket of a data directory is. The kernel takes at most 107 bytes for the address of a socket, so a
- * longer path is reached through an open descriptor of its directory.
+ * The address of the operator's socket of a data directory. The kernel takes at most 107 bytes for the address of a
+ * socket, so a longer path is reached through an open descriptor of its directory.
  */
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -14,7 +14,7 @@ export interface SocketAddress extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Rejects with the file system's error where a directory with a long path cannot be opened. */
+/** Rejects with the file system's error if a directory with a long path cannot be opened. */
 export async function socketAddressOf(dataDir: string): Promise<SocketAddress> {
   const path = join(dataDir, SOCKET_NAME);
   if (Buffer.byteLength(path) <= addressBytesMax) return { path, [Symbol.asyncDispose]: async () => {} };

@@ -35,13 +35,13 @@ test.each<Partial<AnswerLine>>([
   expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('what looks like a credential is cut out of it', () => {
+test('text that looks like a credential is cut out of it', () => {
   const secrets = ['svc_a1b2_CANARY1234567890', 'eyJhbGciOi.CANARY1234567890.c2ln', 'x?ticket=CANARY1234567890'];
   const lines = linesOf(secrets.map((credential_id) => ({ ...ANSWER, credential_id })));
   expect(lines).toHaveLength(secrets.length);
   expect(lines.join('')).not.toContain('CANARY');
 });
 
-test('it is written only where the level asks for it', () => {
+test('it is written only if the level asks for it', () => {
   expect(linesOf([ANSWER], 'warn')).toEqual([]);
 });

@@ -1,23 +1,23 @@
 /**
- * One line for each answer, beside everything else in the log. Its members are known and hold no secret, so that it is
- * spelled here at once: through the log's own members it cost as much as the rest of a small answer. What looks like a
+ * One line for each answer, beside everything else in the log. Its members are known and hold no secret, so it is
+ * spelled here directly: through the logger it cost as much as the rest of a small answer. Text that looks like a
  * credential is cut out of it all the same.
  */
 import { type DestinationStream, symbols } from 'pino';
 import { isoTime } from './iso-time.ts';
 import type { Log } from './log.ts';
 
-/** An answer whose last byte is out, or that can no longer be sent. */
+/** An answer whose last byte was sent, or that can no longer be sent. */
 export interface AnswerLine {
-  /** As in `X-Request-Id`: no character of it needs an escape in JSON. */
+  /** As in `X-Request-Id`: none of its characters needs an escape in JSON. */
   readonly request_id: string;
   readonly method: string;
-  /** The path as the contract spells it, never the target, which may hold a ticket; null where no operation fits. */
+  /** The path as the contract spells it, never the target, which may contain a ticket; null if no operation fits. */
   readonly route: string | null;
-  /** Null where the client did not wait for the end of the answer. */
+  /** Null if the client did not wait for the end of the answer. */
   readonly status: number | null;
   readonly duration_ms: number;
-  /** Both null where nobody was asked for, or nobody was found. */
+  /** Both null if no caller was required, or none was found. */
   readonly tenant: string | null;
   readonly credential_id: string | null;
 }

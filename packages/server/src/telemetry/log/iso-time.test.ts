@@ -8,7 +8,7 @@ test.each([
   expect(isoTime(now + 1)).toBe(new Date(now + 1).toISOString());
 });
 
-test('without a time it is now', () => {
+test('the default is the current time', () => {
   const before = Date.now();
   const told = Date.parse(isoTime());
   expect(told).toBeGreaterThanOrEqual(before);

@@ -1,8 +1,8 @@
-/** The time of day as lines of the log have it. */
+/** The time of day as the lines of the log spell it. */
 
 let last = { second: Number.NaN, text: '' };
 
-/** Now, RFC 3339 UTC with milliseconds. Only the milliseconds are spelled anew for each of many lines. */
+/** Now, RFC 3339 UTC with milliseconds. For lines of the same second only the milliseconds are spelled anew. */
 export function isoTime(now = Date.now()): string {
   const second = Math.floor(now / 1000);
   if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };

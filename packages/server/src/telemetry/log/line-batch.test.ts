@@ -9,7 +9,7 @@ function batchOf() {
   return { pieces, batch, endTurn: () => turns.splice(0).map((flush) => flush()) };
 }
 
-test('the lines of one turn go out in one piece, in order, and those of the next in another', () => {
+test('the lines of one turn are written in one piece, in order, and those of the next in another', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.write('two\n');
@@ -21,7 +21,7 @@ test('the lines of one turn go out in one piece, in order, and those of the next
   expect(pieces).toEqual(['one\ntwo\n', 'three\n']);
 });
 
-test('what is asked for at once is not written again at the end of the turn', () => {
+test('lines that are flushed are not written again at the end of the turn', () => {
   const { pieces, batch, endTurn } = batchOf();
   batch.write('one\n');
   batch.flushSync();

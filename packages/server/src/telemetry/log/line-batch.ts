@@ -1,15 +1,15 @@
 /**
- * Hands on in one piece what is logged in one turn of the event loop: a busy service then pays for one write where it
- * would pay for one per request. Nothing is held beyond the turn, and nothing is lost where the process ends in it.
+ * Writes the lines of one turn of the event loop in one piece: a busy service pays for one write instead of one per
+ * request. Nothing is held beyond the turn, and nothing is lost if the process ends in it.
  */
 import type { DestinationStream } from 'pino';
 
-/** A place for lines, and a way to have what it holds handed on now. */
+/** A destination for lines, and a function that flushes it. */
 export interface LineBatch extends DestinationStream {
   flushSync(): void;
 }
 
-/** Batches lines for `destination`. `atTurnsEnd` has a function called once at the end of this turn. */
+/** Batches lines for `destination`. `atTurnsEnd` calls a function once at the end of this turn. */
 export function lineBatch(
   destination: DestinationStream,
   atTurnsEnd: (flush: () => void) => void = setImmediate,

@@ -1,6 +1,6 @@
 /**
- * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out by
- * name, and what looks like a credential is cut out of every finished line, wherever it came from.
+ * The structured log: one JSON object a line. Keys, tickets, code and stdin never reach it: known members are cut out
+ * by name, and text that looks like a credential is cut out of every finished line, wherever it came from.
  */
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { isoTime } from './iso-time.ts';
@@ -12,7 +12,7 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
 
 const CENSORED = '[redacted]';
 
-/** Members that hold what a log must not: at the top of a line or one level down. */
+/** Members that a log must not have: at the top of a line or one level down. */
 const SECRET_MEMBERS = [
   'authorization',
   'key',
@@ -34,7 +34,7 @@ const CREDENTIALS: readonly [pattern: RegExp, replacement: string][] = [
   [/\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g, CENSORED],
 ];
 
-/** A log to standard error, or to `destination`. Standard output stays free for what a person asked for. */
+/** A log to standard error, or to `destination`. Standard output stays free for the output of commands. */
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
   return pino(
     {
@@ -52,7 +52,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   );
 }
 
-/** Writes a line whatever level the operator chose; only `silent`, which asks for no log at all, leaves it out. */
+/** Writes a line at any level the operator chose, except `silent`, which asks for no log at all. */
 export function logAtAnyLevel(log: Log, members: object, message: string): void {
   if (log.level !== 'silent') log.child({}, { level: 'info' }).info(members, message);
 }
@@ -68,7 +68,7 @@ function processLog(): LineBatch {
   return batch;
 }
 
-/** Cuts out of lines, one or many at once, what looks like a credential. No pattern reaches over the end of a line. */
+/** Cuts text that looks like a credential out of one or more lines. No pattern reaches over the end of a line. */
 function cleaned(destination: DestinationStream): DestinationStream {
   return { write: (lines) => destination.write(withoutCredentials(lines)) };
 }

@@ -5,7 +5,7 @@ import { standardError, waitingBytesMax } from './standard-error.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 
-/** A reader that takes so many bytes and then none until it is told to go on. */
+/** A reader that takes this many bytes and then none until it is told to continue. */
 function slowReader() {
   const reader = { text: '', room: 0 };
   const log = standardError((bytes) => {
@@ -25,7 +25,7 @@ test('a line is written when it is logged', () => {
   expect(reader.text).toBe('one\n');
 });
 
-test('what a slow reader does not take at once follows in order', () => {
+test('lines that a slow reader does not take at once follow in order', () => {
   const { reader, log } = slowReader();
   reader.room = 5;
   log.write('one\n');
@@ -37,7 +37,7 @@ test('what a slow reader does not take at once follows in order', () => {
   expect(reader.text).toBe('one\ntwo\nthree\nfour\n');
 });
 
-test('a reader that does not read costs lines beyond a bound, and those that are kept are whole', () => {
+test('a reader that does not read loses lines beyond a bound, and those that are kept are whole', () => {
   const { reader, log } = slowReader();
   const line = `${'x'.repeat(1023)}\n`;
   for (let count = 0; count < 2000; count++) log.write(line);
@@ -46,7 +46,7 @@ test('a reader that does not read costs lines beyond a bound, and those that are
   expect(reader.text).toBe(`${line.repeat(waitingBytesMax / 1024)}later\n`);
 });
 
-test('a reader that is gone is not written to for ever', () => {
+test('a reader that is gone is not written to forever', () => {
   let writes = 0;
   const log = standardError(() => {
     writes++;

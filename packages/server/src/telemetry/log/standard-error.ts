@@ -1,15 +1,15 @@
 /**
- * Standard error as the place of the log. A reader that is gone or does not read costs lines and never the service:
- * nothing here waits, and what is kept for a slow reader is bounded.
+ * Standard error as the destination of the log. A reader that is gone or does not read loses lines and never blocks the
+ * service: nothing here waits, and the buffer for a slow reader is bounded.
  */
 import { writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
 
 const STANDARD_ERROR = 2;
-/** What is kept for a reader that is slow; a line that does not fit any more is lost. */
+/** The buffer for a slow reader; a line that does not fit is lost. */
 export const waitingBytesMax = 1024 * 1024;
 
-/** Writes some of the bytes and answers how many; throws what the system answers. */
+/** Writes some of the bytes and returns how many; throws the system's error. */
 export type WriteSome = (bytes: Uint8Array) => number;
 
 /** Takes lines; each is written before the call returns, as far as the reader takes it. Never throws. */
@@ -30,7 +30,7 @@ export function standardError(
   };
 }
 
-/** Writes from the front until the reader takes no more, and answers how many bytes need not be kept any longer. */
+/** Writes from the front until the reader takes no more, and returns how many bytes need not be kept any longer. */
 function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
   let done = 0;
   try {
@@ -43,7 +43,7 @@ function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
     return done;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return done;
-    // Nobody reads it, now or later: there is no one to tell.
+    // Nobody reads it, now or later, so nobody can be told.
     const lost = waiting.splice(0).reduce((sum, bytes) => sum + bytes.length, 0);
     return done + lost;
   }
