@@ -81,7 +81,7 @@ describe('without a service and without data of one', () => {
   test('an export from missing data creates nothing', async () => {
     const dataDir = emptyDirectory();
     const ended = await svc(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], { cwd: emptyDirectory() });
-    expect(ended.stderr).toMatch(/^svc: there is no ledger .*svc\.db; [^\n]+\n$/);
+    expect(ended.stderr).toMatch(/^svc: there is no store .*svc\.db; [^\n]+\n$/);
     expect([ended.code, readdirSync(dataDir)]).toEqual([1, []]);
   });
 });

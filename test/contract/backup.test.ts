@@ -64,7 +64,7 @@ test('a backup overwrites nothing, and leaves no partial file', async () => {
   const second = await backup(file);
   expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/^svc: .*twice\.db: it exists[^\n]*\n$/) });
   expect((await backup(join(scratch, 'nowhere', 'x.db'))).code).toBe(1);
-  expect((await backup(join(scratch, 'none.db'), scratch)).stderr).toMatch(/there is no ledger\n$/);
+  expect((await backup(join(scratch, 'none.db'), scratch)).stderr).toMatch(/there is no store\n$/);
   expect(existsSync(join(scratch, 'none.db'))).toBe(false);
   expect(existsSync(`${file}.partial`)).toBe(false);
 });

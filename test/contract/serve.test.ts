@@ -121,7 +121,7 @@ describe('serving', () => {
     expect(command.stderr).toContain('"msg":"reloaded"');
     writeFileSync(settings['jwt-jwks'] ?? '', 'no JSON');
     command.kill('SIGHUP');
-    await expect.poll(() => command.stderr, soon).toContain('what changed could not be read');
+    await expect.poll(() => command.stderr, soon).toContain('a reload failed: the earlier keys are still used');
     command.kill('SIGTERM');
     expect((await command.ended()).code).toBe(0);
   });
@@ -363,7 +363,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine(settingsFor(dataDir), /^svc: the data directory .* is open to other users .*; chmod go-w /);
     expect(readdirSync(dataDir)).toEqual([]);
     const elsewhere = { ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${dataDir}/svc.db` };
-    await expectLine(elsewhere, /^svc: the directory of the ledger .* is open to other users .*; chmod go-w /);
+    await expectLine(elsewhere, /^svc: the directory of the store .* is open to other users .*; chmod go-w /);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 

@@ -16,6 +16,6 @@ export async function backupTo(file: string, options: BackupOptions): Promise<nu
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
     throw error;
   }
-  process.stderr.write(`svc: the ledger is in ${target}; the signing keys are not\n`);
+  process.stderr.write(`svc: the store is in ${target}; the signing keys are not\n`);
   return EXIT.ok;
 }

@@ -285,7 +285,7 @@ function addAttestationKeys(program: Command): void {
 function addBackup(program: Command): void {
   program
     .command('backup')
-    .description('copy the ledger to a file, also while the service runs; the signing keys are not in it')
+    .description('copy the store to a file, also while the service runs; the signing keys are not in it')
     .argument('<file>', 'the file to make')
     .option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)')
     .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)')

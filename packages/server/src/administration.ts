@@ -1,6 +1,6 @@
 /**
- * What an operator does to the data of a service, whether it runs or not: its credentials, its signing keys, a copy of
- * its ledger, one job out of it. Nothing of the service itself comes with it, so that a command starts at once.
+ * The operator's work on the data of a service, running or stopped: its credentials, its signing keys, a copy of its
+ * store, one job out of it. No part of the service itself is loaded, so that a command starts at once.
  */
 
 export { StartError } from './ground/start-error.ts';

@@ -1,4 +1,4 @@
-/** The service as a library: read its settings, start it, stop it; and what an operator does to its data and its host. */
+/** The service as a library: read its settings, start it, stop it; and the operator's work on its data and its host. */
 export * from './administration.ts';
 export type { CheckResult } from './sandbox/doctor/finding.ts';
 export type { Check, DoctorReport } from './sandbox/doctor/report.ts';

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true }));
 
-/** A service of its own: the provider that every host has, a data directory, a free port. */
+/** A separate service: the provider that every host has, a new data directory, a free port. */
 function start(flags: Record<string, string> = {}): Promise<RunningService> {
   const own = {
     port: '0',
@@ -59,7 +59,7 @@ describe('a service', () => {
     expect(await ended(second, answer)).toEqual(result);
   });
 
-  test('says what it is and can do', async () => {
+  test('says what it is and what it can do', async () => {
     await using service = await start({
       'ceiling-wall-seconds': '7',
       'concurrent-mem-mb-max': '512',
@@ -86,7 +86,7 @@ describe('a service', () => {
     });
   });
 
-  test('that stops answers waits with shutting_down, ends what runs, and leaves queued jobs for the next start', async () => {
+  test('that stops answers waits with shutting_down, ends running jobs, and leaves queued ones for the next start', async () => {
     const flags = { 'data-dir': join(directory, 'stopped'), concurrency: '1' };
     const first = await start(flags);
     const running = await submit(first, 'echo begun; sleep 60');
@@ -103,7 +103,7 @@ describe('a service', () => {
   });
 });
 
-/** Resolves once a running job has written something. */
+/** Resolves once a running job has written output. */
 async function begun(service: RunningService, { history_url }: SubmissionAnswer): Promise<void> {
   let kinds: string[] = [];
   while (!kinds.includes('stdout')) {

@@ -1,6 +1,6 @@
 /**
- * Builds every part of the service once, floor by floor, and takes it down in the opposite order. The only place that
- * picks implementations.
+ * Builds every part of the service once, floor by floor, and stops them in the opposite order. Only this file picks
+ * implementations.
  */
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -46,13 +46,13 @@ import { NO_OBSERVER } from './telemetry/observer.ts';
 
 /** A service that accepts connections. */
 export interface RunningService extends AsyncDisposable {
-  /** `http://HOST:PORT`, with the port that was picked. */
+  /** `http://HOST:PORT`, with the real port. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
-  /** Whether anybody had a credential when it started. */
+  /** Whether any credential existed when it started. */
   readonly hasCallers: boolean;
-  /** Reads again what may have changed without a restart, and logs how that went. Never rejects. */
+  /** Reads again what may change without a restart, and logs the outcome. Never rejects. */
   reload(): Promise<void>;
   /**
    * Refuses new work, answers waits with `shutting_down`, gives running jobs their bounded time, and resolves when
@@ -61,24 +61,24 @@ export interface RunningService extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** For how long connections that are being answered may go on once every job has ended. */
+/** How long connections that are being answered may go on once every job has ended. */
 const closeMillisecondsMax = 1000;
 
 export interface StartOptions {
-  /** Whether a command brings the service for itself alone: then nobody operates it, and its limits are not logged. */
+  /** Whether a command starts the service for itself alone: then nobody operates it, and its limits are not logged. */
   readonly isEmbedded?: boolean;
 }
 
 /**
- * Starts the service: every language has run for real, earlier jobs are recovered, and connections are accepted.
+ * Starts the service: every language has run its canary, earlier jobs are recovered, and connections are accepted.
  *
- * @throws StartError in one clear line; nothing is then left running.
+ * @throws StartError in one clear line; nothing is then left running
  */
 export async function startService(config: Config, options: StartOptions = {}): Promise<RunningService> {
   try {
     return await buildService(config, options);
   } catch (error) {
-    // Whichever part asked the ledger: why it refused is for the operator, and where it was asked is not.
+    // The operator needs to know why the store refused, whichever part asked it.
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
     throw error;
   }
@@ -99,7 +99,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { health, parked } = openCells({ config, provider, nudges, log });
   parts.use(health);
   parts.use(parked);
-  // A job that ends while the service drains frees no room for cells that nobody will want.
+  // While the service drains, the end of a job starts no new parked cell.
   stopping.signal.addEventListener('abort', () => void parked[Symbol.asyncDispose]());
   const permits = createPermits(permitBoundsOf(config));
   const telemetry = parts.use(
@@ -110,7 +110,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const keys = signing?.keys ?? openFormerKeys({ config, log });
   const retention = openRetention(config, store, log);
   if (retention !== null) parts.use(retention);
-  // Taken down in the opposite order: the door outlives the dispatcher, so that results can be read while jobs drain.
+  // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
   const door = parts.use(new AsyncDisposableStack());
   const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
   const shared = {
@@ -133,10 +133,10 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const app = openDoor({ ...shared, jobs, access, permits, isEmbedded });
   door.defer(() => closeDoor(app));
   const { host, port, url } = await listen(app, config);
-  // Not before the port is ours: a start that fails must not have run a queued job.
+  // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   parts.use(new IdleMemory());
-  // A command that brings the service for one program would wait for cells that nobody takes.
+  // A command that starts the service for one program would wait for cells that nobody takes.
   if (!isEmbedded) parked.start();
   signing?.attestor.start();
   retention?.start();
@@ -151,11 +151,11 @@ async function reloading(reload: () => Promise<void>, log: Log): Promise<void> {
     await reload();
     log.info('reloaded');
   } catch (error) {
-    log.error({ err: error }, 'what changed could not be read: what was read before is used on');
+    log.error({ err: error }, 'a reload failed: the earlier keys are still used');
   }
 }
 
-/** However often it is asked, the service stops once. */
+/** The service stops once, however often it is asked to. */
 function stopOnce(
   parts: AsyncDisposableStack,
   { stopping, log }: { stopping: AbortController; log: Log },
@@ -175,14 +175,14 @@ function stopOnce(
 
 type Door = ReturnType<typeof createApp>;
 
-/** Lets answers under way go out, for a moment. */
+/** Gives answers under way a moment to be sent. */
 async function closeDoor(app: Door): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), closeMillisecondsMax);
   await app.close();
   clearTimeout(timer);
 }
 
-/** What takes longest: the ledger's threads load and programs are tried at the same time. */
+/** The two slowest steps run at the same time: the store's threads load while the canaries run. */
 async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
   await openDataDirectory(config.dataDir);
   return await openBoth(openLedger(config, log), openSandbox(config));
@@ -194,7 +194,7 @@ async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, l
   return await openStore({ dataDir, databaseUrl, check, onTrouble });
 }
 
-/** Null where jobs are kept for ever. */
+/** Null if jobs are kept forever. */
 function openRetention({ retentionDays, attestationMode }: Config, store: Store, log: Log): StandingLoop | null {
   if (retentionDays === null) return null;
   return createRetention({
@@ -218,7 +218,7 @@ const PACES = {
   others: { madeAtOnce: 2, quietMilliseconds: 0 },
 };
 
-/** Nothing waits before it is started. */
+/** Nothing is parked before the start. */
 function openCells({ config, provider, nudges, log }: CellParts): { health: ProviderHealth; parked: ParkedCells } {
   const health = new ProviderHealth({
     provider,
@@ -246,7 +246,7 @@ interface JobParts {
   readonly parked: ParkedCells;
   readonly reserve: FreeSpaceReserve;
   readonly nudges: Nudges;
-  /** Null where the operator has turned signing off. */
+  /** Null if the operator has turned signing off. */
   readonly signing: OpenSigning | null;
   readonly keys: PublicKeys;
   readonly telemetry: OpenTelemetry;

@@ -1,7 +1,7 @@
 /**
- * The library of the door without the door, as a process of its own: what benchmarks hold the service against. It answers
- * every path with as many bytes as `size` in the query says, reads JSON bodies as the library does, and knows no hook, no
- * log and no store. The first line that it prints is its port.
+ * The HTTP library alone, as a separate process: the baseline of benchmarks. It answers every path with as many bytes
+ * as `size` in the query says, reads JSON bodies as the library does, and has no hook, no log and no store. The first
+ * line that it prints is its port.
  */
 import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';

@@ -1,4 +1,4 @@
-/** Everything between the door and the sandbox, on a real store in a directory of its own, over cells that a test drives. */
+/** Everything between HTTP and the cells, on a real store in a new directory, with cells that a test controls. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ import { ScriptedProvider } from './scripted-provider.ts';
 
 type RigOptions = Partial<Omit<DispatcherOptions, 'store' | 'history' | 'nudges' | 'cells'>> &
   Partial<Pick<JobsOptions, 'ceilings' | 'queue' | 'checkFreeSpace' | 'keys'>> & {
-    /** Store methods that the test answers itself, over the real ones. */
+    /** Store methods that the test answers itself, in place of the real ones. */
     readonly faults?: (real: Store) => Partial<Store>;
   };
 
@@ -106,19 +106,19 @@ export class JobRig implements AsyncDisposable {
     return new JobRig(directory, await openTestStore(directory), options);
   }
 
-  /** Submits for a tenant and answers the key of the job. */
+  /** Submits for a tenant and returns the key of the job. */
   async submit(body: object = hello, caller: Caller = acme): Promise<JobKey> {
     const { answer } = await this.jobs.submit(caller, { body, idempotencyKey: null });
     return { tenant: caller.tenant, job_id: answer.job_id };
   }
 
-  /** Resolves once nothing is known to wait in the queue and the rig is at rest. */
+  /** Resolves once nothing waits in the queue and the rig is idle. */
   async idle(): Promise<void> {
     await this.store.queuedJobs({ exclude: [], held: new Map(), limit: 0, slots: 1, tenantSlots: null });
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** How many transactions the ledger has committed since it was opened. */
+  /** How many transactions the store has committed since it was opened. */
   commits(): number {
     return commitsIn(join(this.#directory, 'svc.db'));
   }
@@ -146,12 +146,12 @@ export class JobRig implements AsyncDisposable {
     return (await textOf(body)) as FoldedResult;
   }
 
-  /** A page of a job's past as its owner reads it. */
+  /** A page of a job's history as its owner reads it. */
   async replay(job_id: string, page: { after: number; limit: number }): Promise<ReplayPage> {
     return (await textOf(await this.jobs.replay(acme, job_id, page))) as ReplayPage;
   }
 
-  /** Cancels a job; answers what its owner reads. */
+  /** Cancels a job; returns what its owner reads. */
   async cancel(job_id: string, caller: Caller = acme): Promise<CancellationAnswer> {
     return JSON.parse(await this.jobs.cancel(caller, job_id)) as CancellationAnswer;
   }
@@ -171,7 +171,7 @@ export class JobRig implements AsyncDisposable {
   }
 }
 
-/** What a body says, after a look at whether it is as long as it says. */
+/** The text of a body, after a check of its stated length. */
 async function textOf(body: Body<unknown>): Promise<unknown> {
   const text = (await Array.fromAsync(body.pieces())).join('');
   if (Buffer.byteLength(text) !== body.bytes) throw new Error('a body is not as long as it says');
@@ -184,7 +184,7 @@ export function openTestStore(directory: string): Promise<Store> {
   return SqliteStore.open({ path, check: 'off', onTrouble: () => {}, threads: SAME_THREAD });
 }
 
-/** A store some of whose methods are the test's. */
+/** A store with some methods replaced by the test's. */
 export function withFaults(store: Store, faults: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {

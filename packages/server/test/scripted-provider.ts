@@ -1,6 +1,6 @@
 /**
- * A provider whose cells do what a test tells them: the stages of a job can then be driven through every order of events,
- * the rare ones too, without a process or a clock. Real cells are tested beside the sandbox.
+ * A provider whose cells do what a test tells them. A test can drive the stages of a job through every order of events,
+ * including rare ones, without a process or a clock. Real cells are tested beside the sandbox.
  */
 import { createHash } from 'node:crypto';
 import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@svc/protocol';
@@ -37,7 +37,7 @@ export const readyPosture: Posture = {
 
 export const unready: Posture = unreadyPosture('namespace', IDENTITY);
 
-/** How a run ends beside its ending. */
+/** The rest of the result, beside the ending. */
 interface RunFacts {
   readonly artifacts?: readonly CollectedArtifact[];
   readonly violations?: readonly Violation[];
@@ -51,7 +51,7 @@ export class ScriptedCell implements Sandbox {
   stopped: StopCause | null = null;
   disposed = false;
   isReleased = false;
-  /** What the cell waits for before it has taken a program; rejects where it cannot take one. */
+  /** What the cell waits for before it has taken a program; rejects if it cannot take one. */
   ready: Promise<void> = Promise.resolve();
   readonly released = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<Collection>();
@@ -137,7 +137,7 @@ const NOTHING_SEEN = {
 };
 const TELEMETRY: ExecutorOutput = { stdout: NOTHING_SEEN, stderr: NOTHING_SEEN };
 
-/** Prepares cells as `script` says: a posture gives a cell that proved it, an error is thrown. */
+/** Prepares cells as `script` says: a posture gives a cell with that posture, an error is thrown. */
 export class ScriptedProvider implements Provider {
   readonly backend = 'namespace';
   readonly isolation_class = 'linux-shared-kernel';
@@ -146,7 +146,7 @@ export class ScriptedProvider implements Provider {
   readonly ownMemMb = 0;
   readonly runtime_packs = [];
   readonly cells: ScriptedCell[] = [];
-  /** What the next cell proves to be; it may wait before it says. */
+  /** The posture of the next cell, perhaps later. */
   script: () => Posture | Promise<Posture> = () => readyPosture;
   readonly #failures: Error[] = [];
   readonly #parked: ScriptedCell[] = [];
@@ -165,7 +165,7 @@ export class ScriptedProvider implements Provider {
     return { kind: `${language} ${runtime}`, madeOf: 'script' };
   }
 
-  /** Makes a cell that waits for a submission. It is among `cells` from now on. */
+  /** Makes a parked cell. It is among `cells` from now on. */
   park({ language = 'python', posture = readyPosture }: { language?: Language; posture?: Posture } = {}): ScriptedCell {
     const cell = new ScriptedCell(language, posture);
     this.cells.push(cell);
@@ -173,7 +173,7 @@ export class ScriptedProvider implements Provider {
     return cell;
   }
 
-  /** Cells that wait for a submission. */
+  /** Parked cells. */
   get parked(): number {
     return this.#parked.length;
   }
@@ -184,7 +184,7 @@ export class ScriptedProvider implements Provider {
     return this.#parked.splice(at, at < 0 ? 0 : 1)[0] ?? null;
   }
 
-  /** The next cell cannot be made; those behind it are as `script` says. */
+  /** The next cell cannot be made; later ones are as `script` says. */
   failOnce(error: Error): void {
     this.#failures.push(error);
   }

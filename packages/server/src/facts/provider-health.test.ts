@@ -17,7 +17,7 @@ function rig() {
   return { provider, health, pass: (milliseconds: number) => (time += milliseconds) };
 }
 
-test('what the preflight proved stands until a cell cannot be made', async () => {
+test('the result of the preflight stands until a cell cannot be made', async () => {
   const { provider, health } = rig();
   expect(health.isReady()).toBe(true);
   await (await health.prepare(request))[Symbol.asyncDispose]();
@@ -26,7 +26,7 @@ test('what the preflight proved stands until a cell cannot be made', async () =>
   await expect.poll(() => health.isReady()).toBe(false);
 });
 
-test('a cell that fails where another can be made says nothing of the host, and what was tried is given up', async () => {
+test('a cell that fails while another can be made does not mean a broken host, and the trial cell is dropped', async () => {
   const { provider, health } = rig();
   let calls = 0;
   provider.script = () => (++calls === 1 ? broken() : readyPosture);
@@ -47,7 +47,7 @@ test('a job whose cell was not ready in time gets another, once', async () => {
   expect(health.isReady()).toBe(true);
 });
 
-test('a cell that nobody waits for is not made again where it was not ready in time, and none is tried', async () => {
+test('a parked cell that was not ready in time is not made again, and no trial follows', async () => {
   const { provider, health } = rig();
   provider.failOnce(new BootstrapError('bootstrap', 'late', unready, { cause: new NotReadyInTime(10_000) }));
   const aheadUntil = new AbortController().signal;
@@ -67,7 +67,7 @@ test('a failure of the service itself is not one of the host', async () => {
   expect([health.isReady(), provider.cells.length]).toEqual([true, 0]);
 });
 
-test('while it is not ready a cell is tried once a second when somebody asks, and one that comes up makes it ready', async () => {
+test('while it is not ready a cell is tried at most once a second when asked, and one that comes up makes it ready', async () => {
   const { provider, health, pass } = rig();
   let calls = 0;
   provider.script = () => {

@@ -1,7 +1,7 @@
 /**
- * Whether cells can be made now, and not only when the service started: a runtime may vanish, a host may run out of what
- * cells are made of. Every preparation says something of it; after one that failed a cell of its own is tried, so that
- * one broken pack is not taken for a broken host, and so that a service without jobs notices when the fault is gone.
+ * Whether cells can be made now, and not only when the service started: a runtime may vanish, or a host may run out of
+ * a resource. Every preparation is evidence. After one that failed, a trial cell is made. So one broken pack does not
+ * count as a broken host, and a service without jobs notices when the host is repaired.
  */
 import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
 import type { Cells } from '../job/execute/cells.ts';
@@ -16,7 +16,7 @@ import {
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** While cells cannot be made, one is tried again when somebody asks, at most this often. */
+/** While cells cannot be made, a trial is made when somebody asks, at most this often. */
 const retryMilliseconds = 1000;
 
 export interface ProviderHealthOptions {
@@ -28,7 +28,7 @@ export interface ProviderHealthOptions {
   readonly now?: () => number;
 }
 
-/** Disposing waits for the trial under way, and no other begins. */
+/** Disposing waits for the trial under way, and starts no other. */
 export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   readonly #options: ProviderHealthOptions;
   readonly #now: () => number;
@@ -39,7 +39,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
 
   constructor(options: ProviderHealthOptions) {
     this.#options = options;
-    // What the preflight found is where it begins.
+    // The initial state is the preflight's.
     this.#isReady = options.provider.languages.length > 0;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -50,7 +50,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     return this.#isReady;
   }
 
-  /** See `Cells`. Whoever asks while a trial is under way shares it. */
+  /** See `Cells`. A trial under way is shared by everybody who asks meanwhile. */
   async proven(): Promise<boolean> {
     this.#try();
     await this.#trial;
@@ -58,8 +58,8 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   }
 
   /**
-   * The provider's own, noted. A cell that a job waits for and that was not ready in time, as happens on a busy machine, is
-   * made once more: nothing of the job was in it.
+   * The provider's `prepare`, observed. A job's cell that was not ready in time, as happens on a busy machine, is made
+   * once more: nothing of the job was in it.
    */
   async prepare(request: CellRequest): Promise<Sandbox> {
     const { provider, log } = this.#options;
@@ -67,7 +67,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
       return this.#noted(await provider.prepare(request));
     } catch (error) {
       if (!isLate(error)) throw this.#failed(error);
-      // It had a small share of a busy machine: that says nothing of the host.
+      // It had a small share of a busy machine, which says nothing about the host.
       if (isAhead(request)) throw error;
       log.warn({ err: error }, 'a cell was not ready in time: another is made');
     }
@@ -124,7 +124,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
   }
 }
 
-/** What jobs get their cells from: those that wait, where any do, before new ones. */
+/** The source of cells for jobs: parked ones first, then new ones. */
 export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepare' | 'take'> | null): Cells {
   return {
     isReady: () => health.isReady(),
@@ -138,12 +138,12 @@ function isLate(error: unknown): boolean {
   return error instanceof BootstrapError && error.cause instanceof NotReadyInTime;
 }
 
-/** Whether nobody waits for the cell yet. */
+/** Whether no job waits for the cell yet. */
 function isAhead({ aheadUntil }: CellRequest): boolean {
   return aheadUntil?.aborted === false;
 }
 
-/** A program for a cell that is tried: its limits are set and read back, and it is never released. */
+/** A program for a trial cell: its limits are set and read back, and it is never released. */
 function nothing(language: Language): Program {
   return { language, code: '', args: [], env: {}, stdin: null, files: [], outputs: [], limits: LIMIT_DEFAULTS };
 }

@@ -1,6 +1,6 @@
 /**
- * What the service says of itself: what it can do, how it stands, whether it would take a job now. Made of what was
- * observed at start and of what the store says, never of secrets. Spec § Other bodies.
+ * What the service says about itself: what it can do, its state, whether it would accept a job now. Made from what was
+ * observed at the start and from what the store says, never from secrets. Spec § Other bodies.
  */
 import {
   type Capabilities,
@@ -24,7 +24,7 @@ import type { Store } from '../store/store.ts';
 import type { ProviderHealth } from './provider-health.ts';
 import { publicKeyBody, type Signing, signerCapability, signerStatus } from './signer-facts.ts';
 
-/** What this version does beyond running jobs, for clients that serve several versions. */
+/** What this version does beyond running jobs, for clients that use several versions. */
 const FEATURES = [
   'idempotency_keys',
   'result_wait',
@@ -40,7 +40,7 @@ const FEATURES = [
 ] as const;
 const SIGNING_FEATURES = ['attestation', 'result_artifact'] as const;
 
-/** For how long one look at the store is believed, and how long it may take. */
+/** How long one check of the store is reused, and how long it may take. */
 const lookMilliseconds = 1000;
 const probeMillisecondsMax = 2000;
 
@@ -50,11 +50,11 @@ export interface FactsOptions {
   readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
   /** Whether cells can be made now. */
   readonly health: Pick<ProviderHealth, 'isReady'>;
-  /** What waits for jobs. */
+  /** The parked cells. */
   readonly parked: Pick<ParkedCells, 'facts'>;
   /** Whether the disk has room for another job. */
   readonly reserve: Pick<FreeSpaceReserve, 'roomForJobs'>;
-  /** Null where the operator has turned signing off. */
+  /** Null if the operator has turned signing off. */
   readonly signing: Signing | null;
   readonly keys: Pick<PublicKeys, 'published'>;
   readonly stopping: AbortSignal;
@@ -108,7 +108,7 @@ function parkedStatus({ cells, bytes, bytesMax }: ParkingFacts): ServiceStatus['
   return { cells: sum, mem_mb: Math.ceil(bytes / 2 ** 20), mem_mb_max: bytesMax / 2 ** 20 };
 }
 
-/** What this service offers as it is set up. */
+/** What this service offers with its settings. */
 function featuresOf({ jwt }: Config, { provider, signing }: Pick<FactsOptions, 'provider' | 'signing'>): string[] {
   return [
     ...FEATURES,
@@ -136,7 +136,7 @@ function capabilitiesOf(
   };
 }
 
-/** False also where it cannot be known: then no job is taken. */
+/** False also if it cannot be known: then no job is accepted. */
 function hasRoom(reserve: FactsOptions['reserve']): boolean {
   try {
     return reserve.roomForJobs() > 0;
@@ -150,7 +150,7 @@ function ageMilliseconds(since: string | null): number | null {
   return since === null ? null : Math.max(0, Date.now() - Date.parse(since));
 }
 
-/** One look shared by everybody who asks within its time. */
+/** One check, shared by everybody who asks within its time. */
 function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
   let last: { readonly at: number; readonly answer: Promise<boolean> } | null = null;
   return () => {
@@ -160,7 +160,7 @@ function remembered(look: () => Promise<boolean>): () => Promise<boolean> {
   };
 }
 
-/** Whether a probe succeeds soon enough. Why it does not is told by the store itself. */
+/** Whether a probe succeeds in time. The store reports itself why it does not. */
 async function answersInTime(probe: Promise<void>): Promise<boolean> {
   const succeeds = probe.then(
     () => true,

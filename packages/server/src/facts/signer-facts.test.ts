@@ -23,7 +23,7 @@ test.each([
   [null, late, late],
   [early, late, late],
   [late, early, late],
-])('the later of two errors is told: of %j and %j', (trouble, outbox_error, told) => {
+])('the later of two errors is shown: of %j and %j', (trouble, outbox_error, told) => {
   expect(signerStatus(signing(trouble), { outbox: 7, outbox_error })).toEqual({
     enabled: true,
     outbox_depth: 7,
@@ -32,7 +32,7 @@ test.each([
   });
 });
 
-test('a service that does not sign tells of no error, and how much would be signed', () => {
+test('a service that does not sign shows no error, and how much would be signed', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,

@@ -1,4 +1,4 @@
-/** What the service says of its signing: which key, and what keeps results from being signed. Never a path of the host. */
+/** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
 import type { Capabilities, PublicKey, ServiceStatus } from '@svc/protocol';
 import type { Attestor, Trouble } from '../job/sign/attestor.ts';
 import type { SigningKeys } from '../job/sign/keys/signing-keys.ts';
@@ -26,7 +26,7 @@ export function publicKeyBody({ key_id, public_key_pem }: Pick<PublicKey, 'key_i
   return { key_id, algorithm: ALGORITHM, public_key_pem, trust_notice: TRUST_NOTICE };
 }
 
-/** The part of /v1/status about signing; null stands for the operator's having turned it off. */
+/** The part of /v1/status about signing; null means that the operator turned it off. */
 export function signerStatus(
   signing: Signing | null,
   { outbox, outbox_error }: Pick<StoreCounts, 'outbox' | 'outbox_error'>,

@@ -1,4 +1,4 @@
-/** Who asks: the resolved credential, in the words of GET /v1/whoami. Spec § Authentication 2. */
+/** The caller: the resolved credential, in the words of GET /v1/whoami. Spec § Authentication 2. */
 import type { Whoami } from '@svc/protocol';
 
 export type Caller = Whoami;

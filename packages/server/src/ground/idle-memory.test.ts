@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { IdleMemory } from './idle-memory.ts';
 
-/** Collections of everything, which V8 makes of itself only where memory runs out. */
+/** Full collections, which V8 otherwise makes only when memory runs out. */
 let collections = 0;
 const observer = new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) {
@@ -19,12 +19,12 @@ beforeEach(() => {
 
 const options = { firstLookMilliseconds: 50, lookMilliseconds: 50 };
 
-test('a thread with nothing to do gives back what it does not hold', async () => {
+test('an idle thread returns the memory that it does not need', async () => {
   using _memory = new IdleMemory(options);
   await expect.poll(() => collections, { interval: 50, timeout: 10_000 }).toBeGreaterThan(0);
 });
 
-test('a thread that always has something to do is left alone', async () => {
+test('a thread that is always busy is left alone', async () => {
   using _memory = new IdleMemory(options);
   for (let turns = 0; turns < 20; turns++) {
     const endsAt = performance.now() + 30;

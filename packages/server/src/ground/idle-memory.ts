@@ -1,25 +1,25 @@
 /**
- * Gives memory back to the host that a thread took while it loaded or was busy. V8 keeps what it once had, in case of more of the
- * same, and looks again only when something is allocated: a thread with nothing to do would hold it for ever.
+ * Returns memory to the host that a thread took while it loaded or was busy. V8 keeps memory it once had, in case it
+ * needs it again, and reconsiders only when something is allocated: an idle thread would hold it forever.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 
-/** Until the first collection: the start takes more memory than most of what follows. */
+/** Until the first collection: the start takes more memory than most later work. */
 const firstLookMilliseconds = 3000;
 const lookMilliseconds = 60_000;
-/** A thread that did so little between two looks is idle: a collection takes longer than that. */
+/** A thread that did so little between two checks is idle: a collection takes longer than that. */
 const idleMillisecondsMax = 25;
 /** Less than this is not worth a collection. */
 const grownBytesMin = 2 * 2 ** 20;
 
 export interface IdleMemoryOptions {
-  /** For how long a thread must have had nothing to do: for the first collection, and for later ones. Tests shorten both. */
+  /** How long a thread must have been idle: for the first collection, and for later ones. Tests shorten both. */
   readonly firstLookMilliseconds?: number;
   readonly lookMilliseconds?: number;
 }
 
-/** Looks after the memory of this thread until it is disposed. It does not keep the process alive. */
+/** Collects the garbage of this thread when it is idle, until disposed. It does not keep the process alive. */
 export class IdleMemory implements Disposable {
   readonly #firstLookMilliseconds: number;
   readonly #lookMilliseconds: number;
@@ -48,7 +48,7 @@ export class IdleMemory implements Disposable {
   async #look(): Promise<void> {
     const { active } = performance.eventLoopUtilization();
     const isIdle = active - this.#activeMilliseconds <= idleMillisecondsMax;
-    // Nothing depends on it: where it cannot be done, it is tried again at the next look.
+    // Nothing depends on it: if it fails, the next check tries it again.
     if (isIdle && heapBytes() - this.#keptBytes >= grownBytesMin) await this.#collect().catch(() => undefined);
     this.#activeMilliseconds = performance.eventLoopUtilization().active;
     if (!this.#isDisposed) this.#timer = this.#lookLater();

@@ -1,4 +1,4 @@
-/** A refusal that a caller can act on. What an operator needs beside it travels in `cause`, never in the message. */
+/** A refusal that a caller can act on. Details for the operator are in `cause`, never in the message. */
 import { ERRORS, type ErrorCode } from '@svc/protocol/vocabulary';
 
 export interface ServiceErrorOptions {
@@ -13,7 +13,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | null;
 
-  /** `publicMessage` reaches the client: no secret, path of the host or SQL belongs in it. */
+  /** `publicMessage` reaches the client: it must contain no secret, path of the host or SQL. */
   constructor(code: ErrorCode, publicMessage: string, options: ServiceErrorOptions = {}) {
     super(publicMessage, 'cause' in options ? { cause: options.cause } : undefined);
     this.code = code;

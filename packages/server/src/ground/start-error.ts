@@ -1,7 +1,7 @@
 /** Why the service did not start, for the person who starts it. */
 
 export interface StartErrorOptions {
-  /** What to do about it, as one sentence without a full stop before it is known to help. */
+  /** What to do about it, in one sentence without its full stop. */
   readonly hint?: string;
   readonly cause?: unknown;
 }

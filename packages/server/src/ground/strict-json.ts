@@ -1,6 +1,7 @@
 /**
- * The only way JSON from outside becomes a value: bodies of requests, parts of tokens. Stricter than `JSON.parse` where
- * leniency hides something: a byte order mark, bytes that are not UTF-8, and whatever `JsonScan` refuses. RFC 8259, RFC 7493.
+ * The only way in which JSON from outside becomes a value: request bodies, parts of tokens. Stricter than `JSON.parse`
+ * where leniency hides something: a byte order mark, bytes that are not UTF-8, and whatever `JsonScan` refuses. RFC
+ * 8259, RFC 7493.
  */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
@@ -13,17 +14,17 @@ const pauseBytes = 1024 * 1024;
 
 export interface StrictJsonOptions {
   /**
-   * The top-level member whose own members may be numbers that a double cannot hold: each becomes the nearest double, or
-   * the largest one of its sign. For numbers that are brought down to a bound anyway.
+   * The top-level member whose own members may be numbers that a double cannot hold: each becomes the nearest double,
+   * or the largest one of its sign. For numbers that are clamped anyway.
    */
   readonly approximateIn?: string;
 }
 
 /**
- * Parses one strict JSON value, alone in `bytes` but for white space. `__proto__` is a name like any other and becomes an
- * own member.
+ * Parses one strict JSON value; `bytes` may hold white space beside it, and nothing else. `__proto__` is a name like
+ * any other and becomes an own member.
  *
- * @throws ServiceError `invalid_json`, saying at which byte or JSON pointer.
+ * @throws ServiceError `invalid_json`, naming the byte or the JSON pointer
  */
 export async function parseStrictJson(bytes: Buffer, options: StrictJsonOptions = {}): Promise<unknown> {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
@@ -53,7 +54,7 @@ function invalid(fault: string, place: string): ServiceError {
   return new ServiceError('invalid_json', `The body ${fault} at ${place}.`);
 }
 
-/** The offset of the first sequence that is not UTF-8; the bytes are known to hold one. */
+/** The offset of the first sequence that is not UTF-8; the bytes must contain one. */
 function firstBadByte(bytes: Buffer): number {
   let good = 0;
   let end = bytes.length;

@@ -24,7 +24,7 @@ export function requireData(dataDir: string): void {
 export function requireLedger(options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): void {
   const path = databasePath(options);
   if (existsSync(path)) return;
-  throw new OperatorError(`there is no ledger ${path}`, {
+  throw new OperatorError(`there is no store ${path}`, {
     hint: 'the first start of a service makes it; name the data directory of another with --data-dir',
   });
 }

@@ -15,7 +15,7 @@ function refusal(environment: Record<string, string>, flags: Record<string, stri
 }
 
 describe('settings', () => {
-  test('the documented budgets hold where nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
+  test('the documented budgets apply if nothing is set', { tags: ['Limits-27', 'Limits-28'] }, () => {
     const config = loadConfig({});
     expect(config).toMatchObject({
       host: '127.0.0.1',
@@ -54,7 +54,7 @@ describe('settings', () => {
   });
 
   test.each(['*', 'null', 'app.example.com', 'https://app.example.com/', 'https://app.example.com:443', 'ftp:x'])(
-    'the origin %s is none, and stops the start',
+    'the origin %s is malformed, and stops the start',
     (origin) => {
       const { message, hint } = refusal({ SERVICE_ALLOWED_ORIGINS: `https://a.example,${origin}` });
       expect(message).toBe('SERVICE_ALLOWED_ORIGINS: entry 2 is not an origin');
@@ -62,7 +62,7 @@ describe('settings', () => {
     },
   );
 
-  test('names outside the prefix are not ours to judge', () => {
+  test('names without the prefix are ignored', () => {
     expect(() => loadConfig({ PATH: '/bin', SERVICES: 'x' })).not.toThrow();
   });
 
@@ -117,7 +117,7 @@ describe('settings', () => {
     expect(message).toMatch(/^SERVICE_LEGACY_KEYS: entry \d /);
   });
 
-  test('access tokens are accepted where issuer, audience and keys are all set', () => {
+  test('access tokens are accepted if issuer, audience and keys are all set', () => {
     const jwt = { SERVICE_JWT_ISSUER: 'https://i', SERVICE_JWT_AUDIENCE: 'svc', SERVICE_JWT_JWKS: '/etc/keys.json' };
     expect(loadConfig({}).jwt).toBeNull();
     expect(loadConfig(jwt).jwt).toEqual({
@@ -136,14 +136,14 @@ describe('settings', () => {
     }
   });
 
-  test('the token of the metrics is no key of a tenant', () => {
+  test('the metrics token is no key of a tenant', () => {
     expect(refusal({ SERVICE_METRICS_TOKEN: 'k', SERVICE_LEGACY_KEYS: 'acme=k' }).message).toContain('repeats a key');
     const { message } = refusal({ SERVICE_METRICS_TOKEN: 'hunter2 é' });
     expect(message).toContain('SERVICE_METRICS_TOKEN');
     expect(message).not.toContain('hunter2');
   });
 
-  test('traces go to the path that collectors take them at', () => {
+  test('traces go to the path at which collectors accept them', () => {
     expect(loadConfig({}).tracesUrl).toBeNull();
     const urlOf = (endpoint: string) => loadConfig({ SERVICE_OTLP_ENDPOINT: endpoint }).tracesUrl;
     expect(urlOf('http://localhost:4318/')).toBe('http://localhost:4318/v1/traces');
@@ -158,7 +158,7 @@ describe('settings', () => {
     );
   });
 
-  test('every setting has a description, a flag of its own and a sentence of what it takes', () => {
+  test('every setting has a description, a flag and a sentence on its values', () => {
     for (const setting of SETTINGS) {
       expect(setting.description).not.toBe('');
       expect(setting.allowed).not.toContain('undefined');

@@ -1,7 +1,7 @@
 /**
- * The settings of one process, read once at its start. This is the only place that reads the environment. Each setting
- * is a `SERVICE_*` variable and a flag of `svc serve` with the same meaning; the flag wins. What is unknown or out of
- * bounds stops the start.
+ * The settings of one process, read once at its start. Only this file reads the environment. Each setting is a
+ * `SERVICE_*` variable and a flag of `svc serve` with the same meaning; the flag wins. A setting that is unknown or out
+ * of bounds stops the start.
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
@@ -20,13 +20,13 @@ import {
   settingShape,
 } from './settings.ts';
 
-/** How many of something may be held at once, by everybody and by one tenant. */
+/** How many of something may be held at once, by all and by one tenant. */
 export interface Bound {
   readonly total: number;
   readonly perTenant: number;
 }
 
-/** Whose access tokens are accepted. */
+/** The issuer whose access tokens are accepted. */
 export interface JwtConfig {
   readonly issuer: string;
   readonly audience: string;
@@ -35,7 +35,7 @@ export interface JwtConfig {
   readonly tenantClaim: string;
 }
 
-/** The settings of one process, parsed: nothing in it can be out of bounds. */
+/** The settings of one process, parsed: every value is within its bounds. */
 export interface Config {
   readonly host: string;
   readonly port: number;
@@ -47,24 +47,24 @@ export interface Config {
   readonly namespaceLauncher: SettingValues['SERVICE_NAMESPACE_LAUNCHER'];
   readonly gvisorLauncher: SettingValues['SERVICE_GVISOR_LAUNCHER'];
   readonly loopback: SettingValues['SERVICE_LOOPBACK'];
-  /** Absolute; null stands for the one in the data directory. */
+  /** Absolute; null means the one in the data directory. */
   readonly runtimePacksDir: string | null;
   readonly legacyKeys: readonly LegacyKey[];
   /** Pages of these origins may open streams: in lower case, as browsers spell them. */
   readonly allowedOrigins: readonly string[];
-  /** Null where no access tokens are accepted. */
+  /** Null if no access tokens are accepted. */
   readonly jwt: JwtConfig | null;
   readonly metricsToken: string | null;
-  /** Address that traces are posted to; null where none are made. */
+  /** Address that traces are posted to; null if none are made. */
   readonly tracesUrl: string | null;
   readonly attestationMode: SettingValues['SERVICE_ATTESTATION_MODE'];
-  /** Null where jobs are kept for ever. */
+  /** Null if jobs are kept forever. */
   readonly retentionDays: number | null;
   readonly concurrency: number;
-  /** Null stands for all but one, or all while no second tenant has ever submitted a job. */
+  /** Null means all but one, or all while no second tenant has ever submitted a job. */
   readonly tenantConcurrency: number | null;
   readonly concurrentMemMbMax: number;
-  /** MiB; 0 lets no cell wait. */
+  /** MiB; 0 parks no cell. */
   readonly parkedMbMax: number;
   readonly queue: Bound;
   readonly rate: { readonly perSecond: number; readonly burst: number };
@@ -72,9 +72,9 @@ export interface Config {
   readonly streams: Bound;
   readonly bodyReads: Bound;
   readonly responses: Bound;
-  /** Connections of one peer that have shown no live credential. */
+  /** Connections of one peer without a live credential. */
   readonly peerConnections: number;
-  /** MiB; null stands for the larger of 1 GiB and 5 %. */
+  /** MiB; null means the larger of 1 GiB and 5 %. */
   readonly freeSpaceReserveMb: number | null;
   readonly ceilings: RequestedLimits;
   readonly drainSeconds: number;
@@ -95,7 +95,7 @@ export function loadConfig(
   return configOf(checked(given));
 }
 
-/** What is repeated of a value that somebody else may have set. */
+/** The part of a value that is repeated; somebody else may have set it. */
 const shownCharactersMax = 80;
 
 const UNKNOWN_HINT = { hint: '`svc serve --help` lists the settings' };
@@ -136,7 +136,7 @@ function valueGiven(name: SettingName, text: string | undefined): string | numbe
   return value;
 }
 
-/** Spellings that JavaScript would read as a number, and that would surprise whoever reads them back, are none. */
+/** Only plain decimals count. `Number()` would also take `0x10`, `1e3` and blanks. */
 function numberOf(text: string): number {
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
 }
@@ -218,7 +218,7 @@ function jwtOf(values: SettingValues): JwtConfig | null {
   return { issuer, audience, jwks: keySetOf(jwks), tenantClaim: values.SERVICE_JWT_TENANT_CLAIM };
 }
 
-/** Keys that came over plain http would be whatever somebody on the way wanted them to be. */
+/** Anybody on the way could replace keys that came over plain http. */
 function keySetOf(source: string): string {
   if (!/^https?:/i.test(source)) return resolve(source);
   if (source.startsWith('https://') && URL.canParse(source)) return source;
@@ -263,7 +263,7 @@ function legacyKeyProblem({ tenant, key }: LegacyKey, earlier: readonly LegacyKe
   return earlier.some((other) => other.key === key) ? 'repeats the key of another entry' : null;
 }
 
-/** As a browser sends them: scheme, host and port, and nothing behind. RFC 6454 § 6.2. */
+/** As a browser sends them: scheme, host and port, and nothing more. RFC 6454 § 6.2. */
 function parseOrigins(text: string): string[] {
   const origins = text.split(',').map((entry) => entry.trim().toLowerCase());
   return origins.filter(Boolean).map((origin, index) => {

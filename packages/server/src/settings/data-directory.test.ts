@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true }));
 
 describe('the data directory', () => {
-  test('is made with those above it, for its owner alone, and taken as it is where it exists', async () => {
+  test('is made with its parents, for its owner alone, and used unchanged if it exists', async () => {
     const path = join(root, 'a', 'b');
     await openDataDirectory(path);
     await openDataDirectory(path);
@@ -19,7 +19,7 @@ describe('the data directory', () => {
   });
 
   test.each(['777', '770', '775', '722', '1777'])(
-    'that others may change ends the start, with what to do: mode %s',
+    'that others may change ends the start, and the message says what to do: mode %s',
     async (mode) => {
       const path = join(root, `open-${mode}`);
       await mkdir(path);
@@ -34,7 +34,7 @@ describe('the data directory', () => {
     },
   );
 
-  test.runIf(process.geteuid?.() === 0)('of another user ends the start, with what to do', async () => {
+  test.runIf(process.geteuid?.() === 0)('of another user ends the start, and the message says what to do', async () => {
     const path = join(root, 'foreign');
     await mkdir(path, { mode: 0o700 });
     await chown(path, 65_534, 65_534);
@@ -45,7 +45,7 @@ describe('the data directory', () => {
     });
   });
 
-  test('where a file is ends the start', async () => {
+  test('whose path is a file ends the start', async () => {
     const path = join(root, 'file');
     await writeFile(path, '');
     await expect(openDataDirectory(path)).rejects.toMatchObject({
@@ -55,10 +55,7 @@ describe('the data directory', () => {
     await expect(openDataDirectory(join(path, 'below'))).rejects.toMatchObject({ name: 'StartError' });
   });
 
-  test.runIf(process.platform === 'linux')(
-    'where nothing can be made ends the start, and does not hang it',
-    async () => {
-      await expect(openDataDirectory('/proc/none/such')).rejects.toMatchObject({ name: 'StartError' });
-    },
-  );
+  test.runIf(process.platform === 'linux')('that cannot be made ends the start, and does not hang it', async () => {
+    await expect(openDataDirectory('/proc/none/such')).rejects.toMatchObject({ name: 'StartError' });
+  });
 });

@@ -1,20 +1,20 @@
 /**
- * The directory of everything the service keeps: made where it is missing, for its owner alone. Whoever else may write to
- * it could put a ledger, a key or a socket of their own into it: it is then refused.
+ * The directory of everything the service keeps: made if it is missing, for its owner alone. Others who could write to
+ * it could put a store, a key or a socket into it, so it is then refused.
  */
 import type { Stats } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
 
-/** Others may read the directory's names: its files are closed to them. They may not change it. */
+/** Others may read the directory's names, since its files are closed to them. They may not change it. */
 const OTHERS_WRITE = 0o022;
 
 /**
- * Opens the directory for a service, and makes it and those above it where they are missing. Node's own recursive
- * `mkdir` never returns where a file system answers ENOENT for a name below a directory that exists, as /proc does.
+ * Opens the directory for a service, and makes it and its missing parents. Node's own recursive `mkdir` never returns
+ * if a file system answers ENOENT for a name in an existing directory, as /proc does.
  *
- * @throws StartError where there is none and none can be made, or where others may change it.
+ * @throws StartError if there is none and none can be made, or if others may change it
  */
 export async function openDataDirectory(path: string): Promise<void> {
   try {
@@ -25,14 +25,14 @@ export async function openDataDirectory(path: string): Promise<void> {
   await checkDataDirectory(path);
 }
 
-/** @throws StartError where there is no directory, or where others than this user may change it. */
+/** @throws StartError if there is no directory, or if others than this user may change it */
 export async function checkDataDirectory(path: string): Promise<void> {
   await checkOwnDirectory('data directory', path);
 }
 
-/** @throws StartError where the directory of a ledger that is kept elsewhere is there, and others may change it. */
+/** @throws StartError if the directory of a store outside the data directory exists, and others may change it */
 export async function checkLedgerDirectory(path: string): Promise<void> {
-  if (await exists(path)) await checkOwnDirectory('directory of the ledger', path);
+  if (await exists(path)) await checkOwnDirectory('directory of the store', path);
 }
 
 async function checkOwnDirectory(what: string, path: string): Promise<void> {
@@ -67,7 +67,7 @@ async function makeDirectories(path: string): Promise<void> {
   if (again !== null) throw again;
 }
 
-/** Why the one directory could not be made; null where it is there. */
+/** Why this directory could not be made; null if it exists. */
 async function makeDirectory(path: string): Promise<NodeJS.ErrnoException | null> {
   try {
     await mkdir(path, { mode: 0o700 });

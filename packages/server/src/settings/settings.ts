@@ -1,10 +1,10 @@
 /**
- * The settings of the service as data: one table from which the environment is read, the flags of `svc serve` are made
- * and the documents list them. `config.ts` reads it.
+ * The settings of the service as data: one table for the environment, the flags of `svc serve` and the documents.
+ * `config.ts` reads it.
  */
 import { FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@svc/protocol/vocabulary';
 
-/** What one setting takes, in the words of JSON Schema. Bounds are included. */
+/** The values of one setting, in the words of JSON Schema. Bounds are inclusive. */
 export interface SettingShape {
   readonly type: 'string' | 'integer' | 'number';
   readonly enum?: readonly string[];
@@ -40,7 +40,7 @@ const SHAPES = {
     default: 8080,
     description: 'TCP port to listen on; 0 picks a free one.',
   },
-  SERVICE_DATA_DIR: { type: 'string', default: 'data', description: 'Directory of everything the service keeps.' },
+  SERVICE_DATA_DIR: { type: 'string', default: 'data', description: "Directory of the service's data." },
   SERVICE_DATABASE_URL: {
     type: 'string',
     pattern: '^sqlite:.+',
@@ -50,35 +50,35 @@ const SHAPES = {
     type: 'string',
     enum: ['off', 'quick', 'full'],
     default: 'off',
-    description:
-      'What is looked through at the start: `quick` the file of the store, `full` every chain and receipt too.',
+    description: 'What is checked at the start: `quick` the file of the store, `full` also every chain and receipt.',
   },
   SERVICE_PROVIDER: {
     type: 'string',
     enum: ['auto', 'gvisor', 'namespace', 'subprocess'],
     default: 'auto',
-    description: 'What isolates jobs. `auto` takes the strongest that passes its preflight and never the subprocess.',
+    description:
+      'What isolates jobs. `auto` takes the strongest provider that passes its preflight, and never the subprocess.',
   },
   SERVICE_NAMESPACE_LAUNCHER: {
     type: 'string',
     enum: ['auto', 'fork', 'crun'],
     default: 'auto',
     description:
-      'What builds cells of the namespace class: `fork` a launcher of our own, `crun` a runtime that starts for each. `auto` forks where the set-up has built the launcher.',
+      'What builds cells of the namespace class: `fork` the launcher of svc, `crun` a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
   },
   SERVICE_GVISOR_LAUNCHER: {
     type: 'string',
     enum: ['auto', 'direct', 'runsc'],
     default: 'auto',
     description:
-      'What starts cells of the gVisor class: `direct` a program of our own, `runsc` its own `run`. `auto` takes ours where the set-up has built it for this release of runsc.',
+      'What starts cells of the gVisor class: `direct` a program of svc, `runsc` its own `run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
   },
   SERVICE_LOOPBACK: {
     type: 'string',
     enum: ['auto', 'on', 'off'],
     default: 'auto',
     description:
-      'Whether programs may reach themselves over `127.0.0.1` and `::1`, TCP and UDP. `auto`: where the kernel is not shared with the host.',
+      "Whether programs may reach themselves over `127.0.0.1` and `::1`, TCP and UDP. `auto`: only if they do not share the host's kernel.",
   },
   SERVICE_RUNTIME_PACKS_DIR: { type: 'string', description: 'Directory of runtime packs.' },
   SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
@@ -101,17 +101,17 @@ const SHAPES = {
   },
   SERVICE_ALLOWED_ORIGINS: {
     type: 'string',
-    description: 'Origins whose pages may open streams, separated by commas, beside those of the host that is asked.',
+    description: "Origins whose pages may open streams, separated by commas, beside that of the service's own host.",
   },
   SERVICE_METRICS_TOKEN: {
     type: 'string',
     pattern: '^[\\x21-\\x7e]{1,512}$',
-    description: 'Bearer token of GET /metrics, which is off without.',
+    description: 'Bearer token of GET /metrics. Without it the route is off.',
   },
   SERVICE_OTLP_ENDPOINT: {
     type: 'string',
     pattern: '^https?://.+',
-    description: 'Base address of an OpenTelemetry collector: traces go to /v1/traces of it. Off without.',
+    description: 'Base address of an OpenTelemetry collector: traces go to its /v1/traces. Without it there are none.',
   },
   SERVICE_ATTESTATION_MODE: {
     type: 'string',
@@ -123,7 +123,7 @@ const SHAPES = {
     type: 'number',
     minimum: 0.001,
     maximum: 100_000,
-    description: 'Days after its end that a job is kept, with its idempotency key. Without it, for ever.',
+    description: 'Days that a job is kept after its end, with its idempotency key. Without it, forever.',
   },
   SERVICE_CONCURRENCY: { type: 'integer', minimum: 1, maximum: 1024, description: 'Jobs that run at once.' },
   SERVICE_TENANT_CONCURRENCY: {
@@ -143,8 +143,7 @@ const SHAPES = {
     minimum: 0,
     maximum: 100_000_000,
     default: 256,
-    description:
-      'Memory, in MiB, of cells that wait for jobs, beside that of running jobs. 0 makes each cell when its job comes.',
+    description: 'Memory, in MiB, of parked cells, beside that of running jobs. 0 makes each cell when its job comes.',
   },
   SERVICE_QUEUE_MAX: count(256, 'Jobs that may wait for a slot.'),
   SERVICE_TENANT_QUEUE_MAX: count(64, 'Jobs of one tenant that may wait for a slot.'),
@@ -169,8 +168,7 @@ const SHAPES = {
     minimum: 1,
     maximum: 256,
     default: 64,
-    description:
-      'Connections of one address, or of one IPv6 /64 network, that have shown no live credential. 256 behind a proxy.',
+    description: 'Connections without a live credential from one address, or one IPv6 /64 network. 256 behind a proxy.',
   },
   SERVICE_FREE_SPACE_RESERVE_MB: {
     type: 'integer',
@@ -188,7 +186,7 @@ const SHAPES = {
     minimum: 0,
     maximum: 3600,
     default: 5,
-    description: 'How long running jobs may go on after the service was told to stop.',
+    description: 'Seconds that running jobs may go on after the service was told to stop.',
   },
   SERVICE_LOG_LEVEL: {
     type: 'string',
@@ -207,7 +205,7 @@ type ValueOf<Shape extends SettingShape> = Shape extends { enum: readonly (infer
     ? string
     : number;
 
-/** The value of every setting; undefined where it is not given and has no default. */
+/** The value of every setting; undefined if it is not given and has no default. */
 export type SettingValues = {
   readonly [Name in SettingName]:
     | ValueOf<Shapes[Name]>
@@ -225,7 +223,7 @@ const DERIVED_DEFAULTS: Partial<Record<SettingName, string>> = {
   SERVICE_TENANT_CONCURRENCY: 'all but one, or all while no second tenant has ever submitted a job',
   SERVICE_CONCURRENT_MEM_MB_MAX: "three quarters of the host's memory",
   SERVICE_FREE_SPACE_RESERVE_MB: 'the larger of 1024 and 5 % of the file system',
-  SERVICE_CEILING_MEM_MB: `${LIMIT_CEILINGS.mem_mb}, or less where all jobs together may have less`,
+  SERVICE_CEILING_MEM_MB: `${LIMIT_CEILINGS.mem_mb}, or less if all jobs together may have less`,
 };
 
 /** Settings whose values are never shown. */
@@ -242,9 +240,9 @@ export interface Setting {
   /** Without dashes: `data-dir` is given as `--data-dir`. */
   readonly flag: string;
   readonly description: string;
-  /** Null where the setting is off unless given. */
+  /** Null if the setting is off unless given. */
   readonly defaultText: string | null;
-  /** What values are allowed, as the end of a sentence. */
+  /** Which values are allowed, as the end of a sentence. */
   readonly allowed: string;
 }
 
@@ -265,7 +263,7 @@ export function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(SHAPES, name);
 }
 
-/** What one setting takes. */
+/** The values of one setting. */
 export function settingShape(name: SettingName): SettingShape {
   return SHAPES[name];
 }

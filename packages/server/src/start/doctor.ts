@@ -6,7 +6,7 @@ import type { Check, DoctorReport } from '../sandbox/doctor/report.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
 import type { Config } from '../settings/config.ts';
 
-/** Tries every control of this host for a service with these settings. `onCheck` is called with each as it is made. */
+/** Tries every control of this host for a service with these settings. `onCheck` is called with each result. */
 export function doctor(config: Config, onCheck: (check: Check) => void = () => {}): Promise<DoctorReport> {
   return runDoctor({
     dataDirectory: config.dataDir,

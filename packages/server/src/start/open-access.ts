@@ -1,4 +1,4 @@
-/** Puts together who may call: the kinds of credential that the settings and the ledger know. */
+/** Builds the access to the service: the kinds of credential in the settings and in the store. */
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import type { CredentialRows } from '../access/credential-rows.ts';
 import { createIndexedKeys } from '../access/indexed.ts';
@@ -9,9 +9,9 @@ import type { Log } from '../telemetry/log/log.ts';
 
 export interface OpenAccess {
   readonly access: Access;
-  /** Whether anybody has a credential now. */
+  /** Whether any credential exists now. */
   readonly hasCallers: boolean;
-  /** Reads again what may have changed: the keys of the token issuer. Rejects where they cannot be read. */
+  /** Reads again what may have changed: the keys of the token issuer. Rejects if they cannot be read. */
   readonly reload: () => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface OpenAccessOptions {
   readonly log: Log;
 }
 
-/** The operator's own keys come first: whatever form one has, it is the one that is meant. */
+/** The operator's own keys come first: a text that is one of them is never taken for another kind. */
 export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
   const { legacyKeys, jwt } = config;
   const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];
@@ -31,7 +31,7 @@ export async function openAccess({ config, rows, log }: OpenAccessOptions): Prom
   return { access: createAccess(kinds), hasCallers, reload: async () => await tokens?.reload() };
 }
 
-/** Loaded where access tokens are accepted, and nowhere else. */
+/** Loaded only if access tokens are accepted. */
 async function openJwtAccess(jwt: JwtConfig, log: Log): Promise<JwtAccess> {
   const { createJwtAccess } = await import('../access/jwt.ts');
   const { createKeySet } = await import('../access/key-set.ts');

@@ -5,13 +5,13 @@ function part(name: string, disposed: string[]) {
   return { name, [Symbol.asyncDispose]: async () => void disposed.push(name) };
 }
 
-test('two parts that open are both there', async () => {
+test('two parts that open are both returned', async () => {
   const disposed: string[] = [];
   const parts = await openBoth(Promise.resolve(part('one', disposed)), Promise.resolve(part('other', disposed)));
   expect([parts.map(({ name }) => name), disposed]).toEqual([['one', 'other'], []]);
 });
 
-test('a part whose counterpart fails is disposed, also where it opens later', async () => {
+test('a part whose counterpart fails is disposed, even if it opens later', async () => {
   const disposed: string[] = [];
   const late = Promise.withResolvers<ReturnType<typeof part>>();
   const opened = openBoth(Promise.reject(new Error('refused')), late.promise);
@@ -20,7 +20,7 @@ test('a part whose counterpart fails is disposed, also where it opens later', as
   expect(disposed).toEqual(['late']);
 });
 
-test('where both parts fail, the failure of the first is told, whichever came first', async () => {
+test('if both parts fail, the failure of the first is thrown, whichever came first', async () => {
   const late = Promise.withResolvers<ReturnType<typeof part>>();
   const opened = openBoth(late.promise, Promise.reject(new Error('the second')));
   late.reject(new Error('the first'));

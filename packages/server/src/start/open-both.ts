@@ -1,9 +1,9 @@
-/** Two parts of the service that need nothing of each other and each take their time are opened at the same time. */
+/** Opens two slow and independent parts of the service at the same time. */
 
 /**
- * Waits for both. Where one cannot be opened, the other is disposed as soon as it is there, and nothing is left.
+ * Waits for both. If one cannot be opened, the other is disposed as soon as it is open, and nothing is left.
  *
- * @throws what the first of those that failed threw
+ * @throws the error of the first part, or else of the second
  */
 export async function openBoth<One extends AsyncDisposable, Other extends AsyncDisposable>(
   one: Promise<One>,

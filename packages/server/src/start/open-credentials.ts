@@ -1,6 +1,6 @@
 /**
- * The credentials of a data directory for a command of the operator: those of the service that runs there, or of the
- * ledger itself where none runs.
+ * The credentials of a data directory for an operator's command: those of the service that runs there, or of the store
+ * itself if none runs.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Credentials, createCredentials } from '../operator/credentials.ts';
@@ -11,17 +11,17 @@ import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
 import { StoreError } from '../store/store-error.ts';
 
-/** A service that starts or stops has the ledger without the socket for a moment. */
+/** A service that starts or stops holds the store without the socket for a moment. */
 const triesMax = 50;
 const pauseMilliseconds = 100;
 
 export type OpenCredentials = Credentials & AsyncDisposable;
 
 /**
- * Opens the credentials. Nothing is made: a ledger of a command's own would issue keys that open nothing.
+ * Opens the credentials. Nothing is made: keys in a new store would open nothing.
  *
- * @throws OperatorError in one clear line where neither a service nor the ledger can be reached.
- * @throws StartError where the data directory cannot be used.
+ * @throws OperatorError in one clear line if neither a service nor the store can be reached
+ * @throws StartError if the data directory cannot be used
  */
 export async function openCredentials(options: Omit<OpenStoreOptions, 'onTrouble'>): Promise<OpenCredentials> {
   const { dataDir } = options;

@@ -1,4 +1,7 @@
-/** Opens what runs programs: the service's name on this host, and the provider that passed its trials under that name. */
+/**
+ * Opens what runs programs: the service's name on this host, and the provider that passed its preflight under that
+ * name.
+ */
 
 import { StartError } from '../ground/start-error.ts';
 import { openInstance } from '../operator/instance.ts';
@@ -9,14 +12,14 @@ import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** Disposing ends every cell, and then lets go of the name. */
+/** Disposing ends every cell, and then releases the name. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
-  /** Logs what an operator should know of the trials. A start that fails says nothing but why. */
+  /** Logs what an operator should know of the preflights. A start that fails prints only why. */
   logFindings(log: Log): void;
 }
 
-/** @throws StartError where another service has the name, or no provider can be used. */
+/** @throws StartError if another service has the name, or no provider can be used */
 export async function openSandbox(config: Config): Promise<OpenSandbox> {
   await using parts = new AsyncDisposableStack();
   const { id } = parts.use(openInstance(config.dataDir));
@@ -33,7 +36,7 @@ export async function openSandbox(config: Config): Promise<OpenSandbox> {
 /** A job's files may together be as large as this many files of the largest size one may have. */
 const workFilesOfFullSize = 2;
 
-/** The host is looked at while languages are tried: cells of jobs, which come later, are told what was found. */
+/** The host is examined while canaries run; cells of jobs, which come later, get the result. */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {
   let sha256: string | null = null;
   const posture = hostPostureDigest(config, instance);
@@ -68,7 +71,7 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
   if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
 }
 
-/** What `svc doctor --json` says of this host, for receipts. A development subprocess is held by none of it. */
+/** What `svc doctor --json` says about this host, for receipts. None of it holds a development subprocess. */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
 }

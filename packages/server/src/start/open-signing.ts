@@ -1,4 +1,4 @@
-/** Puts the parts together that sign, or none where the operator has turned signing off. */
+/** Builds the parts that sign, or none if the operator has turned signing off. */
 
 import { StartError } from '../ground/start-error.ts';
 import type { Nudges } from '../job/nudges.ts';
@@ -17,17 +17,17 @@ export interface OpenSigningOptions {
   readonly log: Log;
 }
 
-/** The key that signs, and the loop that does, not yet started. */
+/** The key that signs, and the loop that signs, not yet started. */
 export interface OpenSigning {
   readonly keys: SigningKeys;
   readonly attestor: Attestor;
 }
 
 /**
- * Opens the keys, making the first one where there never was any. With signing off no key is made; jobs still leave
- * their outbox rows, and are signed once signing is turned on.
+ * Opens the keys, making the first one if there never was any. With signing off no key is made; jobs still leave their
+ * outbox rows, and are signed once signing is turned on.
  *
- * @throws StartError where there is a key that must not be used as it is stored.
+ * @throws StartError if a key must not be used as it is stored
  */
 export function openSigning({ config, ...options }: OpenSigningOptions): OpenSigning | null {
   if (config.attestationMode === 'off') return null;
@@ -40,13 +40,13 @@ export function openSigning({ config, ...options }: OpenSigningOptions): OpenSig
   }
 }
 
-/** The public keys of evidence that was signed at some time. */
+/** The public keys of earlier signatures. */
 export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
-  /** The key that signs now, or that signed last; null where there never was one. */
+  /** The key that signs now, or that signed last; null if there never was one. */
   published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
 }
 
-/** What a service that signs nothing knows of the keys that it signed with before. Keys that cannot be used are none. */
+/** What a service that does not sign knows of its earlier keys. Keys that cannot be used are left out. */
 export function openFormerKeys({ config, log }: Pick<OpenSigningOptions, 'config' | 'log'>): PublicKeys {
   const known = formerKeys(config.dataDir, log);
   const last = known.find(({ isCurrent }) => isCurrent) ?? known.at(-1) ?? null;
@@ -61,7 +61,7 @@ function formerKeys(dataDir: string, log: Log): readonly KnownKey[] {
     return knownKeys(dataDir);
   } catch (error) {
     if (!(error instanceof SigningKeyError)) throw error;
-    log.warn({ err: error }, 'results that were signed before cannot be checked, and are not served');
+    log.warn({ err: error }, 'earlier signatures cannot be checked, and are not served');
     return [];
   }
 }

@@ -1,4 +1,4 @@
-/** Puts together what operators see: metrics where a token asks for them, traces where a collector takes them. */
+/** Builds what operators see: metrics if a token asks for them, traces if a collector takes them. */
 import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { VERSION } from '../ground/version.ts';
@@ -12,9 +12,9 @@ import { METRICS_MEDIA_TYPES, preferredFormat } from '../telemetry/metrics-forma
 import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { ServiceMetrics } from '../telemetry/service-metrics.ts';
 
-/** Disposing sends the spans that wait and stops counting. */
+/** Disposing sends the waiting spans and stops counting. */
 export interface OpenTelemetry extends AsyncDisposable {
-  /** `NO_OBSERVER` itself where nobody asked for anything. */
+  /** `NO_OBSERVER` itself if the operator asked for nothing. */
   readonly observer: Observer;
   readonly metrics: Metrics;
 }
@@ -35,7 +35,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   const metrics = config.metricsToken === null ? null : parts.use(await openServiceMetrics(options));
   let observer: Observer = metrics ?? NO_OBSERVER;
   if (config.tracesUrl !== null) {
-    // Loaded here alone: whoever has no collector does not pay for the libraries.
+    // Loaded here alone: a service without a collector does not pay for the libraries.
     const { Traces } = await import('../telemetry/traces.ts');
     const traces = parts.use(new Traces({ url: config.tracesUrl, version: VERSION, log }));
     observer = metrics === null ? traces : bothOf(metrics, traces);
@@ -44,13 +44,13 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return { observer, metrics: pagesOf(options, metrics), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The library of metrics is loaded where somebody may ask for them: it is not small. */
+/** The metrics library is loaded only if somebody may ask for metrics: it is not small. */
 async function openServiceMetrics(options: TelemetryOptions): Promise<ServiceMetrics> {
   const { ServiceMetrics } = await import('../telemetry/service-metrics.ts');
   return new ServiceMetrics(sourcesOf(options));
 }
 
-/** What the door shows: a tenant its own jobs, and the operator everything where there is a token for it. */
+/** The metrics over HTTP: a tenant's own jobs, and everything for the operator if there is a token for it. */
 function pagesOf({ config, store }: TelemetryOptions, metrics: ServiceMetrics | null): Metrics {
   const queueCapacity = config.queue.perTenant;
   return {

@@ -14,10 +14,10 @@ export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'datab
   readonly target: string;
 }
 
-/** @throws StoreError in one line: there is no ledger, the target exists, or one of the two cannot be used. */
+/** @throws StoreError in one line: there is no store, the target exists, or one of the two cannot be used. */
 export function backUp({ target, ...where }: BackUpOptions): void {
   const path = databasePath(where);
-  if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no ledger`);
+  if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no store`);
   if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and nothing is written over`);
   try {
     using database = openDatabase(path, { readOnly: true });

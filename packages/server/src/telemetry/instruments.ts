@@ -35,7 +35,7 @@ export function createInstruments(registry: Registry) {
     }),
     uptime: gauge('svc_uptime_seconds', 'For how long the service has been running.'),
     draining: gauge('svc_draining', '1 while the service is stopping.'),
-    storeReady: gauge('svc_store_ready', '1 where the ledger answered this scrape; else what it would say is missing.'),
+    storeReady: gauge('svc_store_ready', '1 if the store answered this scrape; otherwise its series are missing.'),
     jobsAdmitted: new Counter({
       name: 'svc_jobs_admitted_total',
       help: 'Jobs stored, without replays of an idempotency key.',

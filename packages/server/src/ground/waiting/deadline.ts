@@ -1,4 +1,4 @@
-/** A bound on waiting: a time, and whatever else may end the wait sooner. */
+/** A bound on waiting: a time, and signals that may end the wait sooner. */
 
 /** `signal` aborts at the time or with the first of the others. Disposing ends the timer and leaves no listener behind. */
 export class Deadline implements Disposable {

@@ -1,7 +1,7 @@
-/** How long to wait before something that failed is tried again: longer each time, and never all at once. */
+/** How long to wait before a failed operation is tried again: longer each time, and spread out. */
 
 const firstMilliseconds = 1000;
-/** Failures that last are looked at again this often. */
+/** A lasting failure is tried again this often. */
 const millisecondsMax = 300_000;
 
 /** Milliseconds before the next attempt, after `failures` of them in a row, from 1. `random` is in [0, 1). */

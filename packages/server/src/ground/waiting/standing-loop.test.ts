@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { StandingLoop } from './standing-loop.ts';
 
-test('a standing loop does what comes first once, then round after round until it is stopped', async () => {
+test('a standing loop does its first work once, then round after round until it is stopped', async () => {
   const done: string[] = [];
   const { promise: thirdRound, resolve } = Promise.withResolvers<void>();
   const loop = new StandingLoop(async () => {
@@ -20,7 +20,7 @@ test('a standing loop does what comes first once, then round after round until i
   expect(done.slice(0, 4)).toEqual(['first', 'round', 'round', 'round']);
 });
 
-test('disposing a standing loop waits for the round that is being done, and aborts its signal', async () => {
+test('disposing a standing loop waits for the current round, and aborts its signal', async () => {
   let hasEnded = false;
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const loop = new StandingLoop(async (signal) => {

@@ -1,12 +1,12 @@
-/** Work that a service does again and again until it stops. */
+/** Work that a service repeats until it stops. */
 
-/** Does one round after another from `start` until it is stopped. What has to wait, waits in the round, on the signal. */
+/** Does one round after another from `start` until it is stopped. A round that must wait does so on the signal. */
 export class StandingLoop implements AsyncDisposable {
   readonly #round: (signal: AbortSignal) => Promise<void>;
   readonly #stopping = new AbortController();
   #ended: Promise<void> | null = null;
 
-  /** @param round must not reject: whoever does the work knows what to make of a failure. */
+  /** @param round must not reject: its owner handles failures */
   constructor(round: (signal: AbortSignal) => Promise<void>) {
     this.#round = round;
   }
@@ -21,12 +21,12 @@ export class StandingLoop implements AsyncDisposable {
     return this.#ended !== null && !this.#stopping.signal.aborted;
   }
 
-  /** Begins no further round, and wakes what waits in this one. */
+  /** Begins no further round, and wakes the current one if it waits. */
   stop(): void {
     this.#stopping.abort();
   }
 
-  /** Stops, and waits for the round that is being done. */
+  /** Stops, and waits for the current round. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.stop();
     await this.#ended;

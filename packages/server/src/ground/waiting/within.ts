@@ -1,8 +1,8 @@
-/** Waiting for a promise, though not for ever. */
+/** Waiting for a promise with a bound. */
 
 /**
- * Settles as the promise does, or after the time without it with `late`. The promise goes on, and its failure is then
- * nobody's.
+ * Settles as the promise does, or with `late` once the time is over. The promise goes on, and its failure is then
+ * ignored.
  */
 export async function within<Value, Late>(
   promise: Value | Promise<Value>,
