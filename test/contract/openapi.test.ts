@@ -175,12 +175,13 @@ function refuseForSpace(): Promise<never> {
 /** The provocation, changed to suit this operation: an unknown parameter would be refused instead. */
 function provocationOf(code: keyof typeof PROVOCATIONS, { id, method }: ContractOperation): Change {
   const change = PROVOCATIONS[code];
-  if (code === 'shutting_down' && id !== 'getResult') return WITHOUT_QUERY;
+  if (code === 'shutting_down' && !WAITING.includes(id)) return WITHOUT_QUERY;
   if (code === 'insufficient_storage' && id === 'streamEvents') return BY_TICKET;
   if (code === 'tenant_capacity_exhausted' && method !== 'POST') return WITHOUT_BODY;
   if (code === 'attestation_disabled' && id === 'getPublicKey') return PLAIN;
   return change;
 }
+const WAITING = ['submitJob', 'getResult', 'replayEvents'];
 const WITHOUT_QUERY: Change = { ...PROVOCATIONS.shutting_down, query: '' };
 const WITHOUT_BODY: Change = { ...PROVOCATIONS.tenant_capacity_exhausted, body: '' };
 const BY_TICKET: Change = { ...PROVOCATIONS.insufficient_storage, key: null, query: `ticket=${'T'.repeat(43)}` };

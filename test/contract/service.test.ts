@@ -62,7 +62,9 @@ describe('to a caller', () => {
     });
     expect(capabilities.features).toEqual([
       'idempotency_keys',
+      'submission_wait',
       'result_wait',
+      'replay_wait',
       'replay',
       'streams',
       'stream_tickets',

@@ -4,6 +4,7 @@ export * from './job.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';
 export { openApiDocument } from './openapi.ts';
 export * from './operation.ts';
+export type * from './operation-types.ts';
 export * from './operations.ts';
 export * from './queries.ts';
 export * from './receipt.ts';

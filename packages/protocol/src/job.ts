@@ -9,7 +9,7 @@ import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
 import { AnyReceipt, LimitEnforcementSchema } from './receipt.ts';
 import { JobId, RelativeUrl, Sha256, Timestamp } from './spellings.ts';
 import { JOB_STATUSES, TERMINAL_REASONS } from './status.ts';
-import { LanguageName, StoredSpec } from './submission.ts';
+import { LanguageName, StoredSpec, SubmissionAnswer } from './submission.ts';
 import { Nullable, type Static, Type } from './type.ts';
 
 export const EffectiveSpec = Type.Object({
@@ -112,6 +112,13 @@ export const FoldedResult = Type.Object({
   artifacts: Type.Array(Artifact),
 });
 export type FoldedResult = Static<typeof FoldedResult>;
+
+/** The answer to a submission that may wait. `status` is that of the acceptance, also where there is a result. */
+export const AwaitedSubmission = Type.Object({
+  ...SubmissionAnswer.properties,
+  result: Type.Optional(FoldedResult),
+});
+export type AwaitedSubmission = Static<typeof AwaitedSubmission>;
 
 export const StreamTicket = Type.Object({
   ticket: Type.String(),

@@ -5,6 +5,7 @@ import { EffectiveLimitsSchema, JobEvent, ReplayPage, Violation } from './events
 import {
   Artifact,
   AttestationMember,
+  AwaitedSubmission,
   CancellationAnswer,
   EffectiveSpec,
   FoldedResult,
@@ -22,21 +23,14 @@ import {
   StreamTelemetry,
 } from './receipt.ts';
 import { Capabilities, Health, PublicKey, Readiness, RuntimePack, ServiceStatus, Whoami } from './service.ts';
-import {
-  InputFile,
-  JobSubmission,
-  LimitsInput,
-  RequestedLimitsSchema,
-  StoredSpec,
-  SubmissionAnswer,
-} from './submission.ts';
+import { InputFile, JobSubmission, LimitsInput, RequestedLimitsSchema, StoredSpec } from './submission.ts';
 import type { TSchema } from './type.ts';
 
 export const COMPONENT_SCHEMAS = {
   JobSubmission,
   InputFile,
   LimitsInput,
-  SubmissionAnswer,
+  SubmissionAnswer: AwaitedSubmission,
   JobDetail,
   CancellationAnswer,
   JobListItem,

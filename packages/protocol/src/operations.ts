@@ -9,14 +9,14 @@ import { json, metrics, storedBytes } from './answers.ts';
 import { ENDPOINTS, type OperationId } from './endpoints.ts';
 import type { ErrorCode } from './errors.ts';
 import { ReplayPage } from './events.ts';
-import { CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
+import { AwaitedSubmission, CancellationAnswer, FoldedResult, JobDetail, JobList, StreamTicket } from './job.ts';
 import { bodyBytesMax, emptyBodyBytesMax } from './limits.ts';
 import { ENVELOPE_MEDIA_TYPE, RESULT_MEDIA_TYPE } from './media-types.ts';
-import type { Capacity, Operation } from './operation.ts';
-import { type Filled, ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders } from './queries.ts';
+import type { Operation } from './operation.ts';
+import { ListQuery, ReplayQuery, ResultQuery, StreamQuery, SubmissionHeaders, SubmissionQuery } from './queries.ts';
 import { Capabilities, Health, PublicKey, Readiness, ServiceStatus, Whoami } from './service.ts';
-import { JobSubmission, SubmissionAnswer } from './submission.ts';
-import { type Static, type TObject, type TSchema, Type } from './type.ts';
+import { JobSubmission } from './submission.ts';
+import { Type } from './type.ts';
 
 /** What any request may be answered with, whatever it asks for. */
 const DOOR_ERRORS = [
@@ -93,13 +93,15 @@ export const OPERATIONS = {
     summary: 'Submit a job.',
     description:
       'The job is on disk before the answer. With an `Idempotency-Key`, the same specification answers the first job ' +
-      'again; after an ambiguous transport failure only such a request may be repeated.',
+      'again; after an ambiguous transport failure only such a request may be repeated. With `wait_seconds`, the answer ' +
+      'bears the folded `result` where the job ended in time. Without `result` it says no less: the job is stored.',
     access: 'jobs:submit',
     headers: SubmissionHeaders,
+    query: SubmissionQuery,
     body: { schema: JobSubmission, bytesMax: bodyBytesMax, isOptional: false },
     answers: {
       201: {
-        ...json('The job is stored, or was stored by the first use of the key.', SubmissionAnswer),
+        ...json('The job is stored, or was stored by the first use of the key.', AwaitedSubmission),
         headers: ['Location', 'Idempotency-Replayed'],
       },
     },
@@ -117,7 +119,7 @@ export const OPERATIONS = {
       'insufficient_storage',
       'shutting_down',
     ],
-    capacity: ['connection', 'body', 'queue'],
+    capacity: ['connection', 'body', 'queue', 'wait', 'response'],
   },
   listJobs: {
     ...ENDPOINTS.listJobs,
@@ -170,12 +172,13 @@ export const OPERATIONS = {
     summary: 'Read a page of stored events, in sequence order.',
     description:
       'Nothing runs again. `next_cursor` is the last `seq` of the page, or `after` if the page is empty, and null once ' +
-      'the terminal event was delivered. Advance only after a complete page was decoded.',
+      'the terminal event was delivered. Advance only after a complete page was decoded. With `wait_seconds` it answers as ' +
+      'soon as there is an event after the cursor, and with an empty page once the time is over.',
     access: 'jobs:read',
     query: ReplayQuery,
     answers: { 200: json('A page of events.', ReplayPage) },
-    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
-    capacity: ['connection', 'response'],
+    errors: [...JOB_ERRORS, 'tenant_capacity_exhausted', 'shutting_down'],
+    capacity: ['connection', 'wait', 'response'],
   },
   mintStreamTicket: {
     ...ENDPOINTS.mintStreamTicket,
@@ -287,61 +290,3 @@ export const OPERATION_IDS = Object.keys(OPERATIONS) as OperationId[];
 export function operationOf(id: OperationId): Operation {
   return OPERATIONS[id];
 }
-
-type Table = typeof OPERATIONS;
-type AnswersOf<Id extends OperationId> = Table[Id]['answers'];
-
-/** The statuses that an operation succeeds with. */
-export type StatusOf<Id extends OperationId> = keyof AnswersOf<Id> & number;
-
-type AnswerOf<Id extends OperationId, Status> = AnswersOf<Id>[Status & keyof AnswersOf<Id>];
-type JsonContent<A> = A extends { content: { 'application/json': infer S extends TSchema } } ? Static<S> : never;
-type ContentOf<A> = A extends { content: infer Content } ? keyof Content & string : never;
-type ListedHeaders<A> = A extends { headers: readonly (infer Name extends string)[] } ? Name : never;
-
-/** The JSON body that an operation succeeds with; `never` where it answers something else than JSON. */
-export type AnswerBody<Id extends OperationId, Status = StatusOf<Id>> = JsonContent<AnswerOf<Id, Status>>;
-
-/** The media types that an operation answers in. */
-export type MediaTypeOf<Id extends OperationId, Status = StatusOf<Id>> = ContentOf<AnswerOf<Id, Status>>;
-
-/** The headers of an answer beyond those that every answer has. */
-export type AnswerHeaderOf<Id extends OperationId, Status = StatusOf<Id>> = ListedHeaders<AnswerOf<Id, Status>>;
-
-/** The query of an operation as a client gives it. */
-export type QueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject } ? Static<S> : never;
-
-/** The same as a route reads it: what was not sent has its default. */
-export type FilledQueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject }
-  ? Filled<S>
-  : never;
-
-/** The body that an operation takes, as a client gives it. */
-export type BodyOf<Id extends OperationId> = Table[Id] extends { body: { schema: infer S extends TSchema } }
-  ? Static<S>
-  : never;
-
-/** The operations of which this is so. */
-type Where<Condition extends Record<OperationId, boolean>> = {
-  [Id in OperationId]: Condition[Id] extends true ? Id : never;
-}[OperationId];
-
-/** The operations that a credential is asked for. */
-export type CallerOperationId = Where<{
-  [Id in OperationId]: Table[Id]['access'] extends 'public' | 'metrics_token' ? false : true;
-}>;
-
-/** The operations that take a body, one that must be there or one that need not. */
-export type BodyOperationId<IsOptional extends boolean = boolean> = Where<{
-  [Id in OperationId]: Table[Id] extends { body: { isOptional: IsOptional } } ? true : false;
-}>;
-
-/** The operations whose requests may hold this. */
-export type HolderOf<Kind extends Capacity> = Where<{
-  [Id in OperationId]: Kind extends Table[Id]['capacity'][number] ? true : false;
-}>;
-
-/** The operations that may be refused with this code. */
-export type RefusedWith<Code extends ErrorCode> = Where<{
-  [Id in OperationId]: Code extends Table[Id]['errors'][number] ? true : false;
-}>;

@@ -52,16 +52,24 @@ export const ListQuery = Type.Object({
 });
 export type ListQuery = Static<typeof ListQuery>;
 
-export const ResultQuery = Type.Object({
-  wait_seconds: withDefault(
+/** `whatFor` completes "Seconds to wait for". */
+function waitSeconds(whatFor: string) {
+  return withDefault(
     0,
     Type.Number({
       minimum: 0,
       maximum: waitSecondsMax,
-      description: 'Seconds to wait for a terminal status: any number, in decimal digits or with an exponent.',
+      description: `Seconds to wait for ${whatFor}: any number, in decimal digits or with an exponent.`,
     }),
-  ),
+  );
+}
+
+export const SubmissionQuery = Type.Object({
+  wait_seconds: waitSeconds('a terminal status once the job is stored'),
 });
+export type SubmissionQuery = Static<typeof SubmissionQuery>;
+
+export const ResultQuery = Type.Object({ wait_seconds: waitSeconds('a terminal status') });
 export type ResultQuery = Static<typeof ResultQuery>;
 
 const after = withDefault(
@@ -79,6 +87,7 @@ export const ReplayQuery = Type.Object({
     replayLimitDefault,
     Type.Integer({ minimum: 1, maximum: replayLimitMax, description: 'Events per page.' }),
   ),
+  wait_seconds: waitSeconds('an event after the cursor where there is none yet'),
 });
 export type ReplayQuery = Static<typeof ReplayQuery>;
 

@@ -148,7 +148,8 @@ export class JobRig implements AsyncDisposable {
 
   /** A page of a job's history as its owner reads it. */
   async replay(job_id: string, page: { after: number; limit: number }): Promise<ReplayPage> {
-    return (await textOf(await this.jobs.replay(acme, job_id, page))) as ReplayPage;
+    const { body } = await this.jobs.replay(acme, job_id, page);
+    return (await textOf(body)) as ReplayPage;
   }
 
   /** Cancels a job; returns what its owner reads. */

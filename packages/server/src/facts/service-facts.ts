@@ -27,7 +27,9 @@ import { publicKeyBody, type Signing, signerCapability, signerStatus } from './s
 /** What this version does beyond running jobs, for clients that use several versions. */
 const FEATURES = [
   'idempotency_keys',
+  'submission_wait',
   'result_wait',
+  'replay_wait',
   'replay',
   'streams',
   'stream_tickets',

@@ -55,8 +55,8 @@ test.each(OPERATION_IDS.filter((id) => operationOf(id).access.includes(':')))(
 
 /** A request for an operation that takes every permit it may take. */
 const asked = (id: OperationId, kind: PermitKind) => {
-  const { method, path, body } = operationOf(id);
-  const query = id === 'getResult' && kind === 'wait' ? '?wait_seconds=1' : '';
+  const { method, path, body, query: schema } = operationOf(id);
+  const query = schema !== undefined && 'wait_seconds' in schema.properties && kind === 'wait' ? '?wait_seconds=1' : '';
   const headers = { ...bearer(), ...(body !== undefined && { 'content-type': 'application/json' }) };
   return [`${path.replace('{id}', JOB)}${query}`, { method, headers, ...(body && { body: '{}' }) }] as const;
 };
@@ -71,7 +71,9 @@ describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) =
   test.each(OPERATION_IDS)('%s is refused exactly if the contract lists this kind for it', async (id) => {
     const [path, init] = asked(id, kind);
     const { status } = await fetch(full.url + path, init);
-    expect(status === 429).toBe(operationOf(id).capacity.includes(kind));
+    // A submission whose result is too long to be sent is answered without it: its job is stored.
+    const isLeftOut = id === 'submitJob' && kind === 'response';
+    expect(status === 429).toBe(operationOf(id).capacity.includes(kind) && !isLeftOut);
   });
 });
 

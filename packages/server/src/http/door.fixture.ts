@@ -225,7 +225,7 @@ function memoryJobs(submissions: Submission[]): Jobs {
     },
     replay: async (caller, job_id) => {
       owned(caller, job_id);
-      return bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 })));
+      return { isEmpty: false, body: bodyOf(new LongJson(textOf<ReplayPage>({ events: [event], next_cursor: 1 }))) };
     },
     attestation: async (caller, job_id) => {
       owned(caller, job_id);

@@ -12,6 +12,7 @@ import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
 import type { Jobs } from './jobs.ts';
+import type { Nudges } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
 import { type AttestationOptions, attestationBytes } from './view/attestation.ts';
 import { list } from './view/list.ts';
@@ -24,7 +25,7 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> 
   readonly dispatcher: Pick<Dispatcher, 'admit' | 'stop'>;
   readonly keys: AttestationOptions['keys'];
   readonly isSigning: boolean;
-  readonly nudges: AttestationOptions['nudges'];
+  readonly nudges: Nudges;
   readonly log: Log;
 }
 
@@ -47,7 +48,7 @@ export function createJobs(options: JobsOptions): Jobs {
     detail: (caller, job_id) => answeredSoon(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
-    replay: (caller, job_id, page) => answered(replay(store, keyOf(caller, job_id), page)),
+    replay: (caller, job_id, page) => answered(replay(keyOf(caller, job_id), page, options)),
     attestation: (caller, job_id, part) => answered(attestationBytes(keyOf(caller, job_id), part, options)),
     tail: (caller, job_id, { after, signal }) =>
       history.tail(keyOf(caller, job_id), { after, signal: AbortSignal.any([signal, shutdown]) }),

@@ -2,19 +2,11 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type {
-  CancellationAnswer,
-  FilledQueryOf,
-  JobDetail,
-  JobEvent,
-  JobList,
-  ReplayPage,
-  SubmissionAnswer,
-} from '@svc/protocol';
+import type { CancellationAnswer, FilledQueryOf, JobDetail, JobEvent, JobList, SubmissionAnswer } from '@svc/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Soon } from '../ground/soon.ts';
-import type { Body } from './body.ts';
+import type { PageAsked, ReplayAnswer } from './view/replay.ts';
 import type { ResultAnswer } from './view/result.ts';
 
 export interface Submission {
@@ -43,7 +35,8 @@ export interface Jobs {
   cancel(caller: Caller, job_id: string): Promise<JsonText<CancellationAnswer>>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
   result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;
-  replay(caller: Caller, job_id: string, page: FilledQueryOf<'replayEvents'>): Promise<Body<ReplayPage>>;
+  /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */
+  replay(caller: Caller, job_id: string, page: PageAsked): Promise<ReplayAnswer>;
   /**
    * The exact bytes of what was signed or of what that is about. Refused as `attestation_disabled`, `job_not_terminal` or,
    * for a moment after the end, `attestation_unavailable`.

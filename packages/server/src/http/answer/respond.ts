@@ -50,7 +50,9 @@ export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
   { reply }: Call<Id>,
   status: Status,
   body: Body<AnswerBody<Id, Status>>,
+  ...[headers]: Headers<Id, Status>
 ): FastifyReply {
+  if (headers !== undefined) reply.headers(headers);
   if (body.text !== null) return sendText(reply, status, body.text);
   reply.code(status).header('content-type', JSON_TYPE).header('content-length', body.bytes);
   // Nothing is read for a request of the head alone.

@@ -258,7 +258,7 @@ describe('connections', () => {
     await using reset = await openDoor({
       jobs: {
         result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }),
-        replay: async () => bodyOf(new LongJson(JSON.stringify(page))),
+        replay: async () => ({ isEmpty: false, body: bodyOf(new LongJson(JSON.stringify(page))) }),
       },
     });
     const sockets = await Promise.all(Array.from({ length: 16 }, () => RawSocket.open(reset.port)));

@@ -1,24 +1,70 @@
-/** Stored events in pages, for a client that reads a job's past. Spec § GET /v1/jobs/{id}/replay. */
+/** Stored events in pages, for a client that reads a job's past or follows it. Spec § GET /v1/jobs/{id}/replay. */
 
 import type { ReplayPage } from '@svc/protocol';
-import type { JobKey } from '../../store/records.ts';
+import { Deadline } from '../../ground/waiting/deadline.ts';
+import type { JobKey, TextExtent } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, longObject } from '../body.ts';
+import type { Nudges } from '../nudges.ts';
 import { jobNotFound } from '../refusals.ts';
 import { longText } from './long-parts.ts';
 
+export interface ReplayOptions {
+  readonly store: Pick<Store, 'textExtent' | 'textPiece' | 'artifactPiece'>;
+  readonly nudges: Pick<Nudges, 'next'>;
+  /** Aborts when the service stops. */
+  readonly shutdown: AbortSignal;
+}
+
+/** Which page, and for how long to wait where it would be empty: at most until the signal aborts. */
+export interface PageAsked {
+  readonly after: number;
+  readonly limit: number;
+  readonly wait?: { readonly waitSeconds: number; readonly signal: AbortSignal };
+}
+
+/** The JSON text of one `ReplayPage`, and whether it has no events although more will come. */
+export interface ReplayAnswer {
+  readonly isEmpty: boolean;
+  readonly body: Body<ReplayPage>;
+}
+
 /**
- * The JSON text of one `ReplayPage`. `next_cursor` is null behind the terminal event.
+ * `next_cursor` is null behind the terminal event.
  *
  * @throws ServiceError `job_not_found` for an unknown or a foreign job.
  */
-export async function replay(
-  store: Pick<Store, 'textExtent' | 'textPiece' | 'artifactPiece'>,
-  key: JobKey,
-  page: { readonly after: number; readonly limit: number },
-): Promise<Body<ReplayPage>> {
-  const extent = await store.textExtent({ key, kind: 'events', ...page });
-  if (extent === null) throw jobNotFound();
+export async function replay(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<ReplayAnswer> {
+  const { store } = options;
+  const extent = await firstNew(key, page, options);
   const next_cursor = extent.complete ? null : extent.until;
-  return bodyOf(longObject<ReplayPage>({ events: longText(store, key, { kind: 'events', extent }), next_cursor }));
+  const events = longText(store, key, { kind: 'events', extent });
+  return {
+    isEmpty: isEmpty(extent, page),
+    body: bodyOf(longObject<ReplayPage>({ events, next_cursor })),
+  };
+}
+
+/** Looks again whenever something was added, until there is an event behind the cursor or the wait is over. */
+async function firstNew(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<TextExtent> {
+  if (page.wait === undefined || page.wait.waitSeconds === 0) return await extentOf(key, page, options);
+  const { waitSeconds, signal } = page.wait;
+  using deadline = new Deadline(Math.ceil(waitSeconds * 1000), [signal, options.shutdown]);
+  for (;;) {
+    // Registered before the page is read: what is added meanwhile is then not waited for in vain.
+    using nudge = options.nudges.next(`events ${key.job_id}`, deadline.signal);
+    const extent = await extentOf(key, page, options);
+    if (!isEmpty(extent, page) || deadline.signal.aborted) return extent;
+    await nudge.arrived;
+  }
+}
+
+async function extentOf(key: JobKey, { after, limit }: PageAsked, { store }: ReplayOptions): Promise<TextExtent> {
+  const extent = await store.textExtent({ key, kind: 'events', after, limit });
+  if (extent === null) throw jobNotFound();
+  return extent;
+}
+
+function isEmpty({ until, complete }: TextExtent, { after }: PageAsked): boolean {
+  return until <= after && !complete;
 }

@@ -1,0 +1,65 @@
+/** What the table of operations says of each, as types: the query, body, answers, permits and refusals that it lists. */
+import type { OperationId } from './endpoints.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Capacity } from './operation.ts';
+import type { OPERATIONS } from './operations.ts';
+import type { Filled } from './queries.ts';
+import type { Static, TObject, TSchema } from './type.ts';
+
+type Table = typeof OPERATIONS;
+type AnswersOf<Id extends OperationId> = Table[Id]['answers'];
+
+/** The statuses that an operation succeeds with. */
+export type StatusOf<Id extends OperationId> = keyof AnswersOf<Id> & number;
+
+type AnswerOf<Id extends OperationId, Status> = AnswersOf<Id>[Status & keyof AnswersOf<Id>];
+type JsonContent<A> = A extends { content: { 'application/json': infer S extends TSchema } } ? Static<S> : never;
+type ContentOf<A> = A extends { content: infer Content } ? keyof Content & string : never;
+type ListedHeaders<A> = A extends { headers: readonly (infer Name extends string)[] } ? Name : never;
+
+/** The JSON body that an operation succeeds with; `never` where it answers something else than JSON. */
+export type AnswerBody<Id extends OperationId, Status = StatusOf<Id>> = JsonContent<AnswerOf<Id, Status>>;
+
+/** The media types that an operation answers in. */
+export type MediaTypeOf<Id extends OperationId, Status = StatusOf<Id>> = ContentOf<AnswerOf<Id, Status>>;
+
+/** The headers of an answer beyond those that every answer has. */
+export type AnswerHeaderOf<Id extends OperationId, Status = StatusOf<Id>> = ListedHeaders<AnswerOf<Id, Status>>;
+
+/** The query of an operation as a client gives it. */
+export type QueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject } ? Static<S> : never;
+
+/** The same as a route reads it: what was not sent has its default. */
+export type FilledQueryOf<Id extends OperationId> = Table[Id] extends { query: infer S extends TObject }
+  ? Filled<S>
+  : never;
+
+/** The body that an operation takes, as a client gives it. */
+export type BodyOf<Id extends OperationId> = Table[Id] extends { body: { schema: infer S extends TSchema } }
+  ? Static<S>
+  : never;
+
+/** The operations of which this is so. */
+type Where<Condition extends Record<OperationId, boolean>> = {
+  [Id in OperationId]: Condition[Id] extends true ? Id : never;
+}[OperationId];
+
+/** The operations that a credential is asked for. */
+export type CallerOperationId = Where<{
+  [Id in OperationId]: Table[Id]['access'] extends 'public' | 'metrics_token' ? false : true;
+}>;
+
+/** The operations that take a body, one that must be there or one that need not. */
+export type BodyOperationId<IsOptional extends boolean = boolean> = Where<{
+  [Id in OperationId]: Table[Id] extends { body: { isOptional: IsOptional } } ? true : false;
+}>;
+
+/** The operations whose requests may hold this. */
+export type HolderOf<Kind extends Capacity> = Where<{
+  [Id in OperationId]: Kind extends Table[Id]['capacity'][number] ? true : false;
+}>;
+
+/** The operations that may be refused with this code. */
+export type RefusedWith<Code extends ErrorCode> = Where<{
+  [Id in OperationId]: Code extends Table[Id]['errors'][number] ? true : false;
+}>;

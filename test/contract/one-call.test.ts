@@ -1,0 +1,123 @@
+/** Running a program in one call, and following it by long polls: waits that older clients never ask for. */
+import type { JobEvent, ReplayPage } from '@svc/protocol';
+import { describe, expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'tenant-waits-max': '2' });
+
+function submit(body: unknown, query: string, headers: Readonly<Record<string, string>> = {}) {
+  return rig().request(`/v1/jobs${query}`, { method: 'POST', body, headers });
+}
+
+const SLEEPS = { language: 'bash', code: 'echo so far; sleep 300', limits: { wall_seconds: 300 } };
+
+describe('a submission with wait_seconds', () => {
+  test('answers 201 with the result, which is what the result is told as later', { tags: ['Submit-8'] }, async () => {
+    const { status, headers, json } = await submit({ language: 'bash', code: 'echo done; exit 3' }, '?wait_seconds=60');
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`/v1/jobs/${json.job_id}`);
+    expect(headers.get('idempotency-replayed')).toBe('false');
+    expect(json).toMatchObject({ status: 'queued', result: { status: 'failed', exit_code: 3, stdout: 'done\n' } });
+    expect(json.result).toEqual((await rig().request(json.result_url)).json);
+  });
+
+  test('answers with a result of two mebibytes', async () => {
+    const code = "head -c 1000000 /dev/zero | tr '\\0' x; head -c 1000000 /dev/zero > output/a";
+    const { status, json } = await submit({ language: 'bash', code, outputs: ['output/a'] }, '?wait_seconds=60');
+    expect(status).toBe(201);
+    expect(json.result.stdout).toBe('x'.repeat(1_000_000));
+    expect(json.result.artifacts[0]).toMatchObject({ path: 'output/a', size_bytes: 1_000_000 });
+  });
+
+  test('answers without a result when the time is over, and the job goes on', { tags: ['Submit-8a'] }, async () => {
+    const { status, json } = await submit(SLEEPS, '?wait_seconds=0.2');
+    expect(status).toBe(201);
+    expect(json).not.toHaveProperty('result');
+    await rig().alpha.client.cancel(json.job_id);
+    expect((await rig().ended(json.job_id)).result.status).toBe('cancelled');
+  });
+
+  test.each(['', '?wait_seconds=0'])('%j does not wait', async (query) => {
+    const { status, json } = await submit({ language: 'bash', code: 'true' }, query);
+    expect(status).toBe(201);
+    expect(json).not.toHaveProperty('result');
+    await rig().ended(json.job_id);
+  });
+
+  test('answers the first job with its result when an idempotency key comes again', async () => {
+    const body = { language: 'bash', code: 'echo once' };
+    const headers = { 'idempotency-key': 'one-call-once' };
+    const first = await submit(body, '?wait_seconds=60', headers);
+    const second = await submit(body, '?wait_seconds=60', headers);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(second.json.job_id).toBe(first.json.job_id);
+    expect(second.json.result).toEqual(first.json.result);
+  });
+
+  test('stores nothing where the tenant has no wait left', { tags: ['Submit-8b'] }, async () => {
+    const sleeping = await submit(SLEEPS, '');
+    const waits = Array.from({ length: 2 }, () => rig().request(`${sleeping.json.result_url}?wait_seconds=60`));
+    const refused = await submit({ language: 'bash', code: 'true' }, '?wait_seconds=60').then(async (answer) => {
+      const jobs = await rig().jobCount();
+      await rig().alpha.client.cancel(sleeping.json.job_id);
+      await Promise.all(waits);
+      return { answer, jobs, jobsAfter: await rig().jobCount() };
+    });
+    expect(refused.answer).toMatchObject({ status: 429, json: { error: { code: 'tenant_capacity_exhausted' } } });
+    expect(refused.jobsAfter).toBe(refused.jobs);
+  });
+
+  test.each(['-1', '301', 'soon', ''])('is refused with a wait of %j', async (wait) => {
+    const { status, json } = await submit({ language: 'bash', code: 'true' }, `?wait_seconds=${wait}`);
+    expect(status).toBe(400);
+    expect(json.error).toMatchObject({ code: 'invalid_request', message: expect.stringContaining('wait_seconds') });
+  });
+});
+
+describe('a replay with wait_seconds', () => {
+  const replay = async (job_id: string, query: string): Promise<ReplayPage> =>
+    (await rig().request(`/v1/jobs/${job_id}/replay?${query}`)).json as ReplayPage;
+
+  test('answers as soon as there is an event after the cursor, until the history is complete', {
+    tags: ['Replay-7'],
+  }, async () => {
+    const { json } = await submit({ language: 'bash', code: 'for i in 1 2 3; do echo $i; sleep 0.2; done' }, '');
+    const events: JobEvent[] = [];
+    let cursor: number | null = 0;
+    while (cursor !== null) {
+      const page: ReplayPage = await replay(json.job_id, `after=${cursor}&wait_seconds=60`);
+      expect(page.events.length).toBeGreaterThan(0);
+      events.push(...page.events);
+      cursor = page.next_cursor;
+    }
+    expect(events).toEqual((await rig().ended(json.job_id)).events);
+    expect(await replay(json.job_id, `after=${events.at(-1)?.seq}&wait_seconds=60`)).toEqual({
+      events: [],
+      next_cursor: null,
+    });
+  });
+
+  test('answers an empty page when the time is over, with the cursor that it was given', {
+    tags: ['Replay-7'],
+  }, async () => {
+    const { json } = await submit(SLEEPS, '');
+    const { client } = rig().alpha;
+    for await (const { kind } of client.follow(json.job_id)) if (kind === 'stdout') break;
+    const { next_cursor } = await replay(json.job_id, 'after=0');
+    expect(await replay(json.job_id, `after=${next_cursor}&wait_seconds=0.2`)).toEqual({ events: [], next_cursor });
+    await client.cancel(json.job_id);
+    await rig().ended(json.job_id);
+  });
+
+  test("of another tenant's job is an unknown job at once", async () => {
+    const { json } = await submit({ language: 'bash', code: 'true' }, '');
+    const { status } = await rig().request(`/v1/jobs/${json.job_id}/replay?wait_seconds=60`, { key: rig().beta.key });
+    expect(status).toBe(404);
+    await rig().ended(json.job_id);
+  });
+});
+
+test('capabilities name both waits', async () => {
+  const { json } = await rig().request('/v1/capabilities');
+  expect(json.features).toEqual(expect.arrayContaining(['submission_wait', 'replay_wait']));
+});
