@@ -28,7 +28,7 @@ describe('a follower', () => {
     for (const seen of await Promise.all(followers)) expect(seen).toEqual(whole);
   });
 
-  test('starts behind its cursor, and ends at once behind the terminal event', async () => {
+  test('starts after its cursor, and ends at once after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
@@ -60,7 +60,7 @@ describe('a follower', () => {
     expect(await following).toEqual([]);
   });
 
-  test('of a job that nobody has is told so', async () => {
+  test('of an unknown job is refused', async () => {
     await using rig = await JobRig.open();
     await expect(followed(rig, 'job_none', { after: 0, signal: never })).rejects.toMatchObject({
       code: 'job_not_found',
@@ -69,7 +69,7 @@ describe('a follower', () => {
 });
 
 describe('replay', () => {
-  test('pages through stored events by an exclusive cursor that is null behind the terminal event', async () => {
+  test('pages through stored events by an exclusive cursor that is null after the terminal event', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);

@@ -12,7 +12,7 @@ test('a nudge wakes everyone registered for its topic, and nobody else', async (
   expect(await Promise.race([other.arrived, Promise.resolve(late)])).toBe(late);
 });
 
-test('a nudge that came before the registration is not waited for, one after it is kept until asked', async () => {
+test('a nudge before the registration is not seen, and one after it is kept until asked for', async () => {
   const nudges = createNudges();
   nudges.send('queue');
   using nudge = nudges.next('queue');

@@ -36,7 +36,7 @@ function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Pr
 const asEnded = async () => ended;
 const COMMITTED = ['committed', true];
 
-test('a job that was admitted is told with its commit, and a replay or a refusal only as a commit', async () => {
+test('an admitted job is reported with its commit, and a replay or a refusal only as a commit', async () => {
   const job = { ...ended, status: 'queued' };
   const created = rig({ admit: { kind: 'created', job } }, asEnded);
   expect(await created.history.admit({} as never)).toEqual({ kind: 'created', job });
@@ -54,7 +54,7 @@ test('starts and appended events are commits, and their answers are the historyâ
   expect(told).toEqual([COMMITTED, COMMITTED]);
 });
 
-test('an end is told once, as the ledger has it, whoever ended the job', async () => {
+test('an end is reported once, as stored, whoever ended the job', async () => {
   const finished = rig({ finish: true }, asEnded);
   expect(await finished.history.finish(key as never)).toBe(true);
   await expect.poll(() => finished.told).toEqual([COMMITTED, ['ended', ended]]);
@@ -67,7 +67,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   ['ended already', { finish: false }],
   ['only asked to end', { requestCancel: { kind: 'running' } }],
   ['over before it was cancelled', { requestCancel: { kind: 'already_terminal' } }],
-])('no end is told of a job that was %s', async (_name, answers) => {
+])('no end is reported of a job that was %s', async (_name, answers) => {
   let asked = 0;
   const { history, told } = rig(answers, async () => {
     asked += 1;
@@ -78,7 +78,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   expect([told, asked]).toEqual([[COMMITTED], 0]);
 });
 
-test('an end that the ledger does not tell, or not as one, is not counted and holds nothing up', async () => {
+test('an end that the store does not return, or not as one, is not counted and delays nothing', async () => {
   const notEnded = { ...ended, status: 'running', finished_at: null } as unknown as JobSummary;
   for (const summary of [
     () => Promise.reject(new Error('the ledger is away')),
@@ -96,7 +96,7 @@ test('an end that the ledger does not tell, or not as one, is not counted and ho
   }
 });
 
-test('a change that could not be stored is no commit, and its error is the callerâ€™s', async () => {
+test('a change that could not be stored is no commit, and its error goes to the caller', async () => {
   const { observer, told } = rig({}, asEnded);
   const failing = { finish: () => Promise.reject(new Error('disk full')) } as unknown as History;
   const history = observedHistory(failing, { store: { jobSummary: asEnded }, observer, log: createLog('silent') });
@@ -104,7 +104,7 @@ test('a change that could not be stored is no commit, and its error is the calle
   expect(told).toEqual([]);
 });
 
-test('every preparation of a sandbox is told with how it came out, and the sandbox or the error is handed on', async () => {
+test('every preparation of a cell is reported with its outcome, and the cell or the error is passed on', async () => {
   const { observer, told } = rig({}, asEnded);
   const provider = new ScriptedProvider();
   const observed = observedCells(cellsOf(new ProviderHealth({ provider, log: createLog('silent') }), null), observer);

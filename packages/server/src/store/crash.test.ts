@@ -107,7 +107,7 @@ test('every acknowledged fact survives kill -9, and nothing is half done', {
   expect(outbox).toBe((await store.outbox({ now: '2999', limit: 100_000 })).length);
 });
 
-test('a ledger that lost its log is refused, and accepted when its owner says so (STORE-05)', {
+test('a store that lost its log is refused, and accepted when its owner says so (STORE-05)', {
   tags: ['STORE-05'],
 }, async () => {
   await using ledger = new TestLedger();
@@ -139,7 +139,7 @@ function withTurnedBit(log: Buffer, at: number): Buffer {
 }
 
 test(
-  'a log that lost what was acknowledged is refused, and holds whole transactions when its owner accepts it (STORE-03)',
+  'a log that lost acknowledged data is refused, and holds whole transactions when its owner accepts it (STORE-03)',
   patient,
   async () => {
     await using ledger = new TestLedger();
@@ -167,7 +167,7 @@ test(
 );
 
 test(
-  'a write that was under way behind the last commit, and a lost -shm, lose nothing (STORE-03, STORE-05)',
+  'an unfinished write after the last commit, and a lost -shm, lose nothing (STORE-03, STORE-05)',
   patient,
   async () => {
     await using ledger = new TestLedger();
@@ -179,7 +179,7 @@ test(
   },
 );
 
-test('an older copy in the place of a ledger is refused', async () => {
+test('an older copy in place of a store is refused', async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   const copy = readFileSync(ledger.path);
@@ -189,7 +189,7 @@ test('an older copy in the place of a ledger is refused', async () => {
   await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
 });
 
-test('a process that exits without closing its ledger leaves one that opens', async () => {
+test('a process that exits without closing its store leaves one that opens', async () => {
   await using ledger = await TestLedger.open();
   const key = await admitJob(ledger.store);
   await ledger.close();
@@ -253,7 +253,7 @@ interface Filled {
 const mountsAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 test.skipIf(!mountsAllowed)(
-  'on a full disk what is refused is not stored, what is stored stays, and it goes on when there is room',
+  'a store on a full disk stores nothing it refused, keeps what it has, and goes on when there is room',
   async () => {
     await using ledger = new TestLedger();
     const mount = 'mount -t tmpfs -o size=12m tmpfs "$1" && exec "$2" --input-type=module --eval "$3" "$1"';

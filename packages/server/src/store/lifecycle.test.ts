@@ -119,7 +119,7 @@ function outboxHas(key: JobKey): boolean {
   return select.get(key.tenant, key.job_id) !== undefined;
 }
 
-test('whatever happens in whatever order, a job ends at most once, with one chain and one receipt (CHAIN-07, CHAIN-12)', {
+test('a job ends at most once, with one chain and one receipt, in any order of events (CHAIN-07, CHAIN-12)', {
   tags: ['States-1', 'States-1b', 'States-3', 'Events-9', 'CHAIN-07', 'CHAIN-12'],
 }, async () => {
   const db = connection.ledger;
@@ -148,7 +148,7 @@ test('whatever happens in whatever order, a job ends at most once, with one chai
   );
 });
 
-test('after all of it, the queue and the counts are those of the jobs there are', async () => {
+test('the queue and the counts then match the stored jobs', async () => {
   const counted = await counts(connection.ledger);
   const count = (status: JobStatus) =>
     connection.database.prepare('select count(*) as jobs from jobs where status = ?').get(status)?.['jobs'];

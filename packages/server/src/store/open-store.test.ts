@@ -25,20 +25,20 @@ async function expectRefusal(call: Promise<Store>, code: StoreErrorCode): Promis
   expect(error.message).toMatch(/^[^\n]{10,200}$/);
 }
 
-test('a ledger is created where there is none, readable by its owner alone', async () => {
+test('a missing store is created, readable by its owner alone', async () => {
   await using ledger = await TestLedger.open();
   expect(statSync(ledger.path).mode & 0o777).toBe(0o600);
   expect(await ledger.store.schemaVersion()).toBe(4);
 });
 
-test('what was stored is there after the ledger was closed and opened again', async () => {
+test('stored jobs are there after the store was closed and opened again', async () => {
   await using ledger = await TestLedger.open();
   const key = await admitJob(ledger.store);
   const store = await ledger.reopen();
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a second service on the same ledger is refused in one line, and the first goes on', {
+test('a second service on the same store is refused in one line, and the first goes on', {
   tags: ['STORE-06'],
 }, async () => {
   await using ledger = await TestLedger.open();
@@ -46,7 +46,7 @@ test('a second service on the same ledger is refused in one line, and the first 
   await ledger.store.probe();
 });
 
-test('a ledger with a newer schema is refused and left as it is', { tags: ['STORE-07'] }, async () => {
+test('a store with a newer schema is refused and left unchanged', { tags: ['STORE-07'] }, async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   using database = new DatabaseSync(ledger.path);
@@ -55,7 +55,7 @@ test('a ledger with a newer schema is refused and left as it is', { tags: ['STOR
   expect(database.prepare('select count(*) as names from schema_history').get()).toEqual({ names: 6 });
 });
 
-test('a database of something else is refused and left as it is', async () => {
+test('a database of something else is refused and left unchanged', async () => {
   await using ledger = new TestLedger();
   using database = new DatabaseSync(ledger.path);
   database.exec('create table recipes (name text)');
@@ -69,7 +69,7 @@ test('a file that is no database is refused', async () => {
   await expectRefusal(openStore({ dataDir: ledger.directory }), 'unrecognised');
 });
 
-test('a damaged ledger is refused', async () => {
+test('a damaged store is refused', async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   const file = openSync(ledger.path, 'r+');
@@ -95,7 +95,7 @@ function toldElsewhere(ledger: TestLedger, { first = '', command = [] as string[
   return child.stdout;
 }
 
-test('a ledger in use is refused to another process, and free when its process is gone', async () => {
+test('a store in use is refused to another process, and free when its process is gone', async () => {
   await using ledger = await TestLedger.open();
   expect(toldElsewhere(ledger)).toMatch(/^locked /);
   await ledger.close();
@@ -106,14 +106,14 @@ test('a ledger in use is refused to another process, and free when its process i
 const isRoot = process.getuid?.() === 0;
 const mayMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
-test.skipIf(!isRoot)('a ledger of another owner is refused', { tags: ['STORE-05'] }, async () => {
+test.skipIf(!isRoot)('a store of another owner is refused', { tags: ['STORE-05'] }, async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   const first = 'process.setgid(65534); process.setuid(65534)';
   expect(toldElsewhere(ledger, { first })).toMatch(/^unopenable .*EACCES/);
 });
 
-test.skipIf(!mayMount)('a ledger on a read-only file system is refused', async () => {
+test.skipIf(!mayMount)('a store on a read-only file system is refused', async () => {
   await using ledger = await TestLedger.open();
   await ledger.close();
   const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
@@ -121,7 +121,7 @@ test.skipIf(!mayMount)('a ledger on a read-only file system is refused', async (
   expect(toldElsewhere(ledger, { command })).toMatch(/^read_only /);
 });
 
-test('a path that cannot hold a ledger is refused', async () => {
+test('a path that cannot hold a store is refused', async () => {
   await using ledger = new TestLedger();
   mkdirSync(ledger.path);
   await expectRefusal(openStore({ dataDir: ledger.directory }), 'unopenable');
@@ -139,7 +139,7 @@ test('the URL names the file, and any other scheme is refused without showing th
   expect(error.message).not.toContain('secret');
 });
 
-test('a closed ledger refuses every call as unavailable', async () => {
+test('a closed store refuses every call as unavailable', async () => {
   await using ledger = await TestLedger.open();
   const { store } = ledger;
   await ledger.close();

@@ -115,7 +115,7 @@ async function ask(db: LedgerDatabase, name: string, input: unknown): Promise<un
   return runCommand(commands, { name, input }, db);
 }
 
-test('no query reads through what grows with the ledger', async () => {
+test('no query reads through what grows with the store', async () => {
   using database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
   const ledger = new Kysely<Ledger>({ dialect: sqliteDialect(watched(database, texts)) });

@@ -13,7 +13,7 @@ async function count(rig: JobRig, caller = acme): Promise<number> {
 }
 
 describe('an admitted job', () => {
-  test('is stored queued, clamped, under an id of its own, with relative URLs', async () => {
+  test('is stored queued and clamped, under a new id, with relative URLs', async () => {
     await using rig = await JobRig.open();
     const body = { ...hello, limits: { wall_seconds: 1e308, mem_mb: 64 } };
     const { answer, replayed } = await rig.jobs.submit(acme, { body, idempotencyKey: null });
@@ -44,14 +44,14 @@ describe('an admitted job', () => {
     [{ ...hello, limits: { allow_network: true } }, 'network_not_allowed'],
     [{ ...hello, runtime: 'none-such' }, 'runtime_unavailable'],
     [{ ...hello, requirements: { minimum_isolation: 'hardware-vm' } }, 'minimum_isolation_unsatisfied'],
-  ])('comes of no refused submission, and a refused one does not use its key up: %j', async (body, code) => {
+  ])('is not made by a refused submission, which does not use its key: %j', async (body, code) => {
     await using rig = await JobRig.open();
     await expect(rig.jobs.submit(acme, { body, idempotencyKey: 'key' })).rejects.toMatchObject({ code });
     expect(await count(rig)).toBe(0);
     expect((await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' })).replayed).toBe(false);
   });
 
-  test('comes of no submission while the free-space reserve is touched', async () => {
+  test('is not made below the free-space reserve', async () => {
     const checkFreeSpace = () => {
       throw new ServiceError('insufficient_storage', 'full', { retryAfterSeconds: 9 });
     };
@@ -60,7 +60,7 @@ describe('an admitted job', () => {
     expect(await count(rig)).toBe(0);
   });
 
-  test('comes of no submission once the service is stopping', async () => {
+  test('is not made once the service is stopping', async () => {
     await using rig = await JobRig.open();
     rig.shutdown.abort();
     await expect(rig.submit()).rejects.toMatchObject({ code: 'shutting_down', retryable: true, retryAfterSeconds: 5 });
@@ -94,7 +94,7 @@ describe('the queue', () => {
     });
   });
 
-  test('takes as many of one tenant as that may have, and still takes those of others', async () => {
+  test('takes the bound of one tenant, and still takes jobs of others', async () => {
     await using rig = await JobRig.open({ concurrency: 1, queue: { total: 9, perTenant: 1 } });
     await rig.submit();
     await rig.provider.running(0);
@@ -120,7 +120,7 @@ describe('an idempotency key', () => {
     limits: { wall_seconds: 2 },
   };
 
-  test('with the same specification answers with the first job as it now stands', async () => {
+  test('with the same specification returns the first job with its present status', async () => {
     await using rig = await JobRig.open();
     const submission = { body: full, idempotencyKey: 'key' };
     const { answer } = await rig.jobs.submit(acme, submission);
@@ -133,7 +133,7 @@ describe('an idempotency key', () => {
     expect(await count(rig)).toBe(1);
   });
 
-  test('sees through another order of members, other spellings of a number and explicit defaults', async () => {
+  test('ignores another order of members, other spellings of a number and explicit defaults', async () => {
     await using rig = await JobRig.open();
     const { answer } = await rig.jobs.submit(acme, { body: hello, idempotencyKey: 'key' });
     const spelled: unknown = JSON.parse(
@@ -173,7 +173,7 @@ describe('an idempotency key', () => {
     expect(theirs.answer.job_id).not.toBe(mine.answer.job_id);
   });
 
-  test('replays although ceilings, runtimes and the queue have changed since', async () => {
+  test('replays after ceilings, runtimes and the queue have changed', async () => {
     const ceilings = { ...LIMIT_CEILINGS };
     await using rig = await JobRig.open({ ceilings, concurrency: 1, queue: { total: 1, perTenant: 1 } });
     await rig.submit();

@@ -25,7 +25,7 @@ function spec(members: Partial<RequestedSpec>): RequestedSpec {
 }
 
 describe('policy', () => {
-  test('limits are brought down to the ceilings and never raised', () => {
+  test('limits are clamped to the ceilings and never raised', () => {
     const asked = { wall_seconds: 1e308, cpu_seconds: 0.001, mem_mb: 1025, max_pids: 256, max_file_mb: 63 };
     expect(clampLimits(asked, LIMIT_CEILINGS)).toEqual({
       wall_seconds: 300,

@@ -42,7 +42,7 @@ describe('a submission', () => {
     });
   });
 
-  test('keeps every member that was given, and NUL in code and stdin', () => {
+  test('keeps every given member, and NUL in code and stdin', () => {
     const body = {
       language: 'node',
       code: 'a\0b',
@@ -58,7 +58,7 @@ describe('a submission', () => {
     expect(parseSubmission({ ...body, limits: { ...body.limits, allow_network: false } })).toEqual(body);
   });
 
-  test('that a specification was made of can be submitted again as that specification', () => {
+  test('can be made from a stored specification, and gives that specification again', () => {
     const spec = parseSubmission(python({}));
     expect([spec.stdin, spec.runtime]).toEqual([null, null]);
     expect(parseSubmission(JSON.parse(JSON.stringify(spec)))).toEqual(spec);
@@ -83,7 +83,7 @@ describe('a submission', () => {
       python({ requirements: { minimum_isolation: 'vm' } }),
       'invalid_request: /requirements/minimum_isolation must be one of none, linux-shared-kernel, gvisor-application-kernel, hardware-vm, confidential-vm, wasm-capability',
     ],
-  ])('that does not fit is refused by the pointer of what is wrong: %j', (body, expected) => {
+  ])('that does not fit is refused with the pointer to the wrong part: %j', (body, expected) => {
     expect(refused(body)).toBe(expected);
   });
 
@@ -96,19 +96,19 @@ describe('a submission', () => {
     [JSON.parse('{"language":"python","code":"x","__proto__":{"x":1}}'), '/__proto__'],
     [JSON.parse('{"language":"python","code":"x","limits":{"__proto__":{"x":1}}}'), '/limits/__proto__'],
     [python({ constructor: { prototype: { x: 1 } } }), '/constructor'],
-  ])('with an unknown member is refused by its pointer: %j', { tags: ['Submission-10'] }, (body, pointer) => {
+  ])('with an unknown member is refused with its pointer: %j', { tags: ['Submission-10'] }, (body, pointer) => {
     expect(refused(body)).toBe(`invalid_request: ${pointer} is not a known member`);
     expect(({} as { x?: unknown }).x).toBeUndefined();
   });
 
-  test('in an unknown language is refused by its own code', () => {
+  test('in an unknown language is refused with its own code', () => {
     expect(refused({ language: 'cobol', code: 'x' })).toBe(
       'unsupported_language: /language "cobol" is not one of python, node, bash, typescript, ruby, php, lua, r, java, c, cpp',
     );
     expect(refused({ language: 'Python', code: 'x' })).toContain('unsupported_language: ');
   });
 
-  test('that asks for the network is refused by its own code', () => {
+  test('that requests the network is refused with its own code', () => {
     expect(refused(python({ limits: { allow_network: true } }))).toBe(
       'network_not_allowed: /limits/allow_network must not be true: egress is never granted',
     );
@@ -139,7 +139,7 @@ describe('a limit of a submission', () => {
     ['mem_mb', 1e308],
     ['mem_mb', 9_007_199_254_740_992],
     ['max_pids', 1],
-  ])('%s of %s is kept as it was asked for', (name, value) => {
+  ])('%s of %s is kept as submitted', (name, value) => {
     expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: value });
   });
 
@@ -148,7 +148,7 @@ describe('a limit of a submission', () => {
     ['max_pids', 1.999, 1],
     ['max_file_mb', 0.5, 1],
     ['mem_mb', Number.MIN_VALUE, 1],
-  ])('%s of %s is counted in whole units, and kept as %s', { tags: ['Submission-19'] }, (name, value, kept) => {
+  ])('%s of %s is rounded to whole units, and kept as %s', { tags: ['Submission-19'] }, (name, value, kept) => {
     expect(parseSubmission(python({ limits: { [name]: value } })).limits).toEqual({ ...LIMIT_DEFAULTS, [name]: kept });
   });
 });
@@ -195,7 +195,7 @@ describe('text of a submission', () => {
     },
   );
 
-  test('an empty file is a file', () => {
+  test('an empty file is accepted', () => {
     expect(parseSubmission(python({ files: [file('input/a', '')] })).files).toHaveLength(1);
   });
 
@@ -222,7 +222,7 @@ describe('text of a submission', () => {
     );
   });
 
-  test('what a refusal repeats of the request is short, escaped and on one line', () => {
+  test('the part of a request that a refusal repeats is short, escaped and on one line', () => {
     const nasty = `\u001b[31m\r\n\u202e${'A'.repeat(5000)}`;
     for (const body of [{ language: nasty, code: 'x' }, python({ [nasty]: 1 }), python({ limits: { [nasty]: 1 } })]) {
       const { message } = refusalOf(body);
@@ -234,7 +234,7 @@ describe('text of a submission', () => {
 describe('arguments and variables', () => {
   const body = (change: object) => ({ language: 'bash', code: 'x', ...change });
 
-  test('are kept as they are, and are none where none were given', () => {
+  test('are kept unchanged, and absent if none were given', () => {
     expect(parseSubmission(body({ args: ['', 'é'], env: { A: '' } }))).toMatchObject({
       args: ['', 'é'],
       env: { A: '' },
@@ -270,7 +270,7 @@ describe('arguments and variables', () => {
     [{ args: ['x'.repeat(4096)] }],
     [{ env: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`A${at}`, ''])) }],
     [{ env: { TZ: 'Asia/Tokyo', lower_case: '1' } }],
-  ])('at their bounds are taken: %#', (change) => {
+  ])('are accepted at their bounds: %#', (change) => {
     expect(parseSubmission(body(change))).toMatchObject(change);
   });
 });
@@ -283,7 +283,7 @@ describe('outputs without names', () => {
     [['output/plots/**']],
     [['output/a', 'output/**', 'output/plots/**', 'output/plots/b']],
     [['output/*.png']],
-  ])('%j are taken', (paths) => {
+  ])('%j are accepted', (paths) => {
     expect(parseSubmission(outputs(...paths)).outputs).toEqual(paths);
   });
 

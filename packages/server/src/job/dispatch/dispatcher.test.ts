@@ -8,7 +8,9 @@ import { StoreError } from '../../store/store-error.ts';
 const never = new AbortController().signal;
 
 describe('a job that runs', () => {
-  test('goes from queued to running to its end, and its past says so in order', { tags: ['States-1b'] }, async () => {
+  test('goes from queued to running to its end, and its history says so in order', {
+    tags: ['States-1b'],
+  }, async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit({
       ...hello,
@@ -69,7 +71,7 @@ describe('a job that runs', () => {
     });
   });
 
-  test('says that its output is cut while it still runs', async () => {
+  test('reports truncated output while it still runs', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -95,7 +97,7 @@ describe('a job that runs', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('whose cell cannot say how it ended is an error of the runtime', { tags: ['States-1f'] }, async () => {
+  test('ends as an error of the runtime if its cell cannot say how it ended', { tags: ['States-1f'] }, async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -105,7 +107,7 @@ describe('a job that runs', () => {
 });
 
 describe('a job that cannot run', () => {
-  test('because its cell could not be built while others can ends as bootstrap_failed, claiming nothing', {
+  test('ends as bootstrap_failed and claims nothing if its cell could not be built while others can', {
     tags: ['Detail-12'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -128,7 +130,7 @@ describe('a job that cannot run', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'finished']);
   });
 
-  test('because its cell proved less than it demands ends as isolation_unsatisfied, and nothing of it ran', {
+  test('ends as isolation_unsatisfied if its cell has less than it demands, and nothing of it ran', {
     tags: ['Submit-3a'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -144,7 +146,7 @@ describe('a job that cannot run', () => {
     expect(execution).toMatchObject({ bootstrap_ready: false, isolation_class: null, private_rootfs: false });
   });
 
-  test('because of a bug in the service ends as internal_error, and is not tried for ever', {
+  test('ends as internal_error because of a bug in the service, and is not tried forever', {
     tags: ['RST-09'],
   }, async () => {
     await using rig = await JobRig.open();
@@ -156,7 +158,7 @@ describe('a job that cannot run', () => {
   });
 });
 
-test('a job that is larger than all jobs together may be since the bound was lowered ends as an error, and nothing of it ran (RES-21)', {
+test('ends as an error above a lowered memory bound, and nothing of it ran (RES-21)', {
   tags: ['RES-21'],
 }, async () => {
   await using rig = await JobRig.open({ concurrentMemMbMax: 255 });
@@ -225,7 +227,7 @@ describe('while no cell can be made', () => {
 });
 
 describe('while the disk has no room', () => {
-  test('no queued job starts, and jobs start again when there is', async () => {
+  test('no queued job starts, and jobs start again when there is room', async () => {
     let room = 0;
     await using rig = await JobRig.open({ roomForJobs: () => room });
     const keys = [await rig.submit(), await rig.submit()];
@@ -239,7 +241,7 @@ describe('while the disk has no room', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('a job that runs ends as what it was once there is room', async () => {
+  test('a running job keeps its outcome once there is room', async () => {
     let isFull = false;
     let refused = 0;
     const refuse = () => Promise.reject(new StoreError('full', `no space is left ${++refused}`));
@@ -274,7 +276,7 @@ describe('slots', () => {
     for (const key of keys) await rig.ended(key);
   });
 
-  test('are held back while the memory of all running jobs together would be over its bound', async () => {
+  test('are held back while the memory of all running jobs together would exceed its bound', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];
@@ -285,7 +287,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('are held back for what their cells take beside, save for one that is alone', async () => {
+  test('are held back for the further memory of their cells, except for a job that is alone', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
     const half = { ...hello, limits: { mem_mb: 256 } };
     const keys = [
@@ -320,7 +322,7 @@ describe('slots', () => {
     for (const key of held) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('of one tenant are as few as the operator says', async () => {
+  test('of one tenant are as few as the operator allows', async () => {
     await using rig = await JobRig.open({ concurrency: 3, tenantConcurrency: 1 });
     const keys = [await rig.submit(), await rig.submit()];
     const first = await rig.provider.running(0);
@@ -366,7 +368,7 @@ describe('a cancelled job', () => {
     );
   });
 
-  test('whose cell was still being prepared never runs, and its cell is given up', async () => {
+  test('whose cell was still being prepared never runs, and its cell is dropped', async () => {
     await using rig = await JobRig.open();
     const { promise, resolve } = Promise.withResolvers<typeof readyPosture>();
     const asked = Promise.withResolvers<void>();
@@ -408,7 +410,7 @@ describe('a cancelled job', () => {
 });
 
 describe('a stopping dispatcher', () => {
-  test('lets a running job end by itself within the time it has', async () => {
+  test('lets a running job end by itself within its time', async () => {
     const rig = await JobRig.open({ drainSeconds: 3600 });
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -431,7 +433,7 @@ describe('a stopping dispatcher', () => {
     await rig[Symbol.asyncDispose]();
   });
 
-  test('leaves a job queued whose cell was still being prepared, even where the preparation fails', async () => {
+  test('leaves a job queued whose cell was still being prepared, even if the preparation fails', async () => {
     for (const outcome of [readyPosture, new BootstrapError('kill', 'the provider is closing', unready)]) {
       const rig = await JobRig.open();
       const { promise, resolve, reject } = Promise.withResolvers<typeof readyPosture>();
@@ -462,7 +464,7 @@ describe('a store that fails', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'started', 'finished']);
   });
 
-  test('when a job starts or ends is asked again until it takes it', async () => {
+  test('when a job starts or ends is asked again until it accepts', async () => {
     let failures = 0;
     const busy = () => Promise.reject(new Error(`busy ${++failures}`));
     await using rig = await JobRig.open({
@@ -477,7 +479,7 @@ describe('a store that fails', () => {
     expect(failures).toBe(3);
   });
 
-  test('whenever a job ends whole takes at least that it ended', async () => {
+  test('when a job ends whole at least records that it ended', async () => {
     await using rig = await JobRig.open({
       faults: (real) => ({
         finish: (input) => (input.usage === null ? real.finish(input) : Promise.reject(new Error('too large'))),
@@ -489,7 +491,7 @@ describe('a store that fails', () => {
   });
 });
 
-test('every stage of a job wakes whoever follows it', async () => {
+test('every stage of a job wakes the next one', async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const seen: string[] = [];

@@ -78,7 +78,7 @@ describe('a submission for which a slot and a parked cell are free', () => {
     expect(members(one.receipt_json)).toEqual(members(other.receipt_json));
   });
 
-  test('is not released before the store has said that it runs', async () => {
+  test('is not released before the store has recorded that it runs', async () => {
     const stored = gate();
     await using rig = await rigThatIsSlowToSay(stored);
     const cell = rig.provider.park();
@@ -93,7 +93,7 @@ describe('a submission for which a slot and a parked cell are free', () => {
   });
 });
 
-describe('a slot and a cell that were taken for nothing', () => {
+describe('a slot and a cell that were taken in vain', () => {
   test.each([
     ['a key that stands for another job', hello, 'replayed'],
     ['a key that was used for another specification', { ...hello, code: 'print(2)' }, 'idempotency_key_reused'],
@@ -133,7 +133,7 @@ describe('a slot and a cell that were taken for nothing', () => {
 });
 
 describe('a submission is queued', () => {
-  test('where its parked cell cannot take it, and runs in another', async () => {
+  test('if its parked cell cannot take it, and runs in another', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park();
     cell.ready = Promise.reject(new Error('the cell is gone'));
@@ -143,7 +143,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ isReleased: false, disposed: true });
   });
 
-  test('where the parked cell is less than it demands', async () => {
+  test('if the parked cell has less than it demands', async () => {
     await using rig = await idleRig();
     const cell = rig.provider.park({ posture: { ...readyPosture, isolation_class: 'none' } });
     const key = await rig.submit({ ...hello, requirements: { minimum_isolation: 'linux-shared-kernel' } });
@@ -152,7 +152,7 @@ describe('a submission is queued', () => {
     expect(cell).toMatchObject({ program: null, disposed: true });
   });
 
-  test('where it is larger than all jobs together may be: it gets no parked cell', async () => {
+  test('if it is larger than all jobs together may be: it gets no parked cell', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 128 });
     rig.provider.park();
     const key = await rig.submit();
@@ -178,7 +178,7 @@ describe('a submission is queued', () => {
   test.each([
     ['as many slots as the operator lets one have', { concurrency: 3, tenantConcurrency: 1 }],
     ['all slots but one, among other tenants', { concurrency: 2, tenantConcurrency: null }],
-  ])('where its tenant holds %s', async (_, options) => {
+  ])('while its tenant holds %s', async (_, options) => {
     await using rig = await idleRig(options);
     const first = rig.provider.park();
     const other = await rig.submit(hello, callerOf('umbrella'));
@@ -197,7 +197,7 @@ describe('a submission is queued', () => {
     for (const key of [held, waits]) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('before the dispatcher has looked at the queue: an earlier process may have left jobs in it', async () => {
+  test('before the dispatcher has read the queue: an earlier process may have left jobs in it', async () => {
     await using rig = await JobRig.open();
     rig.provider.park();
     const key = await rig.submit();

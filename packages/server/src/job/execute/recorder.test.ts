@@ -66,7 +66,7 @@ describe('the recorder', () => {
     expect(recorder.unstored()).toEqual([]);
   });
 
-  test('leaves to the end of a short program all that it wrote, in order', async () => {
+  test('stores all output of a short program with its end, in order', async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
     recorder.sink('stderr', [{ text: 'b' }], { bytes_seen: 9 });
@@ -81,7 +81,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  test('with nothing to write has nothing to wait for', async () => {
+  test('without output has nothing to wait for', async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', []);
     expect(await recorder.flush()).toEqual({ kind: 'whole' });
@@ -102,7 +102,7 @@ describe('the recorder', () => {
   test.each([
     ['records', streamRecordsMax, Array.from({ length: streamRecordsMax + 1 }, () => ({ text: '' })), streamRecordsMax],
     ['bytes', 2, [{ text: 'a'.repeat(streamBytesMax - 2) }, { text: '' }, { text: '' }], streamBytesMax],
-  ])('keeps a stream within its cap of %s, whatever is offered, and says so', async (_cap, records, offered, bytes) => {
+  ])('keeps a stream within its cap of %s, whatever it gets, and says so', async (_cap, records, offered, bytes) => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', offered);
     recorder.sink('stdout', offered);
@@ -130,7 +130,7 @@ describe('the recorder', () => {
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['stdout']);
   });
 
-  test('stores that a stream was cut in the append that stores its last record', { tags: ['Events-6a'] }, async () => {
+  test("stores a truncation in the append that stores the stream's last record", { tags: ['Events-6a'] }, async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stderr', [{ text: 'first' }]);
     await appended(batches);
@@ -150,7 +150,7 @@ describe('the recorder', () => {
     expect(recorder.unstored().map(({ data }) => data)).toEqual([{ text: 'second' }]);
   });
 
-  test('stores that a stream was cut where no record is left to store with it', async () => {
+  test('stores a truncation by itself if no record is left', async () => {
     const { recorder } = recorderOverSlowLedger();
     recorder.sink('stdout', [], { bytes_seen: 7 });
     recorder.sink('stdout', [{ text: 'dropped' }]);
@@ -158,7 +158,7 @@ describe('the recorder', () => {
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['truncated']);
   });
 
-  test('hands over to the end of the job what it could not store of a cut', async () => {
+  test('leaves a truncation that it could not store to the end of the job', async () => {
     const { recorder, batches } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }], { bytes_seen: 2 });
     await appended(batches);
@@ -171,7 +171,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  test('stores nothing behind an append that failed, and says so once', async () => {
+  test('stores nothing after a failed append, and reports the failure once', async () => {
     const { recorder, batches, gaps } = recorderOverSlowLedger();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);

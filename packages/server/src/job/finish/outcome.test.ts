@@ -14,7 +14,7 @@ test.each<[Ending, string, string, number | null, string | null]>([
   [{ kind: 'stopped', cause: 'server_shutdown' }, 'error', 'server_shutdown', null, null],
   [{ kind: 'runtime_failed', message: 'gone' }, 'error', 'runtime_failed', null, null],
 ])(
-  'the ending %j is told apart as %s, %s',
+  'the ending %j is classified as %s, %s',
   { tags: ['States-1a', 'States-1g'] },
   (ending, status, terminal_reason, exit_code, signal) => {
     expect(outcomeOf(ending)).toEqual({ status, terminal_reason, exit_code, signal });

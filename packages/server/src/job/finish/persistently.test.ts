@@ -4,7 +4,7 @@ import { persistently } from './persistently.ts';
 
 const never = new AbortController().signal;
 
-test('a write that fails at first is tried until it is taken', async () => {
+test('a write that fails at first is tried until it succeeds', async () => {
   const failures: unknown[] = [];
   let attempts = 0;
   const attempt = () => (++attempts < 3 ? Promise.reject(new Error(`${attempts}`)) : Promise.resolve('stored'));
@@ -26,7 +26,7 @@ test('a full disk is waited for, and costs no attempt', async () => {
   expect(await persistently(attempt, { signal: never, attemptsMax: 1, failed: () => {} })).toBe('stored');
 });
 
-test('an abort ends the trying', async () => {
+test('an abort ends the tries', async () => {
   const controller = new AbortController();
   let attempts = 0;
   const attempt = () => Promise.reject(new Error(`${++attempts}`));

@@ -79,7 +79,7 @@ class Watched implements AsyncDisposable {
 
 const isAttested = async (key: JobKey) => (await store.jobSummary(key))?.attestation_available;
 
-test('what an earlier process left is signed at the start', { tags: ['RST-06'] }, async () => {
+test("an earlier process's backlog is signed at the start", { tags: ['RST-06'] }, async () => {
   const key = await endedJob(store);
   await using attestor = new Watched();
   await attestor.settled(key);
@@ -97,7 +97,7 @@ test('a job that ends is signed when the nudge comes', { tags: ['What-4a'] }, as
   expect(attestor.trouble).toBeNull();
 });
 
-test('a start tries again what an earlier process gave up', async () => {
+test('a start retries what an earlier process gave up', async () => {
   const key = await endedJob(store);
   await store.postponeAttestation({ ...key, due_at: null, error: 'e', at: '2026-01-01T00:00:00.000Z' });
   await using attestor = new Watched();
@@ -105,7 +105,7 @@ test('a start tries again what an earlier process gave up', async () => {
   expect(await isAttested(key)).toBe(true);
 });
 
-describe('without a key that can be used (ATT-07)', () => {
+describe('without a usable key (ATT-07)', () => {
   test('jobs end unsigned, the status says why, and the backlog is signed in order once the key is back', async () => {
     const { privateKey } = keyPaths(keysDirectory);
     renameSync(privateKey, `${privateKey}.away`);
@@ -144,7 +144,7 @@ test('a store that fails is asked again, and nothing is lost', async () => {
   expect(await isAttested(key)).toBe(true);
 });
 
-test('a stop lets what is being signed be stored, and leaves no thread', async () => {
+test('a stop lets a signature under way be stored, and leaves no thread', async () => {
   const jobs: JobKey[] = [];
   for (let ordinal = 0; ordinal < 200; ordinal++) jobs.push(await endedJob(store));
   const attestor = new Watched();

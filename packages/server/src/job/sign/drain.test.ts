@@ -126,7 +126,7 @@ test('a signature is pure Ed25519 over the pre-authentication encoding, and hint
   expect(verify(null, message, createPublicKey(pem()), signatures[0]?.sig ?? new Uint8Array())).toBe(true);
 });
 
-describe('a record that rotted is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, () => {
+describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, () => {
   const rots: readonly [what: string, statement: string, reason: RegExp][] = [
     ['an event', `update events set data = '{"text":"other"}' where kind = 'stdout'`, /chain is broken at 3: digest/],
     ['the text of an event', `update events set data = '{"text' where kind = 'stdout'`, /event 3 is not JSON/],
@@ -195,7 +195,7 @@ describe('a record that rotted is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }
     expect(refused).toBeGreaterThan(190);
   });
 
-  test('and it does not hold up the others', async () => {
+  test('and it does not delay the others', async () => {
     const [rotten, sound] = [await endedJob(store), await endedJob(store)];
     tamper(`update events set data = '{}' where kind = 'stdout' and job_id = ?`, rotten.job_id);
     await drain();
@@ -203,7 +203,7 @@ describe('a record that rotted is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }
     expect(await audited(store, sound, pem())).toMatchObject({ kind: 'verified' });
   });
 
-  test('and it is signed once it was mended and the service started again', async () => {
+  test('and it is signed once it was repaired and the service started again', async () => {
     const key = await endedJob(store);
     tamper('update jobs set exit_code = 1');
     await drain();
@@ -295,7 +295,7 @@ function seeded(seed: number): (below: number) => number {
   };
 }
 
-test('a result over 16 MiB is put off until the next start, saying how large it is (ATT-09)', {
+test('a result over 16 MiB is postponed until the next start, and its size is stated (ATT-09)', {
   tags: ['Limits-19', 'ATT-09'],
 }, async () => {
   const small = await endedJob(store);
@@ -340,7 +340,7 @@ test('two that drain at once store one attestation for each job', async () => {
   for (const key of jobs) expect(await audited(store, key, pem())).toMatchObject({ kind: 'verified' });
 });
 
-test('a record that takes the signer down is put off, and the others are signed', async () => {
+test('a record that crashes the signer is postponed, and the others are signed', async () => {
   const [poison, sound, other] = [await endedJob(store), await endedJob(store), await endedJob(store)];
   const attest: Signer['attest'] = (records, key) =>
     records.some(({ job_id }) => job_id === poison.job_id)
@@ -355,7 +355,7 @@ test('a record that takes the signer down is put off, and the others are signed'
   ]);
 });
 
-test('an attestation that cannot be stored is put off for longer each time', async () => {
+test('an attestation that cannot be stored is postponed for longer each time', async () => {
   const key = await endedJob(store);
   const full = withFaults(store, { storeAttestation: () => Promise.reject(new Error('no space')) });
   const waits: number[] = [];
@@ -385,7 +385,7 @@ function once(): AbortSignal {
   } as AbortSignal;
 }
 
-test('a store that cannot be read ends the draining, and everything is still there', async () => {
+test('a store that cannot be read ends the draining, and loses nothing', async () => {
   await endedJob(store);
   const blind = withFaults(store, { terminalRecords: () => Promise.reject(new Error('unreadable')) });
   await expect(drain({ store: blind })).rejects.toThrow('unreadable');
@@ -394,7 +394,7 @@ test('a store that cannot be read ends the draining, and everything is still the
   expect(await store.counts()).toMatchObject({ outbox: 0 });
 });
 
-test('a key that was rotated signs what is signed next, and what the old one signed stays as it is', async () => {
+test('a rotated key signs from then on, and earlier signatures stay unchanged', async () => {
   const first = await endedJob(store);
   const old = openSigningKeys(mkdtempSync(join(keysDirectory, 'old-')));
   await drain({ currentKey: () => old.current() });

@@ -56,7 +56,7 @@ function tamper(statement: string, ...values: (string | number | Uint8Array)[]):
   expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
 }
 
-test('the stored bytes are answered with their digest, the same each time and after a restart (ATT-05)', {
+test('the stored bytes are returned with their digest, the same each time and after a restart (ATT-05)', {
   tags: ['Evidence-1', 'ATT-05'],
 }, async () => {
   const key = await attestedJob();
@@ -68,7 +68,7 @@ test('the stored bytes are answered with their digest, the same each time and af
   expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
 });
 
-test('what an old key signed is answered as it was signed after a rotation', async () => {
+test('what an old key signed is returned unchanged after a rotation', async () => {
   const key = await attestedJob();
   const before = await read(key);
   rotateSigningKey(keysDirectory);
@@ -76,33 +76,33 @@ test('what an old key signed is answered as it was signed after a rotation', asy
   expect(await read(key)).toEqual(before);
 });
 
-describe('what there is nothing to answer of', { tags: ['Attestation-3'] }, () => {
+describe('nothing is returned', { tags: ['Attestation-3'] }, () => {
   test.each([
     ['is queued', () => admitJob(store), 'job_not_terminal'],
     ['runs', () => runJob(store), 'job_not_terminal'],
     ['has ended and is not signed', () => endedJob(store), 'attestation_unavailable'],
     ['is unknown', async () => ({ tenant: 'acme', job_id: 'job_unknown' }), 'job_not_found'],
     ['is of another tenant', async () => ({ ...(await attestedJob()), tenant: 'other' }), 'job_not_found'],
-  ])('a job that %s', async (_how, make, code) => {
+  ])('of a job that %s', async (_how, make, code) => {
     const key = await make();
     await expect(read(key)).rejects.toMatchObject({ code });
     await expect(read(key, 'result_artifact')).rejects.toMatchObject({ code });
   });
 
-  test('with signing off, a job that was not signed before', async () => {
+  test('of an unsigned job while signing is off', async () => {
     const off = attestationBytes(await endedJob(store), 'envelope', { ...optionsOf(), isSigning: false });
     await expect(off).rejects.toMatchObject({ code: 'attestation_disabled', retryable: false });
   });
 });
 
 describe('with signing off', { tags: ['Evidence-8'] }, () => {
-  test('what was signed before is answered as it was signed', async () => {
+  test('earlier signatures are returned unchanged', async () => {
     const key = await attestedJob();
     const before = await read(key);
     expect(await attestationBytes(key, 'envelope', { ...optionsOf(), isSigning: false })).toEqual(before);
   });
 
-  test('what cannot be checked is not answered, and is kept', async () => {
+  test('signatures that cannot be checked are not returned, and are kept', async () => {
     const key = await attestedJob();
     const off = { ...optionsOf(), isSigning: false, keys: { publicKey: () => null } };
     await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'attestation_disabled' });
@@ -110,7 +110,7 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
   });
 });
 
-describe('what was tampered with is never answered, but withdrawn and signed again (ATT-10)', {
+describe('tampered bytes are never returned, but withdrawn and signed again (ATT-10)', {
   tags: ['ATT-10'],
 }, () => {
   /** Expects a refusal for both parts, then that a fresh attestation verifies and is what it was before. */
@@ -149,14 +149,14 @@ describe('what was tampered with is never answered, but withdrawn and signed aga
     envelope_sha256, envelope_size_bytes, attestations.receipt_sha256 from attestations as other where other.job_id = ?)
     where job_id = ?`;
 
-  test("another job's attestation in the place of its own", async () => {
+  test("another job's attestation in place of its own", async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(SWAP, other.job_id, key.job_id);
     await expectWithdrawn(key, before);
   });
 
-  test("another tenant's attestation in the place of its own", async () => {
+  test("another tenant's attestation in place of its own", async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const other = await runJob(store, { tenant: 'other', job_id: `${key.job_id.slice(0, -1)}x` });
@@ -166,7 +166,7 @@ describe('what was tampered with is never answered, but withdrawn and signed aga
     await expectWithdrawn(key, before);
   });
 
-  test('only the envelope of another job, with the digests to match', async () => {
+  test('only the envelope of another job, with matching digests', async () => {
     const [key, other] = [await attestedJob(), await attestedJob()];
     const before = (await read(key)).bytes;
     tamper(
@@ -179,7 +179,7 @@ describe('what was tampered with is never answered, but withdrawn and signed aga
     await expectWithdrawn(key, before);
   });
 
-  test('a payload that was changed under the old signature, with the digests to match', async () => {
+  test('a payload that was changed under the old signature, with matching digests', async () => {
     const key = await attestedJob();
     const before = (await read(key)).bytes;
     const decoded = decodeEnvelope(before);
@@ -199,7 +199,7 @@ describe('what was tampered with is never answered, but withdrawn and signed aga
     await expectWithdrawn(key, before);
   });
 
-  test('a signature by a key that is not of this service', async () => {
+  test('a signature by a key of another service', async () => {
     const key = await endedJob(store);
     const foreign = openSigningKeys(mkdtempSync(join(keysDirectory, 'foreign-')));
     await sign(() => foreign.current());
@@ -234,7 +234,7 @@ describe('the detail of a job', () => {
     });
   });
 
-  test('does not speak of an attestation that is of another receipt', async () => {
+  test('does not mention an attestation of another receipt', async () => {
     const key = await attestedJob();
     tamper(`update attestations set receipt_sha256 = 'f'`);
     expect((await detailOf(key)).attestation.available).toBe(false);

@@ -32,7 +32,7 @@ describe('a list cursor', () => {
   });
 
   test.each(['', 'x', '!!!!', `${encodeCursor('acme', job)}=`, ` ${encodeCursor('acme', job)}`, 'A'.repeat(10_000)])(
-    'that nobody gave out is refused: %.60j',
+    'that was never issued is refused: %.60j',
     (cursor) => {
       expect(() => decodeCursor('acme', cursor)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
     },

@@ -121,7 +121,7 @@ describe('the folded result', () => {
     expect(Number.isInteger(result.duration_ms)).toBe(true);
   });
 
-  test('of a job that this process runs is waited for without a read of the ledger', async () => {
+  test('of a job that this process runs is awaited without a read of the store', async () => {
     const reads: string[] = [];
     await using rig = await JobRig.open({
       faults: (real) => ({
@@ -160,7 +160,7 @@ describe('the folded result', () => {
     expect(await textOf()).toBe(kept);
   });
 
-  test('of a job that goes on is its present status and what is stored so far, at once and after an expired wait', async () => {
+  test('of a running job is its present status and what is stored so far, at once and after an expired wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -192,7 +192,7 @@ describe('the folded result', () => {
     for (const result of await Promise.all(waits)) expect(result).toMatchObject({ status: 'failed', exit_code: null });
   });
 
-  test('is refused, whole, where the service stops during the wait', async () => {
+  test('is refused, whole, if the service stops during the wait', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -201,7 +201,7 @@ describe('the folded result', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down', retryable: true });
   });
 
-  test('is not made for somebody who has gone', async () => {
+  test('is not made for a client that has left', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);
@@ -257,14 +257,14 @@ describe('the job list', () => {
     );
   });
 
-  test('has no next page where the last one is exactly full', async () => {
+  test('has no next page if the last one is exactly full', async () => {
     await using rig = await JobRig.open();
     await rig.submit();
     await rig.submit();
     expect((await list(rig, acme, { ...query, limit: 2 })).next_cursor).toBeNull();
   });
 
-  test('filters by status and language, and shows nobody else anything', async () => {
+  test("filters by status and language, and shows no other tenant's jobs", async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     (await rig.provider.running(0)).end({ kind: 'exited', exit_code: 0 });
@@ -290,7 +290,9 @@ describe('the job list', () => {
   });
 });
 
-test('output that was cut before the process died is still told as cut', { tags: ['Result-6'] }, async () => {
+test('output that was truncated before the process died is still reported as truncated', {
+  tags: ['Result-6'],
+}, async () => {
   await using rig = await JobRig.open();
   const key = await rig.submit();
   const cell = await rig.provider.running(0);

@@ -26,7 +26,7 @@ async function filled(): Promise<TestLedger> {
 const opened = ({ path }: TestLedger, check: 'off' | 'quick' | 'full') =>
   SqliteStore.open({ path, check, onTrouble: () => {}, threads: SAME_THREAD });
 
-test('a whole ledger passes every check', async () => {
+test('a whole store passes every check', async () => {
   await using ledger = await filled();
   for (const check of ['off', 'quick', 'full'] as const) {
     await using store = await opened(ledger, check);
@@ -34,7 +34,7 @@ test('a whole ledger passes every check', async () => {
   }
 });
 
-test('an upgraded ledger passes, with events of v0.1 that prove nothing', async () => {
+test('an upgraded store passes, with events of v0.1 that prove nothing', async () => {
   await using ledger = new TestLedger();
   copyFileSync(join(import.meta.dirname, '../migrations/fixtures/v0.3.db'), ledger.path);
   await using store = await opened(ledger, 'full');
@@ -64,7 +64,7 @@ test.each([
   ['output that cannot be read', "update output_runs set content = x'28b52ffd00'", /output of job_.* cannot be read/],
   ['a lost run of output', 'delete from output_runs', /history of job_.* is broken/],
   ['rows of no job', "pragma foreign_keys = off; update artifacts set tenant = 't'; delete from jobs", /not there/],
-])('%s is found by the full check, and the ledger is left as it is', async (_, damage, message) => {
+])('the full check finds %s, and leaves the store unchanged', async (_, damage, message) => {
   await using ledger = await filled();
   using database = new DatabaseSync(ledger.path);
   database.exec(damage);
@@ -76,7 +76,7 @@ test.each([
   expect(readFileSync(ledger.path)).toEqual(before);
 });
 
-test('a page that rotted is found by the quick check, where opening alone does not see it', {
+test('the quick check finds a damaged page that opening alone does not see', {
   tags: ['STORE-07'],
 }, async () => {
   await using ledger = await filled();

@@ -51,7 +51,7 @@ test('credentials are listed oldest first, of one tenant or of all', async () =>
   expect(await ids(null)).toEqual(['early', 'late', 'foreign']);
 });
 
-test('a revocation stays, and can only come earlier', async () => {
+test('a revocation stays, and can only be moved earlier', async () => {
   await createCredential(db, row('one'));
   expect(await revokeCredential(db, { credential_id: 'one', at: at(50) })).toBe(true);
   expect(await revokeCredential(db, { credential_id: 'one', at: at(90) })).toBe(true);

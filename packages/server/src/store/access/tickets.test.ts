@@ -29,7 +29,7 @@ function ticket(changes: Partial<StreamTicketInput> = {}): StreamTicketInput {
   return { ticket_sha256, job_id, caller: CALLER, created_at: at(0), expires_at: at(30_000), ...changes };
 }
 
-test('a ticket is used once, and gives the authority of whoever minted it', async () => {
+test('a ticket is used once, and gives the authority that minted it', async () => {
   const { store } = ledger;
   const { ticket_sha256, job_id, ...rest } = ticket();
   expect(await store.storeTicket({ ticket_sha256, job_id, ...rest })).toBe(true);
@@ -59,7 +59,7 @@ test('a ticket ends at its moment, not before', async () => {
   expect(await use(ended, 30_000)).toBeNull();
 });
 
-test('a ticket is of one job, and cannot be minted for a foreign or unknown one', async () => {
+test('a ticket is for one job, and cannot be minted for a foreign or unknown one', async () => {
   const { store } = ledger;
   const other = await admitJob(store);
   const minted = ticket();
@@ -71,7 +71,7 @@ test('a ticket is of one job, and cannot be minted for a foreign or unknown one'
   expect(await store.storeTicket(ticket({ caller: { ...CALLER, tenant: 'other' } }))).toBe(false);
 });
 
-test('a ticket goes with the hash of what its bearer holds, and lasts while the ledger is closed', async () => {
+test('a ticket has only the hash of its token, and lasts while the store is closed', async () => {
   const minted = ticket();
   await ledger.store.storeTicket(minted);
   const store = await ledger.reopen();
@@ -79,7 +79,7 @@ test('a ticket goes with the hash of what its bearer holds, and lasts while the 
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
 });
 
-test('expired tickets are forgotten in small steps as others are minted, the oldest first', async () => {
+test('expired tickets are removed in small steps as others are minted, the oldest first', async () => {
   using connection = await memoryLedger();
   const { ledger: db, database } = connection;
   const { job_id } = admission();

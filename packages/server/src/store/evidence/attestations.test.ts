@@ -38,18 +38,18 @@ const attestationInput = async (key: JobKey) => attestationOf(key, (await job(db
 const dueIds = async (milliseconds: number, limit = 10) =>
   (await outbox(db, { now: at(milliseconds), limit })).map((entry) => entry.job_id);
 
-test('terminal jobs wait for their attestation in the order in which they ended', async () => {
+test('terminal jobs wait for their attestation in the order of their ends', async () => {
   const [late, early, middle] = [await endedJob(90), await endedJob(30), await endedJob(60)];
   expect(await dueIds(100)).toEqual([early.job_id, middle.job_id, late.job_id]);
   expect(await dueIds(100, 2)).toEqual([early.job_id, middle.job_id]);
 });
 
-test('what was never tried is due, though the clock was set back since the job ended', async () => {
+test('a job that was never tried is due, even if the clock was set back since its end', async () => {
   const key = await endedJob(90);
   expect(await dueIds(0)).toEqual([key.job_id]);
 });
 
-test('an attestation that is put off comes back when it is due, and says why', async () => {
+test('a postponed attestation comes back when it is due, with the reason', async () => {
   const key = await endedJob();
   expect(await postponeAttestation(db, { ...key, due_at: at(1000), error: 'no key', at: at(40) })).toBe(true);
   expect(await dueIds(999)).toEqual([]);
@@ -57,7 +57,7 @@ test('an attestation that is put off comes back when it is due, and says why', a
   expect(await counts(db)).toMatchObject({ outbox: 1, outbox_error: { message: 'no key', at: at(40) } });
 });
 
-test('an attestation that is put off without a date stays in the outbox until everything there is resumed', async () => {
+test('an attestation postponed without a date stays in the outbox until all are resumed', async () => {
   const [lasting, soon, fresh] = [await endedJob(30), await endedJob(31), await endedJob(5000)];
   await postponeAttestation(db, { ...lasting, due_at: null, error: 'too large', at: at(40) });
   await postponeAttestation(db, { ...soon, due_at: at(9000), error: 'busy', at: at(41) });
@@ -67,7 +67,7 @@ test('an attestation that is put off without a date stays in the outbox until ev
   expect(await dueIds(100)).toEqual([lasting.job_id, soon.job_id, fresh.job_id]);
 });
 
-test('a stored attestation is served byte for byte, and its job left the outbox', async () => {
+test('a stored attestation is served byte for byte, and its job has left the outbox', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   expect((await jobSummary(db, key))?.attestation_available).toBe(false);
@@ -95,7 +95,7 @@ test.each([
   ['the digest of the result', "result_sha256 = 'f'"],
   ['the size of the envelope', 'envelope_size_bytes = 1'],
   ['the digest of the receipt', "receipt_sha256 = 'f'"],
-])('bytes that are not those of their row are told apart: %s', async (_what, change) => {
+])('bytes that differ from those of their row are detected: %s', async (_what, change) => {
   const key = await endedJob();
   await storeAttestation(db, await attestationInput(key));
   connection.database.exec(`update attestations set ${change}`);
@@ -114,7 +114,7 @@ test('a second attestation of a job changes nothing, and a job that has not ende
   expect(await postponeAttestation(db, { ...queued, due_at: at(1), error: 'e', at: at(1) })).toBe(false);
 });
 
-test('an attestation of another receipt, or of other sizes than it tells, is a bug', async () => {
+test('an attestation of another receipt, or with wrong sizes, is a bug', async () => {
   const key = await endedJob();
   const input = await attestationInput(key);
   await expect(storeAttestation(db, { ...input, receipt_sha256: 'b'.repeat(64) })).rejects.toThrow(/receipt/);

@@ -99,7 +99,7 @@ test('the receipt says what was observed, under the names of the contract', {
   });
 });
 
-test('a recovery receipt holds the outcome, the times and the chain, beside what names it, and nothing else (CHAIN-11)', {
+test('a recovery receipt has the outcome, the times, the chain and its identity, and nothing else (CHAIN-11)', {
   tags: ['Receipt-23', 'Receipt-24', 'CHAIN-11'],
 }, async () => {
   const { store } = ledger;
@@ -135,7 +135,7 @@ test('a recovery receipt holds the outcome, the times and the chain, beside what
   expect(await store.job(key)).toMatchObject({ execution: null, terminal_reason: 'server_restarted' });
 });
 
-test('execution members are absent where no executor observed the job (Spec § Receipt)', {
+test('execution members are absent if no executor observed the job (Spec § Receipt)', {
   tags: ['Receipt-11'],
 }, async () => {
   const { store } = ledger;
@@ -150,7 +150,7 @@ test('execution members are absent where no executor observed the job (Spec § R
   expect(receipt).toMatchObject({ started_at: null, language: 'python', requested_limits: SPEC.limits });
 });
 
-test('a cell that never became ready is recorded as it was observed, straight from queued', {
+test('a cell that never became ready is recorded as observed, straight from queued', {
   tags: ['Receipt-10'],
 }, async () => {
   const { store } = ledger;
@@ -205,7 +205,7 @@ test('artifacts come back byte for byte, in their order, and are named in the re
   expect(kinds).toEqual(['artifact', 'artifact', 'artifact', 'finished']);
 });
 
-test('artifacts of a job without any are none, and of a foreign job unknown', async () => {
+test('a job without artifacts has none, and a foreign job is unknown', async () => {
   const { store } = ledger;
   const key = await runJob(store);
   expect(await store.artifacts(key)).toEqual([]);
@@ -228,7 +228,7 @@ test('a truncation makes the receipt say so (Spec § Receipt, truncated)', { tag
   expect((await store.jobSummary(key))?.truncated).toBe(true);
 });
 
-test('a job that ended stays as it ended', async () => {
+test('an ended job stays as it ended', async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await store.finish(finishOf(key));
@@ -249,7 +249,7 @@ test('an unknown job and a foreign one cannot be finished or started', async () 
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('a terminal transaction that fails stores nothing of itself', async () => {
+test('a failed terminal transaction stores nothing', async () => {
   const { store } = ledger;
   const key = await runJob(store);
   const bad = { ...artifact('output/a', 'a'), size_bytes: 0.5 };

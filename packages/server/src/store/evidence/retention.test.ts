@@ -29,7 +29,7 @@ function rowsOf({ database }: Connection, key: JobKey): Record<string, unknown> 
   );
 }
 
-test('jobs that ended before the moment go with everything of them, the oldest first, in bounded steps', async () => {
+test('jobs that ended before the moment are removed whole, the oldest first, in bounded steps', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
@@ -43,7 +43,7 @@ test('jobs that ended before the moment go with everything of them, the oldest f
   expect(await job(db, kept)).not.toBeNull();
 });
 
-test('a step ends with the first large job in it, so that nobody waits for two of them', async () => {
+test('a step ends with its first large job, so that nobody waits for two of them', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const large: JobKey[] = [];
@@ -86,7 +86,7 @@ test('the key of a removed job is free again', async () => {
   expect((await admit(db, admission({ idempotency }))).kind).toBe('created');
 });
 
-test('a job that waits for its attestation is kept, and goes once it has none to wait for', async () => {
+test('a job that waits for its attestation is kept, and removed once it no longer waits', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const [waiting, attested] = [await endedJob(db, 100), await endedJob(db, 200)];

@@ -3,7 +3,7 @@ import { compressed, expanded, isCompressed } from './compressed.ts';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
-test('bytes that repeat themselves are stored compressed, and read as they were', () => {
+test('repetitive bytes are stored compressed, and read unchanged', () => {
   const bytes = bytesOf('["a line of output"]\n'.repeat(1000));
   const stored = compressed(bytes);
   expect(isCompressed(stored)).toBe(true);
@@ -11,7 +11,7 @@ test('bytes that repeat themselves are stored compressed, and read as they were'
   expect(Buffer.from(expanded(stored, bytes.length)).equals(bytes)).toBe(true);
 });
 
-test('few bytes, and bytes that do not get smaller, are stored as they are', () => {
+test('few bytes, and bytes that do not shrink, are stored uncompressed', () => {
   const few = bytesOf('{"a":1}');
   const random = crypto.getRandomValues(new Uint8Array(10_000));
   random[0] = 0x7b;
@@ -21,7 +21,7 @@ test('few bytes, and bytes that do not get smaller, are stored as they are', () 
   }
 });
 
-test('a frame that holds more than it was told to, or that is cut, is not read', () => {
+test('a frame with more bytes than stated, or a cut one, is refused', () => {
   const stored = compressed(bytesOf('x'.repeat(100_000)));
   expect(() => expanded(stored, 99_999)).toThrow(/larger than/);
   expect(() => expanded(stored.subarray(0, -1), 100_000)).toThrow(/unexpected end/i);

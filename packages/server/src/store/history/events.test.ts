@@ -39,7 +39,7 @@ test('events are numbered from 1 without gaps and chained from the genesis hash 
   expectChain(events);
 });
 
-test('appends that are made at once keep their order', { tags: ['CHAIN-07'] }, async () => {
+test('simultaneous appends keep their order', { tags: ['CHAIN-07'] }, async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await Promise.all(Array.from({ length: 200 }, (_, line) => store.append(key, [stdout(`line ${line}`)])));
@@ -78,7 +78,7 @@ test('pages follow the exclusive cursor and the last one of a terminal job is co
   expect(await page(900, 1)).toEqual({ events: [], complete: true });
 });
 
-test('only a running job takes events, and one that does not take them stores none', async () => {
+test('only a running job takes events; any other stores none', async () => {
   const { store } = ledger;
   const queued = await admitJob(store);
   const ended = await runJob(store);
@@ -91,7 +91,7 @@ test('only a running job takes events, and one that does not take them stores no
   expect((await history(store, ended)).at(-1)?.kind).toBe('finished');
 });
 
-test('a lifecycle event cannot be appended: it is written by the transition it stands for', async () => {
+test('a lifecycle event cannot be appended: its transition writes it', async () => {
   const { store } = ledger;
   const key = await runJob(store);
   const data = { status: 'failed', exit_code: 1, signal: null, terminal_reason: 'exited', duration_ms: 1 } as const;
@@ -100,7 +100,7 @@ test('a lifecycle event cannot be appended: it is written by the transition it s
   expect((await history(store, key)).map((event) => event.kind)).toEqual(['queued', 'started']);
 });
 
-test('an event without a canonical form is refused whole, and the chain goes on behind the last stored event', async () => {
+test('an event without a canonical form is refused whole, and the chain continues after the last stored event', async () => {
   const { store } = ledger;
   const key = await runJob(store);
   await expect(store.append(key, [stdout('good'), stdout('lone \ud800')])).rejects.toMatchObject({ code: 'internal' });

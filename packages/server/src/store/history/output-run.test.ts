@@ -26,8 +26,8 @@ function eventsOf(parts: readonly HistoryPart[]): EventBody[] {
   return parts.flatMap((part) => (isOutputRun(part) ? [...eventsOfRun(part)] : [part]));
 }
 
-describe('output on its way into the store', () => {
-  test('is put into runs, from which the same events come in their order', () => {
+describe('recorded output', () => {
+  test('is packed into runs, which give the same events in the same order', () => {
     const violation: EventBody = { kind: 'violation', timestamp: at(22), data: { type: 'memory', message: 'm' } };
     const events = [...MIXED, violation, ...MIXED];
     const parts = partsOf(events);
@@ -44,13 +44,13 @@ describe('output on its way into the store', () => {
     }
   });
 
-  test('stays as it is where it is little', () => {
+  test('is not packed if it is little', () => {
     const few = output('stdout', 20, ...lines(15));
     expect(partsOf(few)).toEqual(few);
     expect(partsOf([])).toEqual([]);
   });
 
-  test('is in a run where one record is long, and in several where there is much of it', () => {
+  test('is one run if one record is long, and several if there is much of it', () => {
     const long = output(
       'stdout',
       20,
@@ -62,7 +62,7 @@ describe('output on its way into the store', () => {
   });
 });
 
-test('a stored run has the events that a chain of the same records has', () => {
+test('has the same events in a stored run as in a chain of the records', () => {
   const [run] = partsOf(MIXED);
   if (run === undefined || !isOutputRun(run)) throw new Error('the records are in no run');
   const tail = { tenant: 'acme', job_id: 'job_1', seq: 2, head: 'a'.repeat(64) };

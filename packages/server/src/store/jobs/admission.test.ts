@@ -33,14 +33,14 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
 });
 
-test('the answer of an admission is what a read answers right after it', async () => {
+test('an admission answers what a read answers right after it', async () => {
   const { store } = ledger;
   const input = admission({ tenant: freshTenant() });
   const result = await store.admit(input);
   expect(result).toEqual({ kind: 'created', job: await store.jobSummary(input) });
 });
 
-test('the same key and the same specification give the first job with its present status', async () => {
+test('the same key and specification give the first job with its present status', async () => {
   const { store } = ledger;
   const tenant = freshTenant();
   const first = keyed('k', 'a'.repeat(64), { tenant });
@@ -150,7 +150,7 @@ test('a thousand submissions at once each get their own answer, and share transa
   expect(results.map(created)).toEqual(inputs.map((input) => input.job_id));
 });
 
-test('a job that is stored twice is refused alone: its neighbours in the transaction are stored', async () => {
+test('a job that is stored twice is refused alone: the others of the transaction are stored', async () => {
   const { store } = ledger;
   const tenant = freshTenant();
   const [before, twice, after] = [newKey(tenant), newKey(tenant), newKey(tenant)];
@@ -165,7 +165,7 @@ test('a job that is stored twice is refused alone: its neighbours in the transac
   ).toHaveLength(3);
 });
 
-test('what the receipt will say of the submission is digested from the bytes that were accepted', async () => {
+test("the receipt's digests of the submission are of the bytes that were accepted", async () => {
   const { store } = ledger;
   const content = new TextEncoder().encode('a,b\n1,2\n');
   const requested_spec = {

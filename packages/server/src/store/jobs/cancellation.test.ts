@@ -36,7 +36,7 @@ test('a queued job is terminal at once, with its receipt and outbox row', async 
   expect(await store.start(startOf(key))).toBe(false);
 });
 
-test('a job that came before the clock was set back does not end before it came', async () => {
+test('a job does not end before its submission, even if the clock was set back', async () => {
   const { store } = ledger;
   const key = await admitJob(store);
   const { created_at } = (await store.job(key)) ?? {};
@@ -66,7 +66,7 @@ test('an unknown job and a foreign one are the same', async () => {
   expect((await store.job(key))?.status).toBe('queued');
 });
 
-test('of a start and a cancellation at once exactly one finds the job queued', async () => {
+test('of a simultaneous start and cancellation exactly one finds the job queued', async () => {
   const { store } = ledger;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);
@@ -80,7 +80,7 @@ test('of a start and a cancellation at once exactly one finds the job queued', a
   }
 });
 
-test('jobs left running are told with whether they were asked to stop', async () => {
+test('jobs left running are returned with whether they were asked to stop', async () => {
   await using own = await TestLedger.open();
   const plain = await runJob(own.store);
   const asked = await runJob(own.store, { tenant: 'other' });

@@ -31,7 +31,7 @@ test('within a tenant the oldest job comes first', async () => {
   expect(await chosenJobs(db, choice({ exclude: [], limit: 0 }))).toEqual([]);
 });
 
-test("one tenant's thousand queued jobs do not hold up another's first", async () => {
+test("one tenant's thousand queued jobs do not delay another's first", async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const many = await admitMany(db, 'many', 1000);
@@ -69,7 +69,7 @@ test('a tenant whose jobs hold the slots waits for one that holds none', async (
   expect(tenants).toEqual(['newcomer', 'newcomer', 'newcomer', 'holder']);
 });
 
-test('jobs that were taken already are not answered, and count as their tenant’s turn', async () => {
+test('jobs that were already taken are not returned, and count as their tenant’s turn', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const one = await admitMany(db, 'one', 3);
@@ -92,7 +92,7 @@ test('a job leaves the queue when it starts, is cancelled or fails to start', as
   expect(await counts(db)).toMatchObject({ queued: 0, running: 1, oldest_queued_at: null, outbox: 2 });
 });
 
-test('the dispatcher is told what it weighs: language, runtime and memory', async () => {
+test('the dispatcher gets what it needs: language, runtime and memory', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const [key] = await admitMany(db, 'acme', 1);
@@ -125,7 +125,7 @@ test('a tenant may hold every slot while no other ever submitted a job, and then
   expect(await chosenJobs(db, { ...slots, held, slots: 1, limit: 1 })).toEqual([]);
 });
 
-test('a tenant holds no more slots than the operator says, those it was just given included', async () => {
+test('a tenant holds no more slots than the operator allows, including those just given', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];
@@ -134,7 +134,7 @@ test('a tenant holds no more slots than the operator says, those it was just giv
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue is empty where nothing waits beside what was chosen or taken, and not where bounds keep a job back', async () => {
+test('the queue is empty if no job waits beside the chosen ones, but not if bounds keep a job back', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });
@@ -151,7 +151,7 @@ test('the queue is empty where nothing waits beside what was chosen or taken, an
   expect((await queuedJobs(db, choice({ exclude: [], limit: 0 }))).tenants).toHaveLength(2);
 });
 
-test('a submission comes along with its job up to 64 KiB, and is read by itself where it is longer', async () => {
+test('a submission of up to 64 KiB comes with its job, and a longer one is read by itself', async () => {
   using connection = await memoryLedger();
   const db = connection.ledger;
   const withCode = (code: string) => ({ ...SPEC, code });

@@ -23,7 +23,7 @@ function ledgerOf(detail: DetailText | null) {
 const detail = (text: string, isFinal: boolean): DetailText => ({ text: new Spelled<JobDetail>(text).text, isFinal });
 const final = (text: string) => detail(text, true);
 
-test('a final detail is asked for once, and what may still change every time', async () => {
+test('a final detail is read once, and one that may change every time', async () => {
   const details = new FinalDetails();
   const ended = ledgerOf(final('{}'));
   const running = ledgerOf(detail('[]', false));
@@ -36,7 +36,7 @@ test('a final detail is asked for once, and what may still change every time', a
   expect([ended.asked(), running.asked(), unknown.asked()]).toEqual([1, 3, 3]);
 });
 
-test('what is kept is told to its tenant alone, and under its mode of signing alone', async () => {
+test('a kept detail is returned to its tenant alone, and under its mode of signing alone', async () => {
   const details = new FinalDetails();
   await details.read(input('job'), ledgerOf(final('{}')).ask);
   const none = ledgerOf(null).ask;
@@ -44,7 +44,7 @@ test('what is kept is told to its tenant alone, and under its mode of signing al
   expect(await details.read({ ...input('job'), signing: 'off' }, none)).toBeNull();
 });
 
-test('a change forgets everything, and what was read beside it is not kept', async () => {
+test('a change drops everything, and a detail that was read meanwhile is not kept', async () => {
   const details = new FinalDetails();
   await details.read(input('before'), ledgerOf(final('old')).ask);
   const change = Promise.withResolvers<string>();
@@ -69,7 +69,7 @@ test('a change that fails is over all the same', async () => {
   expect(ended.asked()).toBe(1);
 });
 
-test('what is kept is bounded, and what was read first goes first', async () => {
+test('kept details are bounded, and the first one read is dropped first', async () => {
   const details = new FinalDetails(20);
   const ledgers = ['a', 'b', 'c'].map((name) => ({ name, ...ledgerOf(final(name.repeat(10))) }));
   for (const { name, ask } of ledgers) await details.read(input(name), ask);
@@ -80,7 +80,7 @@ test('what is kept is bounded, and what was read first goes first', async () => 
   expect(large.asked()).toBe(2);
 });
 
-test('the ledger never tells what was removed or withdrawn since it was read', async () => {
+test('a detail that was removed or withdrawn since it was read is never returned', async () => {
   await using ledger = await TestLedger.open();
   const { store } = ledger;
   const key = await runJob(store);

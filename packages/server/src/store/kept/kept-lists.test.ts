@@ -56,7 +56,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 3');
   });
 
-  test.each(['acme', null])('that was asked for before a change of %s began is not kept', async (tenant) => {
+  test.each(['acme', null])('that was requested before a change of %s began is not kept', async (tenant) => {
     const { lists, read } = countedLists();
     const answer = Promise.withResolvers<ListPage>();
     const older = lists.read(asked('acme'), () => answer.promise);
@@ -66,7 +66,7 @@ describe('a page of a list', () => {
     expect(await read(asked('acme'))).toBe('page 1');
   });
 
-  test('is told from every other page', async () => {
+  test('is distinguished from every other page', async () => {
     const { read } = countedLists();
     const before = { created_at: '2026-01-01T00:00:00.000Z', job_id: 'job_1' };
     const inputs: ListInput[] = [
@@ -84,7 +84,7 @@ describe('a page of a list', () => {
     expect(new Set(pages).size).toBe(inputs.length);
   });
 
-  test('is forgotten where all pages together are longer than may be kept', async () => {
+  test('is dropped if all pages together exceed the bound', async () => {
     const { read } = countedLists(50);
     for (let limit = 1; limit < 20; limit++) await read(asked('acme', limit));
     expect(await read(asked('acme', 1))).not.toBe('page 1');

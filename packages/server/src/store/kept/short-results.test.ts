@@ -21,7 +21,7 @@ test('a result is short up to 32 Ki characters of output, both streams together'
 
 const textOf = (text: string) => new Spelled<FoldedResult>(text).text;
 
-test('as many results are kept as have room, and those that came first are forgotten first', () => {
+test('results are kept while there is room, and the first are dropped first', () => {
   const results = new ShortResults(10);
   results.keep(key('1'), textOf('aaaa'));
   results.keep(key('2'), textOf('bbbb'));
@@ -32,7 +32,7 @@ test('as many results are kept as have room, and those that came first are forgo
   expect(results.get(key('3'))).toBeNull();
 });
 
-test('what was said of a removed job is forgotten', async () => {
+test("a removed job's result is dropped", async () => {
   await using ledger = await TestLedger.open();
   const { store } = ledger;
   const job = await runJob(store);

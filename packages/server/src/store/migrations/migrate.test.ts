@@ -56,7 +56,7 @@ function contentsOf(path: string): (readonly [string, readonly object[]])[] {
   return tables.map(({ name }) => [String(name), database.prepare(`select * from "${String(name)}"`).all()]);
 }
 
-describe('a stored ledger', () => {
+describe('a stored database', () => {
   test.each(VERSIONS)('of %s has the schema that its migrations make', async (version) => {
     using connection = openForWriting(':memory:');
     await migrate(connection.ledger, { until: SCHEMAS[version] });
@@ -64,20 +64,17 @@ describe('a stored ledger', () => {
     expect(schemaOf(stored)).toEqual(schemaOf(connection.database));
   });
 
-  test.each(VERSIONS)(
-    'of %s is upgraded to the same schema as a new one, and nothing refers to nothing',
-    async (version) => {
-      using fresh = openForWriting(':memory:');
-      await migrate(fresh.ledger);
-      await using ledger = await upgraded(version);
-      expect(await ledger.store.schemaVersion()).toBe(4);
-      await ledger.close();
-      using database = new DatabaseSync(ledger.path);
-      expect(schemaOf(database)).toEqual(schemaOf(fresh.database));
-      expect(database.prepare('pragma foreign_key_check').all()).toEqual([]);
-      expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
-    },
-  );
+  test.each(VERSIONS)('of %s is upgraded to the schema of a new one, without dangling references', async (version) => {
+    using fresh = openForWriting(':memory:');
+    await migrate(fresh.ledger);
+    await using ledger = await upgraded(version);
+    expect(await ledger.store.schemaVersion()).toBe(4);
+    await ledger.close();
+    using database = new DatabaseSync(ledger.path);
+    expect(schemaOf(database)).toEqual(schemaOf(fresh.database));
+    expect(database.prepare('pragma foreign_key_check').all()).toEqual([]);
+    expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+  });
 
   test.each(VERSIONS)('of %s and its dump hold the same', async (version) => {
     await using ledger = new TestLedger();
@@ -86,7 +83,7 @@ describe('a stored ledger', () => {
   });
 });
 
-describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a ledger of %s', (version) => {
+describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a database of %s', (version) => {
   let ledger: TestLedger;
   let store: Store;
   beforeAll(async () => {
@@ -105,7 +102,7 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a ledger of %s', (
     expect(verifyChain(page?.events ?? [])).toMatchObject({ kind: 'intact', count: 0, unverifiable: 5 });
   });
 
-  test('show what was asked for as far as it was recorded, and nothing of how they ran (Spec § Job detail)', {
+  test('show what was submitted as far as it was recorded, and nothing of how they ran (Spec § Job detail)', {
     tags: ['Detail-15'],
   }, async () => {
     const job = await store.job(acme('job_09'));
@@ -142,7 +139,7 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a ledger of %s', (
     expect(await store.job(acme('job_01'))).toMatchObject({ truncated: true, cancellation_requested: true });
   });
 
-  test('that waited still wait, and those that ran are found by recovery', async () => {
+  test('that were queued still wait, and those that ran are found by recovery', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued).toContainEqual({
       ...acme('job_zz'),
@@ -214,12 +211,12 @@ describe('the jobs of v0.3', () => {
     expect(owed).toEqual(['job_09', 'job_02', 'job_01', 'job_f0c1', ...withdrawn.map((key) => key.job_id)]);
   });
 
-  test('are listed by the time they came, whatever their ids', async () => {
+  test('are listed by the time of their submission, whatever their ids', async () => {
     const jobs = await listed(store, { tenant: 'acme', limit: 3 });
     expect(jobs.map((job) => job.job_id)).toEqual(['job_00bb', 'job_07aa', 'job_e5f6']);
   });
 
-  test('that waited run after those that waited longer', async () => {
+  test('that were queued run after those that waited longer', async () => {
     const { jobs: queued } = await store.queuedJobs(choice({ exclude: [], limit: 10 }));
     expect(queued.map((job) => job.job_id)).toEqual(['job_zz', 'job_07aa']);
     expect((await store.job(acme('job_07aa')))?.requested_spec).toEqual({
@@ -236,7 +233,7 @@ describe('the jobs of v0.3', () => {
 });
 
 test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
-  'a ledger of %s keeps its jobs and receipts as they are',
+  'a database of %s keeps its jobs and receipts unchanged',
   async (version) => {
     await using ledger = await upgraded(version);
     const key = acme('job_01955f8e-0000-7000-8000-000000000001');
@@ -247,7 +244,7 @@ test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
   },
 );
 
-test('a history that was begun in rows goes on in runs, and its chain holds', async () => {
+test('a history that was begun in rows continues in runs, and its chain holds', async () => {
   await using ledger = await upgraded('v4-rows');
   const key = acme('job_01955f8e-0000-7000-8000-000000000002');
   await ledger.store.append(
@@ -258,7 +255,7 @@ test('a history that was begun in rows goes on in runs, and its chain holds', as
   expect(verifyChain(events, { job_id: key.job_id, count: 42 })).toMatchObject({ kind: 'intact' });
 });
 
-test('the output of a ledger of v4-runs is read as it was written', async () => {
+test('the output of a database of v4-runs is read as it was written', async () => {
   await using ledger = await upgraded('v4-runs');
   const key = acme('job_01955f8e-0000-7000-8000-000000000004');
   const extent = await ledger.store.textExtent({ key, kind: 'stdout', after: 0, limit: 100 });
@@ -267,14 +264,14 @@ test('the output of a ledger of v4-runs is read as it was written', async () => 
   expect(verifyChain(events, { job_id: key.job_id, count: 43 })).toMatchObject({ kind: 'intact' });
 });
 
-test('an upgrade keeps the older ledger beside the new one, as it was and for its owner alone', async () => {
+test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using ledger = await upgraded('v0.3');
   const copy = `${ledger.path}.before-0004-output-runs`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
-test('a ledger that needs no upgrade is not copied', async () => {
+test('a store that needs no upgrade is not copied', async () => {
   await using ledger = await upgraded('v4-runs');
   expect(readdirSync(ledger.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
@@ -302,7 +299,7 @@ function dieAt(path: string, statement: number): { readonly signal: string | nul
   return { signal, statements: Number(stdout) };
 }
 
-test('an upgrade that is killed at any step continues at the next start, to the same ledger', {
+test('an upgrade that is killed at any step continues at the next start, with the same result', {
   timeout: 240_000,
   tags: ['RST-04'],
 }, async () => {

@@ -30,7 +30,7 @@ test('a queued job claims nothing about its execution and has no receipt', { tag
   expect(detail).not.toHaveProperty('receipt_sha256');
 });
 
-test('an ended job has what was observed, and its receipt to the byte as it was sealed', async () => {
+test('an ended job has its observed posture, and its receipt as it was sealed, to the byte', async () => {
   await using ledger = await TestLedger.open();
   const key = await runJob(ledger.store);
   await ledger.store.finish(finishOf(key, { execution: EXECUTION }));
@@ -47,7 +47,7 @@ test('an ended job has what was observed, and its receipt to the byte as it was 
   });
 });
 
-test('what was attested is said to be so with signing off too', async () => {
+test('an attested job says so with signing off too', async () => {
   await using ledger = await TestLedger.open();
   const key = await runJob(ledger.store);
   await ledger.store.finish(finishOf(key));
@@ -59,7 +59,7 @@ test('what was attested is said to be so with signing off too', async () => {
   expect(off.attestation).toEqual(attestation);
 });
 
-test('a foreign and an unknown job are the same null', async () => {
+test('a foreign and an unknown job are both null', async () => {
   await using ledger = await TestLedger.open();
   const key = newKey();
   await ledger.store.admit(admission(key));

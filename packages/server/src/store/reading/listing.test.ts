@@ -28,12 +28,12 @@ const list = (changes: Partial<ListInput> = {}) => listed(ledger.store, { tenant
 const ids = (jobs: readonly { readonly job_id: string }[]) => jobs.map((job) => job.job_id);
 const newestFirst = () => ids(keys).sort().reverse();
 
-test('a tenant’s jobs are listed newest first, and nobody else’s', async () => {
+test('a tenant’s jobs are listed newest first, without those of other tenants', async () => {
   expect(ids(await list())).toEqual(newestFirst());
   expect(await list({ tenant: 'nobody' })).toEqual([]);
 });
 
-test('pages are bounded and follow the exclusive cursor to the end, also past jobs that came since', async () => {
+test('pages are bounded and follow the exclusive cursor to the end, also past newer jobs', async () => {
   const found: string[] = [];
   let before: ListPlace | null = null;
   for (;;) {
@@ -73,7 +73,7 @@ test('an item is the summary of its job', async () => {
   expect(await Promise.all(summaries)).toEqual(page.map((item) => expect.objectContaining(item) as unknown));
 });
 
-test('the place of the last job is told where more follow, and nowhere else', async () => {
+test('the place of the last job is returned only if more follow', async () => {
   const page = { tenant: 'acme', before: null, statuses: null, language: null } as const;
   const [first] = await list();
   const { next } = await ledger.store.list({ ...page, limit: 1 });
@@ -83,7 +83,7 @@ test('the place of the last job is told where more follow, and nowhere else', as
   expect(await ledger.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
 });
 
-test('the time a job was accepted decides before its id, whatever form the id has', async () => {
+test('jobs are ordered by the time they were accepted and then by id, whatever its form', async () => {
   const tenant = 'older';
   const jobs = [
     { created_at: at(1), job_id: 'job_09' },

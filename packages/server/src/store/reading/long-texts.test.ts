@@ -41,7 +41,7 @@ async function piecesOf(key: JobKey, kind: LongTextKind, { from, until }: TextEx
   return pieces;
 }
 
-describe('of a job with much output', () => {
+describe('a job with much output', () => {
   let key: JobKey;
   beforeAll(async () => {
     key = await runJob(ledger.store);
@@ -66,7 +66,7 @@ describe('of a job with much output', () => {
     ['a page', { after: 3, limit: 1000 }],
     ['a short page', { after: 3, limit: 2 }],
     ['none', { after: 1_000_000, limit: 10 }],
-  ])('events are told as they are stored: %s', async (_which, page) => {
+  ])('has its events exactly as stored: %s', async (_which, page) => {
     const extent = await extentOf(key, 'events', page);
     const text = extent.text ?? (await piecesOf(key, 'events', extent)).join('');
     const expected = await ledger.store.events(key, page);
@@ -76,7 +76,7 @@ describe('of a job with much output', () => {
     expect(extent.until).toBe(expected?.events.at(-1)?.seq ?? page.after);
   });
 
-  test('violations are short and told at once', async () => {
+  test('has its short violations at once', async () => {
     const { text } = await extentOf(key, 'violations');
     expect(JSON.parse(`[${text}]`)).toEqual([
       { type: 'memory', message: 'é' },
@@ -84,7 +84,7 @@ describe('of a job with much output', () => {
     ]);
   });
 
-  test('of another tenant there is nothing', async () => {
+  test('of another tenant has nothing', async () => {
     const foreign = { ...key, tenant: 'other' };
     expect(await ledger.store.textExtent({ key: foreign, kind: 'events', after: 0, limit: 9 })).toBeNull();
     expect(await ledger.store.textPiece({ key: foreign, kind: 'events', from: 0, after: 0, until: 9 })).toBeNull();
@@ -93,7 +93,7 @@ describe('of a job with much output', () => {
   });
 });
 
-test('a text that is too long to be put together is read piece by piece', async () => {
+test('a text that is too long to be joined is read piece by piece', async () => {
   const key = await runJob(ledger.store);
   const records = Array.from({ length: 300 }, (_, at) => ({ text: `${at} ${'"'.repeat(16_000)}` }));
   await ledger.store.append(key, [...output('stdout', records), ...output('stderr', [{ text: 'last' }])]);
@@ -108,7 +108,7 @@ test('a text that is too long to be put together is read piece by piece', async 
   expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
 });
 
-test('what is added after the extent was told is no part of the text', async () => {
+test('text that is added after the extent was read is left out', async () => {
   const key = await runJob(ledger.store);
   await ledger.store.append(key, output('stdout', RECORDS));
   const before = await extentOf(key, 'stdout');
@@ -130,7 +130,7 @@ test('a text whose job was removed meanwhile has no further piece', async () => 
   expect(await ledger.store.textPiece({ key, kind: 'stdout', from, after: from, until })).toBeNull();
 });
 
-test('artifacts are told without their content, and their content in pieces', async () => {
+test('artifacts are listed without their content, which is read in pieces', async () => {
   const key = await runJob(ledger.store);
   const content = Uint8Array.from({ length: 1000 }, (_, index) => index % 251);
   const record = { path: 'output/a', size_bytes: content.length, sha256: 'a'.repeat(64) };
@@ -142,7 +142,7 @@ test('artifacts are told without their content, and their content in pieces', as
   expect(await ledger.store.artifactPiece({ key: newKey(), path: 'output/a', offset: 0, bytes: 1 })).toBeNull();
 });
 
-test('an event of any kind and data is told as the contract has it', async () => {
+test('an event of any kind and data has the form of the contract', async () => {
   const key = await runJob(ledger.store);
   const { text } = await extentOf(key, 'events');
   const events = JSON.parse(`[${text}]`) as JobEvent[];

@@ -27,7 +27,7 @@ async function endedJob(lines: readonly string[] = []): Promise<JobKey> {
   return key;
 }
 
-test('a record is the row, the receipt and every event as they are stored', async () => {
+test('a record has the row, the receipt and every event as stored', async () => {
   const key = await endedJob(['hé', '']);
   const [result] = await terminalRecords(db, { keys: [key], bytesMax: 1 });
   if (result?.kind !== 'record') throw new Error(result?.kind);
@@ -44,7 +44,7 @@ test('a record is the row, the receipt and every event as they are stored', asyn
   expect(stored).toHaveLength(5);
 });
 
-test('as many records are answered as there is room for, the first in any case', async () => {
+test('records are returned while there is room, the first in any case', async () => {
   const keys = [await endedJob(['x'.repeat(1000)]), await endedJob(), await endedJob()];
   expect(await terminalRecords(db, { keys, bytesMax: 1 })).toHaveLength(1);
   const [first, second] = await terminalRecords(db, { keys, bytesMax: 1_000_000 });

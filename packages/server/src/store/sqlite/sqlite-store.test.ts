@@ -32,7 +32,7 @@ test.each([
   expect(ledger.troubles).toMatchObject([{ code: 'unavailable' }]);
 });
 
-test('what was answered before a thread died is there when the ledger is opened again', async () => {
+test('an acknowledged write is there when the store is opened again after a thread died', async () => {
   const { ledger, threads } = await withThreads();
   await using _ledger = ledger;
   const input = admission();
@@ -41,7 +41,7 @@ test('what was answered before a thread died is there when the ledger is opened 
   expect((await (await ledger.reopen()).job(input))?.status).toBe('queued');
 });
 
-test('closing answers every write that waits', async () => {
+test('closing answers every waiting write', async () => {
   await using ledger = await TestLedger.open(THREADS);
   const inputs = Array.from({ length: 300 }, () => admission());
   const admitted = Promise.all(inputs.map((input) => ledger.store.admit(input)));

@@ -89,7 +89,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     expect(refusalOf(() => openSigningKeys(dataDir)).problem).toBe('unusable');
   });
 
-  test('a public key that was kept is another than its name says', () => {
+  test('a kept public key differs from its name', () => {
     const { current } = rotateSigningKey(dataDir);
     const { publicKeys } = keyPaths(dataDir);
     rotateSigningKey(dataDir);
@@ -113,7 +113,7 @@ describe('a rotation', () => {
     expect(readdirSync(keyPaths(dataDir).directory).sort()).toEqual(['public-keys', 'signing-key.pem']);
   });
 
-  test('takes effect in a service that runs', () => {
+  test('takes effect in a running service', () => {
     const keys = openSigningKeys(dataDir);
     const old = keys.current().key_id;
     const { current } = rotateSigningKey(dataDir);
@@ -160,7 +160,7 @@ test('a running service stops signing when its key is taken away, and goes on wh
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
-test('a data directory without keys has none to list, and gets none by asking', () => {
+test('a data directory without keys lists none, and gets none by asking', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });

@@ -51,7 +51,7 @@ test('the log stays bounded while every write is made beside a reader', async ()
   expect(largest).toBeLessThan(64 * MIB);
 });
 
-test('a reader that stays holds up no writer for long, and the log starts again when it is gone', async () => {
+test('a reader that stays does not delay writers for long, and the log starts again when it is gone', async () => {
   await using ledger = new TestLedger();
   prepareFile(ledger.path);
   openForWriting(ledger.path)[Symbol.dispose]();
@@ -75,7 +75,7 @@ test('moving everything empties the log', async () => {
   expect(statSync(`${ledger.path}-wal`).size).toBe(0);
 });
 
-test('nothing is moved where the disk may have no room for it, and everything once it has', async () => {
+test('nothing is moved while the disk may lack room, and everything once it has', async () => {
   await using ledger = new TestLedger();
   prepareFile(ledger.path);
   using writer = openForWriting(ledger.path);

@@ -12,7 +12,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const LOCK = fileURLToPath(new URL('./process-lock.ts', import.meta.url));
 
-test('a file is held once, for its owner alone, and is gone when it is let go', () => {
+test('a file is held once, for its owner alone, and removed when it is released', () => {
   const path = join(directory, 'once');
   const first = ProcessLock.take(path);
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -25,7 +25,7 @@ test('a file is held once, for its owner alone, and is gone when it is let go', 
   second?.[Symbol.dispose]();
 });
 
-test('asking for it again in the process that holds it does not let go of it', () => {
+test('a second request in the process that holds it does not release it', () => {
   const path = join(directory, 'again');
   using first = ProcessLock.take(path);
   expect([first === null, ProcessLock.take(path)]).toEqual([false, null]);
@@ -36,7 +36,7 @@ test('asking for it again in the process that holds it does not let go of it', (
   expect(stdout).toBe('refused');
 });
 
-test('a process that is killed lets go of it', async () => {
+test('a killed process releases it', async () => {
   const path = join(directory, 'killed');
   const source = `
     const { ProcessLock } = await import(${JSON.stringify(LOCK)});

@@ -44,7 +44,7 @@ test('calls of one turn travel together and each gets its own answer', async () 
   ]);
 });
 
-test('when the thread exits, calls that wait and later ones are refused as unavailable, and the owner is told', async () => {
+test('when the thread exits, waiting and later calls are refused as unavailable, and the owner is told', async () => {
   const { channel, troubles } = await openChannel('process.exit(3);');
   const waiting = [channel.call('echo', 1), channel.call('echo', 2)];
   for (const call of waiting) await expect(call).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' });
@@ -53,7 +53,7 @@ test('when the thread exits, calls that wait and later ones are refused as unava
   expect(troubles).toMatchObject([{ code: 'unavailable' }]);
 });
 
-test('when the thread throws, the first reason is told', async () => {
+test('when the thread throws, the first reason is reported', async () => {
   const { channel, troubles } = await openChannel(`throw new Error('broken thread');`);
   const refusal = await channel.call('echo', 1).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ code: 'unavailable', cause: { message: 'broken thread' } });
@@ -61,7 +61,7 @@ test('when the thread throws, the first reason is told', async () => {
   expect(troubles).toEqual([refusal]);
 });
 
-test('a thread that dies before it opened is told to whoever opens', async () => {
+test('a thread that dies before it opened is reported to whoever opens it', async () => {
   const channel = new Channel({
     thread: threadOf(`throw new Error('cannot load')`),
     onTrouble: () => {},
@@ -70,14 +70,14 @@ test('a thread that dies before it opened is told to whoever opens', async () =>
   await channel[Symbol.asyncDispose]();
 });
 
-test('what cannot be sent is refused, and the channel goes on', async () => {
+test('a call that cannot be sent is refused, and the channel goes on', async () => {
   const { channel } = await openChannel(ECHO);
   await using _ = channel;
   await expect(channel.call('echo', () => {})).rejects.toMatchObject({ code: 'internal' });
   expect(await channel.call('echo', 'next')).toBe('next');
 });
 
-test('disposing lets calls that wait finish, refuses later ones, and can be repeated', async () => {
+test('disposing lets waiting calls finish, refuses later ones, and can be repeated', async () => {
   const { channel, troubles } = await openChannel(ECHO);
   const last = channel.call('echo', 'last');
   const closed = channel[Symbol.asyncDispose]();

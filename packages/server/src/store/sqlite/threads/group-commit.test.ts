@@ -58,7 +58,7 @@ test('commands that wait together share a transaction, and each gets its own ans
   expect(notes()).toEqual(['a', 'b', 'c']);
 });
 
-test('a command that fails leaves no trace of itself and all of its neighbours', async () => {
+test('a failed command leaves no trace of itself and all of its neighbours', async () => {
   const commit = new GroupCommit(database, note);
   const answers = await commit.take(callsOf(['a', 'fails late', 'a', 'b']));
   expect(answers.map(codeOf)).toEqual(['stored', 'internal', 'internal', 'stored']);
@@ -66,7 +66,7 @@ test('a command that fails leaves no trace of itself and all of its neighbours',
   expect(notes()).toEqual(['a', 'b']);
 });
 
-test('a group is bounded, and what is left waits for the next', async () => {
+test('a group is bounded, and the rest waits for the next', async () => {
   const inputs = Array.from({ length: groupCommandsMax + 1 }, (_, number) => `note ${number}`);
   const waiting = callsOf(inputs);
   const commit = new GroupCommit(database, note);
@@ -88,7 +88,7 @@ test('a command too large for the space left is refused as full, and its neighbo
   expect(notes()).toEqual(['a', 'b']);
 });
 
-test('when the transaction cannot begin, everyone who waits is told so and nothing hangs', async () => {
+test('when the transaction cannot begin, every waiting command is refused and nothing hangs', async () => {
   database.exec('pragma busy_timeout = 0');
   using other = openForWriting(ledger.path);
   other.database.exec('begin immediate');

@@ -44,7 +44,7 @@ test('calls that nobody waits for share the commit of the next one that somebody
   await thread.closed;
 });
 
-test('calls that nobody waits for are answered all the same when nobody else comes', async () => {
+test('calls that nobody waits for are still answered when no other comes', async () => {
   const thread = patientThread();
   thread.call('later', 1);
   thread.call('later', 2);
@@ -54,7 +54,7 @@ test('calls that nobody waits for are answered all the same when nobody else com
   await thread.closed;
 });
 
-test('a thread that is to close answers at once what has time', async () => {
+test('a closing thread answers at once the calls that could wait', async () => {
   const thread = patientThread();
   thread.call('later', 1);
   thread.close();
