@@ -10,7 +10,7 @@ test.each([
   [128, 80],
   [256, 160],
   [4096, 2560],
-])('of %i MiB a JavaScript heap may have %i', (memMb, heap) => {
+])('a cell of %i MiB gives the JavaScript heap %i MiB', (memMb, heap) => {
   expect(heapMb(memMb)).toBe(heap);
   expect(heapOption(memMb)).toBe(`--max-heap-size=${heap}`);
 });

@@ -73,7 +73,7 @@ describe.each(EVERY)('the %s provider', (choice) => {
     });
   });
 
-  it('gives a program its stdin, and an end of file where there is none', async () => {
+  it('gives a program its stdin, and an end of file if there is none', async () => {
     expect((await run(choice, 'bash', 'cat', { stdin: 'a\nb' })).stdout).toBe('a\nb');
     expect((await run(choice, 'bash', 'cat; echo done')).stdout).toBe('done\n');
   });
@@ -153,7 +153,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect((await run(choice, 'python', code)).stdout).toBe('__main__ True True\nthread\nhandler\n');
   });
 
-  it('tells a signal from an exit code of 128 and more', async () => {
+  it('distinguishes a signal from an exit code of 128 and more', async () => {
     expect((await run(choice, 'bash', 'kill -9 $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
     expect((await run(choice, 'bash', 'kill -TERM $$')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
     expect((await run(choice, 'bash', 'kill -TERM 0; exit 3')).ending).toEqual({ kind: 'signaled', signal: 'SIGTERM' });
@@ -197,7 +197,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
 });
 
 describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
-  it('holds all five limits, and says what it read back', { tags: ['Detail-8'] }, async () => {
+  it('holds all five limits, and reports what it read back', { tags: ['Detail-8'] }, async () => {
     const limits = { wall_seconds: 3, cpu_seconds: 2, mem_mb: 100, max_pids: 20, max_file_mb: 2 };
     const { held } = await run(choice, 'bash', ':', { limits });
     expect(held.effective_limits).toEqual(limits);
@@ -219,7 +219,7 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     });
   });
 
-  it('takes out of memory for what it is, even where the parent exits 0', async () => {
+  it('reports a program that runs out of memory, even if the parent exits 0', async () => {
     const hog = 'a = []\nwhile True: a.append(bytearray(b"x" * (8 << 20)))';
     const alone = await run(choice, 'python', hog, { limits: { mem_mb: 64 } });
     expect(alone.ending).toEqual({ kind: 'memory_limit' });
@@ -228,13 +228,13 @@ describe.each(SANDBOXED)('a cell of the %s provider', (choice) => {
     expect((await run(choice, 'bash', child, { limits: { mem_mb: 64 } })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('ends a job whose limit the interpreter alone does not fit as one out of memory', async () => {
+  it('ends a job whose limit is too small for the interpreter as out of memory', async () => {
     expect((await run('namespace', 'node', 'console.log(1)', { limits: { mem_mb: 1 } })).ending).toEqual({
       kind: 'memory_limit',
     });
   });
 
-  it('holds all five limits where the interpreter alone does not fit', async () => {
+  it('holds all five limits even if the interpreter alone does not fit', async () => {
     const { held } = await run(choice, 'node', 'console.log(1)', { limits: { mem_mb: 1 } });
     expect(held.effective_limits).toEqual({ ...LIMIT_DEFAULTS, mem_mb: 1 });
     expect(Object.values(held.limit_enforcement)).toEqual([true, true, true, true, true]);
@@ -285,7 +285,7 @@ except BlockingIOError:
     expect(violations).toMatchObject([{ type: 'file_size', limit: 1 }]);
   });
 
-  it('keeps its inputs as they were given', async () => {
+  it('keeps its inputs unchanged', async () => {
     const code = 'echo x > input/a; echo $?; rm -f input/a; mv input gone; cat input/a';
     const { stdout } = await run(choice, 'bash', code, { files: [{ path: 'input/a', content: Buffer.from('same') }] });
     expect(stdout).toBe('1\nsame');

@@ -12,7 +12,7 @@ function stretch() {
   return { work, end: resolve, hasBegun: () => hasBegun };
 }
 
-test('no more are at it together than may be, and the next is the one that has waited longest', async () => {
+test('no more work at a time than the bound, and the one that has waited longest is next', async () => {
   const turns = new Turns(2);
   const all = Array.from({ length: 4 }, stretch);
   const taken = all.map(({ work }) => turns.take(work));
@@ -26,13 +26,13 @@ test('no more are at it together than may be, and the next is the one that has w
   await Promise.all(taken);
 });
 
-test('work that fails hands its turn on', async () => {
+test('work that fails passes its turn on', async () => {
   const turns = new Turns(1);
   await expect(turns.take(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await turns.take(() => Promise.resolve('done'))).toBe('done');
 });
 
-test('who gives up while waiting leaves, and holds nobody up', async () => {
+test('work that is given up while waiting leaves, and delays nobody', async () => {
   const turns = new Turns(1);
   const first = stretch();
   const taken = turns.take(first.work);

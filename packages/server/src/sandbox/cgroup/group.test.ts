@@ -33,7 +33,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('counts a process that the kernel killed for want of memory', async () => {
+  it('counts a process that the kernel killed for lack of memory', async () => {
     const group = groups.create('memory');
     group.limit({ memoryBytes: 16 * MIB, processes: 20 });
     await once(startIn(group, 'exec tail /dev/zero'), 'exit');

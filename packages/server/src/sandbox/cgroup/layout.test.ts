@@ -18,7 +18,7 @@ const line = (path: string, type: string, options: string) =>
   `30 25 0:26 / ${path} rw,nosuid shared:4 - ${type} ${type} rw,${options}`;
 
 describe('the layout of control groups', () => {
-  it('is v2 where the one mount has the controllers', () => {
+  it('is v2 if the one mount has the controllers', () => {
     const path = v2Mount('cpuset cpu io memory hugetlb pids');
     expect(readCgroupLayout(line(path, 'cgroup2', 'nsdelegate'))).toEqual({
       version: 'v2',
@@ -28,7 +28,7 @@ describe('the layout of control groups', () => {
     });
   });
 
-  it('is hybrid where v1 has the controllers and v2 stands beside it', () => {
+  it('is hybrid if v1 has the controllers and v2 is beside it', () => {
     const v2 = v2Mount('hugetlb');
     const mounts = ['memory', 'pids', 'cpuacct', 'cpu'].map((name) =>
       line(mkdtempSync(join(root, 'v1-')), 'cgroup', name),
@@ -37,7 +37,7 @@ describe('the layout of control groups', () => {
     expect(layout).toMatchObject({ version: 'hybrid', hybridMount: v2, problem: null });
   });
 
-  it('is v1 where controllers share a mount and v2 is nowhere', () => {
+  it('is v1 if controllers share a mount and there is no v2', () => {
     const cpu = mkdtempSync(join(root, 'v1-'));
     const other = mkdtempSync(join(root, 'v1-'));
     const layout = readCgroupLayout(
@@ -54,13 +54,13 @@ describe('the layout of control groups', () => {
     ['nothing is mounted', '', /mount cgroup2/],
     ['v2 lacks the memory controller', line(v2Mount('cpu pids'), 'cgroup2', ''), /memory and pids controllers/],
     ['v1 lacks the pids controller', line('/nowhere', 'cgroup', 'memory'), /memory and pids controllers/],
-  ])('is unusable where %s, and says what to do', (_, mountinfo, problem) => {
+  ])('is unusable if %s, and says what to do', (_, mountinfo, problem) => {
     const layout = readCgroupLayout(mountinfo);
     expect(layout).toMatchObject({ version: 'none', usable: null });
     expect(layout.problem).toMatch(problem);
   });
 
-  it('is usable on this very host, where the suite runs as root', () => {
+  it('is usable on this host, if the suite runs as root', () => {
     expect(readCgroupLayout().problem).toBeNull();
   });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('the doctor', () => {
-  it('tries every control once and tells of each as it goes', () => {
+  it('tries every control once and reports each at once', () => {
     expect(report.checks).toEqual(told);
     expect(new Set(report.checks.map(({ id }) => id)).size).toBe(report.checks.length);
   });

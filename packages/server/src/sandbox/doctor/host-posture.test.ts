@@ -14,13 +14,13 @@ const check = (id: string, changes: Partial<Check> = {}): Check => ({
   ...changes,
 });
 
-it('a host has one posture, whichever service asks for it and however often', async () => {
+it('a host has one posture, whichever service asks and however often', async () => {
   const [one, other] = [await hostPosture('/tmp/one'), await hostPosture('/tmp/other')];
   expect(one).toEqual(other);
   expect(JSON.stringify(one)).not.toContain('/tmp/one');
 });
 
-it('says which kernel and which runtimes it is of, and how each control did', async () => {
+it('names its kernel and runtimes, and the result of each control', async () => {
   const { findings } = await hostPosture('/tmp/one');
   expect(findings).toMatchObject({
     schema: HOST_POSTURE_SCHEMA,
@@ -43,7 +43,7 @@ it('has the SHA-256 of its canonical JSON, which any other program can compute',
   expect(sha256).toBe(createHash('sha256').update(canonical).digest('hex'));
 });
 
-it('changes with the result of a control, and with nothing that a day brings', async () => {
+it('changes with the result of a control, and not from day to day', async () => {
   const { sha256 } = await postureOf([check('kernel.seccomp'), check('cgroup.pids')]);
   const digest = async (...checks: Check[]) => (await postureOf(checks)).sha256;
   expect(await digest(check('cgroup.pids'), check('kernel.seccomp', { observed: 'seen differently' }))).toBe(sha256);

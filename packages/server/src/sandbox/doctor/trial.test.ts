@@ -27,7 +27,7 @@ it('a trial that throws has failed, and says what it saw and how to mend it', as
   ]);
 });
 
-it('a trial is not made where what it needs did not hold, and a warning holds', async () => {
+it('a trial is not made if one that it needs failed, and a warning is no failure', async () => {
   const checks = new Checks();
   const never = vi.fn<Trial['attempt']>(() => pass('reached'));
   await checks.run([
@@ -64,14 +64,14 @@ it('a trial that does not end has failed after twenty seconds', async () => {
   expect(checks.all[0]).toMatchObject({ result: 'fail', observed: 'did not end within 20 s', fix: 'mend slow' });
 });
 
-it('each check is told as soon as it is made', async () => {
+it('each check is reported as soon as it is made', async () => {
   const told: Check[] = [];
   const checks = new Checks((check) => told.push(check));
   await checks.run([trial('a', () => pass('1')), trial('b', () => pass(String(told.length)))]);
   expect(told.map(({ observed }) => observed)).toEqual(['1', '1']);
 });
 
-it('trials made together come to what they would one after the other', async () => {
+it('trials made together have the same results as one after the other', async () => {
   const trials = [
     trial('a', () => pass('1')),
     trial('b', () => Promise.reject(new Error('no'))),

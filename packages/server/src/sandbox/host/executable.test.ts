@@ -19,7 +19,7 @@ describe('the digest of an executable', () => {
     expect([digestOf(path, remembered), digestOf(path, remembered)]).toEqual([sha256('one'), sha256('one')]);
   });
 
-  test('is another where the file was changed to the same size and its times set back', () => {
+  test('changes when the file was changed to the same size and its times set back', () => {
     const path = join(directory, 'changed');
     writeFileSync(path, 'one');
     utimesSync(path, 1, 1);
@@ -29,7 +29,7 @@ describe('the digest of an executable', () => {
     expect(digestOf(path, remembered)).toBe(sha256('two'));
   });
 
-  test('is read again where what was remembered is not legible', () => {
+  test('is computed again if the remembered one is unreadable', () => {
     const path = join(directory, 'again');
     writeFileSync(path, 'one');
     digestOf(path, remembered);
@@ -37,7 +37,7 @@ describe('the digest of an executable', () => {
     expect(digestOf(path, remembered)).toBe(sha256('one'));
   });
 
-  test('does not need that anything can be remembered', () => {
+  test('does not need anything to be remembered', () => {
     const path = join(directory, 'forgotten');
     writeFileSync(path, 'one');
     expect(digestOf(path, join(path, 'below-a-file'))).toBe(sha256('one'));
@@ -52,7 +52,7 @@ describe('the version of an executable', () => {
     chmodSync(path, 0o755);
   };
 
-  test('is asked again where the file was changed, and not before', async () => {
+  test('is asked for again when the file was changed, and not before', async () => {
     write(`echo "says version $(cat ${directory}/number)"`);
     writeFileSync(join(directory, 'number'), '1');
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('1');
@@ -62,7 +62,7 @@ describe('the version of an executable', () => {
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('3');
   });
 
-  test('is not asked again by the next process in the same run of the machine', async () => {
+  test('is not asked for again by the next process in the same run of the machine', async () => {
     write(`echo x >> ${directory}/asked; echo version 5`);
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('5');
     vi.resetModules();
@@ -71,7 +71,7 @@ describe('the version of an executable', () => {
     expect(readFileSync(join(directory, 'asked'), 'utf8')).toBe('x\n');
   });
 
-  test('is null where the program says none, and a refusal is not remembered', async () => {
+  test('is null if the program states none, and a refusal is not remembered', async () => {
     write('echo nothing');
     expect(await versionOf(path, /version (\S+)/, remembered)).toBeNull();
     write(`[ -e ${directory}/ready ] && echo version 4`);

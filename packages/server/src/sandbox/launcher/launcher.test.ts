@@ -73,7 +73,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('reports what the kernel says of a cell, and not of itself', async () => {
+  it("reports the kernel's figures of a cell, and not its own", async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, report } = await launcher.make(requestOf(options));
@@ -86,7 +86,7 @@ describe('a launcher', () => {
     }
   });
 
-  it('keeps the process and the groups of a cell that ended until it is forgotten', async () => {
+  it('keeps the process and the groups of an ended cell until it is forgotten', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, over, gone, forget } = await launcher.make(requestOf(options));
@@ -100,7 +100,7 @@ describe('a launcher', () => {
     expect(groups.names()).not.toContain(options.id);
   });
 
-  it('sets limits on what waits and on its groups, and reads them back', async () => {
+  it('sets limits on a waiting cell and on its groups, and reads them back', async () => {
     const options = await cellOptions();
     const { plan } = options.group;
     await using launcher = launcherFor(options);
@@ -132,14 +132,14 @@ describe('a launcher', () => {
     ['the kernel refuses', (plan: GroupPlan) => `${readingWord(plan.readings.processesLimit)}=-7`, 'EINVAL'],
     ['is no name of a file', () => '0/../tasks', 'EINVAL'],
     ['the group does not have', () => '0/no-such-file', 'ENOENT'],
-  ])('says which error it met at a file that %s', async (_title, access, code) => {
+  ])('names its error at a file that %s', async (_title, access, code) => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
     await expect(made.hold(`${MIB} 5 9 ${access(options.group.plan)}`)).rejects.toMatchObject({ code });
   });
 
-  it('ends a cell whose interpreter was killed, and sets no limits on what took its place', async () => {
+  it('ends a cell whose interpreter was killed, and sets no limits on what replaced it', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options);
     const { pid, over, hold } = await launcher.make(requestOf(options));
@@ -174,7 +174,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('gives way to a new process after so many cells, and ends once the last of them is gone', async () => {
+  it('is replaced by a new process after many cells, and ends once the last of them is gone', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { cellsOfOneMax: 1 });
     const first = await launcher.make(requestOf(options));
@@ -198,7 +198,7 @@ describe('a launcher', () => {
     await expect.poll(() => processExists(old)).toBe(false);
   });
 
-  it('that cannot be configured refuses with what it says', async () => {
+  it('that cannot be configured refuses with its reason', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'nonsense 1']);
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);

@@ -96,7 +96,7 @@ describe('where it is on', () => {
     expect((await cells.run('namespace', 'python', code)).stdout).toBe('ENOSYS ENOSYS ENOSYS ENOSYS ok\n');
   });
 
-  it('what waits in the sockets of a job is bounded, whatever its processes', async () => {
+  it("the data that waits in a job's sockets is bounded, whatever its processes", async () => {
     const code = [
       'import os, socket, time',
       'server = socket.socket(); server.setsockopt(1, 8, 1 << 22); server.bind(("127.0.0.1", 0)); server.listen(200); held = []',
@@ -116,7 +116,7 @@ describe('where it is on', () => {
 });
 
 describe('where it is off', () => {
-  it('both classes answer alike that an Internet socket is not permitted', async () => {
+  it('both classes refuse an Internet socket as not permitted', async () => {
     await using cells = await CellsFixture.open('off');
     for (const choice of CLASSES) expect((await cells.run(choice, 'python', INTERNET)).stdout).toBe('1\n1\n');
   });

@@ -66,7 +66,7 @@ describe.each(CLASSES)('an ordinary program in the %s class', (choice) => {
     expect({ stdout, stderr }).toEqual({ stdout: 'sandbox\n2\nUTC\nrunner\nrunner runner /tmp\nhome\n', stderr: '' });
   });
 
-  it("finds what the host's packages left in /etc for every program, and no link of Python's library leads nowhere", async () => {
+  it("finds the files of the host's packages in /etc, and no dangling link in Python's library", async () => {
     const names = ['inputrc', 'ld.so.cache', 'locale.alias', 'mime.types', 'protocols', 'services'];
     const code = [
       'import os, sysconfig; library = sysconfig.get_path("stdlib")',
@@ -105,7 +105,7 @@ it('a POSIX message queue works in the namespace class, whose kernel has a names
   expect((await cells.run('namespace', 'python', code)).stdout).toBe("True 0 4 b'word'\n");
 });
 
-it('two Python programs side by side in the namespace class draw nothing at random that is the same', async () => {
+it('two Python programs side by side in the namespace class draw different random numbers', async () => {
   const code = [
     'import os, random, secrets, tempfile, uuid',
     'print(os.urandom(8), random.random(), secrets.token_hex(8), uuid.uuid4(), uuid.uuid1().node, tempfile.mktemp(), sep="\\n")',

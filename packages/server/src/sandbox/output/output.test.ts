@@ -76,7 +76,7 @@ describe('recording a stream', () => {
   it.each([
     ['records', ['x\n'.repeat(streamRecordsMax), 'y\n', 'more\n'], 2 * streamRecordsMax + 2],
     ['bytes', ['x'.repeat(streamBytesMax), 'y\n', 'more\n'], streamBytesMax + 2],
-  ])('tells once, when it happens, that its cap of %s was exceeded', (_cap, chunks, bytesSeen) => {
+  ])('reports once, when it happens, that its cap of %s was exceeded', (_cap, chunks, bytesSeen) => {
     const told: unknown[] = [];
     const output = new OutputCapture((_records, cut) => cut && told.push(cut));
     const [whole, over, after] = chunks as [string, string, string];
@@ -89,7 +89,7 @@ describe('recording a stream', () => {
     expect(told).toHaveLength(1);
   });
 
-  it('tells that a cap was exceeded together with the last records', () => {
+  it('reports an exceeded cap together with the last records', () => {
     const offered: [number, unknown][] = [];
     const output = new OutputCapture((records, cut) => offered.push([records.length, cut]));
     output.write(Buffer.from('x\n'.repeat(streamRecordsMax + 7)));
@@ -103,7 +103,7 @@ describe('recording a stream', () => {
     expect(telemetry.raw_sha256).toBe(createHash('sha256').update(flood).digest('hex'));
   });
 
-  it('folds back to the very text, however it was cut into reads', () => {
+  it('folds back to the exact text, however it was cut into reads', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary', maxLength: 40 })),

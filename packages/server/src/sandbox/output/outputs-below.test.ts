@@ -30,7 +30,7 @@ test('every regular file below comes back, in the order of the bytes of its path
   expect(violations).toEqual([]);
 });
 
-test('a file comes back once, and first where it was named', () => {
+test('a file comes back once, and first if it was named', () => {
   const leave = (output: string) => {
     mkdirSync(join(output, 'b'));
     for (const name of ['a', 'b/c', 'd']) write(output, name);
@@ -71,7 +71,7 @@ test.each([filesMax, filesMax + 1, filesMax + 20])(
   },
 );
 
-test('a file that is too large is a violation, and those behind it come back', () => {
+test('a file that is too large is a violation, and later ones come back', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     writeFileSync(join(output, 'a'), Buffer.alloc(fileBytesMax + 1, 'x'));
     write(output, 'b');
@@ -94,7 +94,7 @@ test('names that no output may have are one violation of each kind, and harmless
   expect(violations.every(({ message }) => !message.includes('\n'))).toBe(true);
 });
 
-test('a tree that is too deep is followed as far as it may be, and said to be too deep', () => {
+test('a tree that is too deep is followed to the bound, and reported as too deep', () => {
   const { paths, violations } = collect(['output/**'], (output) => {
     mkdirSync(join(output, 'd/'.repeat(40)), { recursive: true });
     write(output, 'd/d/shallow');
@@ -104,7 +104,7 @@ test('a tree that is too deep is followed as far as it may be, and said to be to
   expect(violations).toMatchObject([{ type: 'output_path', path: 'output/**', limit: 32 }]);
 });
 
-test('a directory that is not there is missing, and one that is a file is no directory', () => {
+test('a missing directory is missing, and a file is no directory', () => {
   const { violations } = collect(['output/a/**', 'output/b/**'], (output) => write(output, 'b'));
   expect(violations.map(({ type, path }) => `${type} ${path}`)).toEqual([
     'output_missing output/a',

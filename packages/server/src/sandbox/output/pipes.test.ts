@@ -23,7 +23,7 @@ test('a flood passes through one buffer, however long it is', async () => {
   expect(buffers.size).toBe(1);
 });
 
-test('what is written before anybody listens is read in its order, and so is what comes later', async () => {
+test('output from before there was a listener is read in its order, and so is later output', async () => {
   const pipes = await started('echo early; read line; echo late');
   pipes.stdin.write('\n');
   while (pipes.stdout.readableLength < 'early\n'.length) await new Promise((resolve) => setImmediate(resolve));

@@ -12,7 +12,7 @@ function packsWith(...versions: string[]): string {
 }
 
 describe('the packs directory', () => {
-  it('lists versions in the order that people count in', () => {
+  it('lists versions in natural order', () => {
     const packs = packsWith('1.10', '1.9', '1.9.1');
     expect(listPacks(packs).map(({ version }) => version)).toEqual(['1.9', '1.9.1', '1.10']);
     expect(newestPacks(packs).map(({ version }) => version)).toEqual(['1.10']);
@@ -20,7 +20,7 @@ describe('the packs directory', () => {
     expect(requirePack(packs, 'tiny', '1.9').directory).toBe(join(packs, 'tiny', '1.9'));
   });
 
-  it('lists none where it does not exist, and nothing that is not named as a pack', () => {
+  it('lists none if it does not exist, and nothing that is not named like a pack', () => {
     expect(listPacks('/nonexistent')).toEqual([]);
     const packs = packsWith('1');
     mkdirSync(join(packs, '.build-1-x-1'));
@@ -28,7 +28,7 @@ describe('the packs directory', () => {
     expect(listPacks(packs)).toHaveLength(1);
   });
 
-  it('lists a pack that is of no use, and says why', () => {
+  it('lists an unusable pack, and says why', () => {
     const packs = packsWith('1');
     renameSync(join(packs, 'tiny/1'), join(packs, 'tiny/2'));
     expect(listPacks(packs)).toMatchObject([{ facts: null, problem: expect.stringContaining('holds tiny 1') }]);
@@ -48,7 +48,7 @@ describe('the packs directory', () => {
     expect(() => removePack(packs, 'tiny', null)).toThrow('there is no runtime pack tiny');
   });
 
-  it('gives a service its newest versions, and names those it must do without', () => {
+  it('gives a service its newest versions, and names those left out', () => {
     const packs = packsWith('1', '2');
     plantPack(packs, { ...RECIPE, name: 'other', environment: { A: 'b' } });
     mkdirSync(join(packs, 'linked'));

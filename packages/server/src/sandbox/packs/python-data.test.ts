@@ -95,7 +95,7 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
     expect((await run('python', code, { mem_mb: 512 })).ending).toEqual({ kind: 'memory_limit' });
   });
 
-  it('multiplies matrices in the few threads that its environment says', async () => {
+  it('multiplies matrices in the number of threads that its environment states', async () => {
     const code = `import numpy, os
 a = numpy.random.default_rng(1).random((400, 400))
 print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENBLAS_NUM_THREADS'])`;
@@ -103,7 +103,7 @@ print(numpy.allclose(a @ numpy.linalg.inv(a), numpy.eye(400)), os.environ['OPENB
     expect({ stdout, stderr }).toEqual({ stdout: 'True 4\n', stderr: '' });
   });
 
-  it('is what a program sees as its system, and cannot change it', async () => {
+  it('is the system that a program sees, which the program cannot change', async () => {
     const code = `[ ! -e /usr/include ] && echo no headers
 cat /etc/passwd | wc -l
 ( echo x > /usr/bin/new ) 2>/dev/null || echo /usr is read-only

@@ -48,7 +48,7 @@ function relink(path: string, target: string): void {
   symlinkSync(target, path);
 }
 
-describe.each(['every', 'changed'] as const)('looking at the content of %s file', (content) => {
+describe.each(['every', 'changed'] as const)('checking the content of %s file', (content) => {
   it('finds a pack as it was built', () => {
     const places = plantPack(freshDirectory());
     expect(verifyPack(places, content)).toMatchObject({ facts: { name: 'tiny', packages: ['perl-base=5.36'] } });
@@ -94,13 +94,13 @@ describe('a pack', () => {
     ['its tree is another user’s', ({ tree }: PackPlaces) => chownSync(tree, 1000, 0), 'changed by others'],
     ['its tree has a third entry', ({ tree }: PackPlaces) => writeFileSync(join(tree, 'dev'), ''), 'may bring'],
     ['it was moved to another version', moveToAnotherVersion, 'is not a directory'],
-  ])('is of no use where %s', (_, change, message) => {
+  ])('is unusable if %s', (_, change, message) => {
     const places = plantPack(freshDirectory());
     change(places);
     expect(() => verifyPack(places, 'changed')).toThrow(message);
   });
 
-  it.each(['usr', 'etc'])('is of no use where its %s is a link (ESC-18)', { tags: ['ESC-18'] }, (name) => {
+  it.each(['usr', 'etc'])('is unusable if its %s is a link (ESC-18)', { tags: ['ESC-18'] }, (name) => {
     const places = plantPack(freshDirectory());
     rmSync(join(places.tree, name), { recursive: true });
     symlinkSync(`/${name}`, join(places.tree, name));

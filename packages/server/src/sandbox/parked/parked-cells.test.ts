@@ -80,14 +80,14 @@ function ran(cell: Sandbox | null): void {
 const waiting = () => Object.fromEntries(parked.facts().cells);
 const innermost = (cell: ScriptedCell | undefined) => cell as ScriptedCell;
 
-test('one cell of each usual language waits from the start, made ahead of demand', async () => {
+test('one cell of each usual language is parked from the start', async () => {
   await started();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
   expect(source.requests.map(({ aheadUntil }) => aheadUntil?.aborted)).toEqual([false, false, false]);
   expect(parked.facts().bytes).toBe(30 * MIB);
 });
 
-test('a cell that waits is handed out at once, to one job, and another takes its place later', async () => {
+test('a parked cell is given at once to one job, and another replaces it later', async () => {
   await started();
   const cell = parked.take(python) as Sandbox;
   expect([cell.posture, parked.take(python)]).toEqual([readyPosture, null]);
@@ -113,7 +113,7 @@ test('a short program has the machine to itself: the next cell is begun when it 
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-describe('where making a cell takes longer than a short job', () => {
+describe('if making a cell takes longer than a short job', () => {
   const quiet = 100;
   const made = () => source.requests.length - 3;
 
@@ -147,14 +147,14 @@ describe('where making a cell takes longer than a short job', () => {
   });
 });
 
-test('a cell that is handed out gets its whole share of the processors', async () => {
+test('a cell that a job takes gets its whole share of the processors', async () => {
   await started();
   const { aheadUntil } = source.requests.find(({ language }) => language === 'bash') as CellRequest;
   parked.take(bash);
   expect(aheadUntil?.aborted).toBe(true);
 });
 
-test('a job that is given up before its program is released gives way to a refill too', async () => {
+test('a job that is given up before its program is released also makes room for a new parked cell', async () => {
   await started();
   await (parked.take(bash) as Sandbox)[Symbol.asyncDispose]();
   await settled();
@@ -164,7 +164,7 @@ test('a job that is given up before its program is released gives way to a refil
   ]);
 });
 
-test('with no memory for them no cell waits, and jobs get their cells as they come', async () => {
+test('without memory for parked cells jobs get new cells', async () => {
   parked = open(0);
   await started();
   expect([source.cells.length, parked.take(bash)]).toEqual([0, null]);
@@ -174,7 +174,7 @@ test('with no memory for them no cell waits, and jobs get their cells as they co
   expect(source.cells).toHaveLength(1);
 });
 
-test('a job for which no cell waits gets a new one, and none is made ahead meanwhile', async () => {
+test('a job without a parked cell gets a new one, and none is made ahead meanwhile', async () => {
   await started();
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
@@ -188,7 +188,7 @@ test('a job for which no cell waits gets a new one, and none is made ahead meanw
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 1 });
 });
 
-test('a job takes the cell that is being made already, which then has its whole share', async () => {
+test('a job takes the cell that is already being made, which then has its whole share', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -200,7 +200,7 @@ test('a job takes the cell that is being made already, which then has its whole 
   expect([cell.language, parked.facts().taken]).toEqual([language, { parked: 0, awaited: 1, cold: 0 }]);
 });
 
-test('where the cell that is being made fails, the job gets a new one', async () => {
+test('if the cell that is being made fails, the job gets a new one', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   source.failOnce(new BootstrapError('start', 'no luck', unready));
@@ -211,7 +211,7 @@ test('where the cell that is being made fails, the job gets a new one', async ()
   expect(parked.facts().taken).toEqual({ parked: 0, awaited: 0, cold: 1 });
 });
 
-test('a job waits ten seconds for the cell that is being made already, and then gets its own', async () => {
+test('a job waits ten seconds for the cell that is already being made, and then gets its own', async () => {
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   await started();
@@ -227,7 +227,7 @@ test('a job waits ten seconds for the cell that is being made already, and then 
   ]);
 });
 
-test('a cell that dies while it waits is replaced after a pause, and is never handed out', async () => {
+test('a parked cell that dies is replaced after a pause, and never given to a job', async () => {
   await started();
   await innermost(source.cells.find(({ language }) => language === 'bash'))[Symbol.asyncDispose]();
   await settled();
@@ -258,14 +258,14 @@ test('a cell that dies as it becomes ready is ended and replaced', async () => {
   expect([waiting(), parked.facts().lost.died]).toEqual([{ python: 1, node: 1, bash: 1 }, 1]);
 });
 
-test('a cell of which a part died is found out when it is taken', async () => {
+test('a cell of which a part died is detected when it is taken', async () => {
   await started();
   innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;
   expect(parked.take(bash)).toBeNull();
   expect(parked.facts().lost.died).toBe(1);
 });
 
-test('a cell of a runtime that has changed is not handed out', async () => {
+test('a cell of a changed runtime is not given to a job', async () => {
   await started();
   source.madeOf = 'second';
   expect(parked.take(python)).toBeNull();
@@ -276,7 +276,7 @@ test('a cell of a runtime that has changed is not handed out', async () => {
   expect(parked.take(python)).not.toBeNull();
 });
 
-test('a waiting cell that fails at the hand-over is replaced once, and gone before', async () => {
+test('a parked cell that fails at the hand-over is replaced once, and removed before', async () => {
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
@@ -286,7 +286,7 @@ test('a waiting cell that fails at the hand-over is replaced once, and gone befo
   expect(troubles.map(({ problem }) => problem)).toEqual(['not_handed_over']);
 });
 
-test('a cell that was taken at once and fails at the hand-over is gone, and whoever took it may ask for another', async () => {
+test('a cell that was taken at once and fails at the hand-over is removed, and its job may ask for another', async () => {
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
@@ -294,7 +294,7 @@ test('a cell that was taken at once and fails at the hand-over is gone, and whoe
   expect([first?.disposed, source.cells.length, troubles.length]).toEqual([true, 3, 1]);
 });
 
-test('as many wait as were asked for in twice the time that making one takes, at the busiest moment of the last minute', async () => {
+test('as many cells are parked as were asked for in twice the time to make one, at the peak of the last minute', async () => {
   parked = open(1000, 4);
   source.gate = () => new Promise((resolve) => setTimeout(resolve, 100));
   parked.start();
@@ -312,7 +312,7 @@ test('as many wait as were asked for in twice the time that making one takes, at
   expect(parked.facts().lost.surplus).toBe(4);
 });
 
-test('a cell of a language that nobody asked for in ten minutes no longer waits, save the usual ones', async () => {
+test('a cell of a language without a job in ten minutes is no longer parked, except the usual ones', async () => {
   await started();
   ran(await parked.prepare(ruby));
   await settled();
@@ -322,7 +322,7 @@ test('a cell of a language that nobody asked for in ten minutes no longer waits,
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1, ruby: 0 });
 });
 
-test('all that wait stay within the bound, and what is asked for more goes first', async () => {
+test('parked cells stay within the bound, and the languages most asked for come first', async () => {
   parked = open(20);
   await started();
   expect(Object.values(waiting()).reduce((sum, count) => sum + count, 0)).toBe(2);
@@ -332,7 +332,7 @@ test('all that wait stay within the bound, and what is asked for more goes first
   expect(parked.facts().bytes).toBe(20 * MIB);
 });
 
-test('a cell that is larger than the bound does not wait, is told of once and is not made again', async () => {
+test('a cell larger than the bound is not parked, is reported once and is not made again', async () => {
   source.bytes = 40 * MIB;
   parked = open(20);
   await started();
@@ -344,7 +344,7 @@ test('a cell that is larger than the bound does not wait, is told of once and is
   expect(source.requests).toHaveLength(6);
 });
 
-test('what cannot be made is tried again after pauses that double, and is told of once', async () => {
+test('a cell that cannot be made is tried again after pauses that double, and reported once', async () => {
   source.script = () => {
     throw new BootstrapError('start', 'broken', unready);
   };
@@ -359,7 +359,7 @@ test('what cannot be made is tried again after pauses that double, and is told o
   expect(troubles.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
 });
 
-test('none is made ahead while no cell can be made', async () => {
+test('no cell is made ahead while no cell can be made', async () => {
   source.isUp = false;
   await started();
   expect(source.requests).toEqual([]);
@@ -369,7 +369,7 @@ test('none is made ahead while no cell can be made', async () => {
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-test('once it is disposed all that wait are gone, those too that were being made, and jobs still get cells', async () => {
+test('once it is disposed all parked cells are gone, including those being made, and jobs still get cells', async () => {
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;
@@ -386,7 +386,7 @@ test('once it is disposed all that wait are gone, those too that were being made
   expect(waiting()).toEqual({ python: 0, node: 0, bash: 0 });
 });
 
-test('a job for a pack that is not there asks for a cell as always', async () => {
+test('a job for a missing pack asks for a cell as always', async () => {
   source.originOf = () => null as never;
   await started();
   expect(parked.take(bash)).toBeNull();

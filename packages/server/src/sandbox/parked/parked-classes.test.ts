@@ -78,7 +78,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     await provider[Symbol.asyncDispose]();
   });
 
-  test('a parked cell is alive, and its job is given the same as in a cold one', async () => {
+  test('a parked cell is alive, and gives its job the same as a new one', async () => {
     const cold = await run(await provider.prepare(python), programOf('python', 'print(6 * 7)'));
     const warm = await run(parked.take(python) as Sandbox, programOf('python', 'print(6 * 7)'));
     expect(warm).toEqual(cold);
@@ -135,7 +135,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
   });
 
   test.runIf(isSandboxed && builder !== 'runsc')(
-    'a cell whose interpreter alone was killed is found out, and the job gets another',
+    'a cell whose interpreter alone was killed is detected, and the job gets another',
     async () => {
       await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
       const groupsBefore = new Set(groups.names());
@@ -147,7 +147,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     },
   );
 
-  test('when it is drained, nothing of the parked cells is left', async () => {
+  test('draining leaves nothing of the parked cells', async () => {
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
     await parked[Symbol.asyncDispose]();
     const cells = join(runDirectoryOf(instanceName(instance)), 'cells');

@@ -70,7 +70,7 @@ describe.for(ROLES)('the %s of a gVisor cell that svc-sentry started', (role) =>
     expect(others.filter((name) => !OF_THE_CELL.includes(name))).toEqual([]);
   });
 
-  test('knows nothing of the environment of the service, and is ended first where memory is short', () => {
+  test("has nothing of the service's environment, and is killed first if memory is short", () => {
     expect(direct().environment).toEqual([]);
     expect(direct().score).toBe('1000');
   });

@@ -14,7 +14,7 @@ describe('development subprocesses', () => {
     expect((await cell.collect()).ending).toEqual({ kind: 'exited', exit_code: 0 });
   }
 
-  test('a job that is over is never killed again: its process ids may be those of others by then', async () => {
+  test('an ended job is never killed again: others may have its process ids by then', async () => {
     const cells = await openCells();
     await runOne(cells);
     const kill = vi.spyOn(process, 'kill');

@@ -44,7 +44,7 @@ test.each(LAUNCHERS)('the program of %s runs when it is released', async (_, com
   expect(await wrote(command, '160 0\n')).toBe('ran\n');
 });
 
-test.each(LAUNCHERS)('the program of %s does not run where its release never comes', async (_, command) => {
+test.each(LAUNCHERS)('the program of %s does not run without its release', async (_, command) => {
   expect(await wrote(command, '')).toBe('');
 });
 

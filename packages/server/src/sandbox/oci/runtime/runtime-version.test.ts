@@ -17,7 +17,7 @@ it.each([
   ['crun', '0.15.1'],
   ['runsc', '0.0~20221218.0'],
   ['runsc', 'release-20210101.0'],
-] as const)('%s %s is refused as older than what was tried', (name, version) => {
+] as const)('%s %s is refused as older than the tested versions', (name, version) => {
   expect(() => requireVersion(name, version)).toThrow(/is older than/);
 });
 
@@ -25,11 +25,11 @@ it.each([
   ['crun', null],
   ['crun', 'UNKNOWN'],
   ['runsc', 'VERSION_MISSING'],
-] as const)('%s that says %j of its version is refused', (name, version) => {
+] as const)('%s that states %j as its version is refused', (name, version) => {
   expect(() => requireVersion(name, version)).toThrow(/does not say which version/);
 });
 
-it('runsc of Debian 12 is told to fail where statx(2) is asked', () => {
+it('runsc of Debian 12 is reported to fail at statx(2)', () => {
   expect(knownDefects({ name: 'runsc', version: '0.0~20221219.0', platform: 'ptrace' })).toMatch(/statx/);
 });
 
@@ -37,6 +37,6 @@ it.each([
   ['runsc', '0.0~20240729.0'],
   ['crun', '1.8.1'],
   ['runsc', null],
-] as const)('nothing is known to fail in %s %s', (name, version) => {
+] as const)('no failure is known in %s %s', (name, version) => {
   expect(knownDefects({ name, version, platform: null })).toBeNull();
 });

@@ -69,6 +69,6 @@ it('takes the paragraphs that serve the release, keys and all', () => {
   ]);
 });
 
-it('finds nothing where the host has no sources', () => {
+it('finds nothing if the host has no sources', () => {
   expect(readAptSources(WANTED, join(freshDirectory(), 'nowhere'))).toEqual({ oneLine: '', deb822: '' });
 });

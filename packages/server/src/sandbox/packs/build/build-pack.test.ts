@@ -7,7 +7,7 @@ function build(packs: string, changes: object = {}) {
   return buildPack({ recipe: { ...RECIPE, ...changes }, packs, proxies: {}, onLine: (line) => lines.push(line) });
 }
 
-it('a recipe that is built already is not built again', async () => {
+it('a recipe that was already built is not built again', async () => {
   const packs = freshDirectory();
   plantPack(packs);
   await expect(build(packs)).resolves.toMatchObject({ isNew: false, facts: { name: 'tiny', version: '1' } });

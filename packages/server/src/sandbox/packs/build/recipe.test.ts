@@ -48,7 +48,7 @@ describe('a recipe', () => {
     expect(parse(changes)).toEqual({ ...RECIPE, ...changes });
   });
 
-  it('that is no JSON says which file it is', () => {
+  it('that is not JSON is refused with the name of its file', () => {
     const file = join(freshDirectory(), 'broken.json');
     writeFileSync(file, '{');
     expect(() => readRecipe(file)).toThrow(`${file}: not JSON`);

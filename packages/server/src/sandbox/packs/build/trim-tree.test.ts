@@ -25,7 +25,7 @@ function replaceByLink(path: string, target: string) {
 }
 
 describe('the tree of a pack', () => {
-  it('has a /usr and an /etc, and nothing else of what was built', () => {
+  it('has a /usr and an /etc, and nothing else of the build', () => {
     const pack = trimmed(asItIs);
     expect(readdirSync(pack).toSorted()).toEqual(['etc', 'usr']);
     expect(readdirSync(join(pack, 'etc')).toSorted()).toEqual([
@@ -41,7 +41,7 @@ describe('the tree of a pack', () => {
     expect(readFileSync(join(pack, 'etc/passwd'), 'utf8')).toContain('runner:x:1000:');
   });
 
-  it('is root’s, writable for nobody, and holds nothing set-user-id', () => {
+  it('belongs to root, is writable for nobody, and has no set-user-id file', () => {
     const pack = trimmed(asItIs);
     const { uid, gid, mode } = lstatSync(join(pack, 'usr/bin/su'));
     expect({ uid, gid, mode: mode & 0o7777 }).toEqual({ uid: 0, gid: 0, mode: 0o555 });
@@ -76,15 +76,11 @@ describe('the tree of a pack', () => {
     ['svc', '/', '/svc is not an entry that a pack may bring'],
     ['bin', '/', '/bin leads into / instead of usr/bin'],
     ['lib', '../lib', '/lib leads into ../lib instead of usr/lib'],
-  ])(
-    'is refused where the built one has a link planted at %s (ESC-18)',
-    { tags: ['ESC-18'] },
-    (path, target, message) => {
-      expect(() => trimmed(replaceByLink(path, target))).toThrow(message);
-    },
-  );
+  ])('is refused if the built one has a link planted at %s (ESC-18)', { tags: ['ESC-18'] }, (path, target, message) => {
+    expect(() => trimmed(replaceByLink(path, target))).toThrow(message);
+  });
 
-  it('is refused where a recipe would exclude through a link', () => {
+  it('is refused if a recipe would exclude through a link', () => {
     const through = { exclude: ['/usr/lib/out/passwd'] };
     expect(() => trimmed(replaceByLink('usr/lib/out', '/etc'), through)).toThrow('not a directory');
     expect(readFileSync('/etc/passwd', 'utf8')).toContain('root:');
