@@ -9,6 +9,9 @@ export interface GroupLimits {
   readonly processes: number;
 }
 
+/** What a group has that was just made. */
+export const UNLIMITED: GroupLimits = { memoryBytes: Number.POSITIVE_INFINITY, processes: Number.POSITIVE_INFINITY };
+
 /** Where a group is: plain data, by which another thread opens it (`open-group.ts`). */
 export type GroupLocation =
   | { readonly version: 'v1'; readonly paths: V1Paths }
@@ -59,8 +62,8 @@ export interface Writing extends GroupFile {
  */
 export interface GroupPlan {
   readonly readings: Readonly<Record<Measure, Reading>>;
-  /** In this order. `memoryBytesNow` is the memory limit in force. */
-  toLimit(limits: GroupLimits, memoryBytesNow: number): readonly Writing[];
+  /** In this order. `now` are the limits in force: one that stays as it is is not written again. */
+  toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
   /** Its part of the processors where other groups want them too; 1 is that of a job. Empty where nothing shares them out. */
   toShare(part: number): readonly Writing[];
   /** Bounds the memory of network sockets, in bytes. Empty where the kernel counts it with the rest. */

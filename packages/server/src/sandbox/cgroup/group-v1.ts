@@ -81,14 +81,14 @@ function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
       oomKills: inMemory('memory.oom_control', memberOf('oom_kill')),
       processesRefused: { directory: ofPids, file: 'pids.events', parse: memberOf('max') },
     },
-    toLimit({ memoryBytes, processes }, memoryBytesNow) {
+    toLimit({ memoryBytes, processes }, now) {
       hasSwapLimit ??= existsSync(join(dirname(memory), 'memory.memsw.limit_in_bytes'));
       const names = hasSwapLimit ? ['limit_in_bytes', 'memsw.limit_in_bytes'] : ['limit_in_bytes'];
       // The kernel keeps memory ≤ memory+swap at every moment, so the order depends on the direction of the change.
-      if (memoryBytes > memoryBytesNow) names.reverse();
+      if (memoryBytes > now.memoryBytes) names.reverse();
       return [
-        ...names.map((name) => memoryFile(name, memoryBytes)),
-        { directory: ofPids, file: 'pids.max', value: processes },
+        ...(memoryBytes === now.memoryBytes ? [] : names.map((name) => memoryFile(name, memoryBytes))),
+        ...(processes === now.processes ? [] : [{ directory: ofPids, file: 'pids.max', value: processes }]),
       ];
     },
     toShare: (part) =>
@@ -130,7 +130,8 @@ export class GroupV1 implements Group {
   }
 
   limit(limits: GroupLimits): GroupLimits {
-    this.write(this.plan.toLimit(limits, this.read('memoryLimitBytes')));
+    const now = { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
+    this.write(this.plan.toLimit(limits, now));
     return { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
   }
 

@@ -71,7 +71,10 @@ const member = (file: string, name: string) => ({ directory: 0, file, parse: mem
 /** The same for all groups of a kernel: `parent` is where they are. */
 function planOf(parent: string): GroupPlan {
   const has = (file: string) => existsSync(join(parent, file));
-  const limitsSwap = has('memory.swap.max');
+  const onceForAll = [
+    ...(has('memory.swap.max') ? [setting('memory.swap.max', 0)] : []),
+    setting('memory.oom.group', 1),
+  ];
   return {
     readings: {
       memoryLimitBytes: number('memory.max'),
@@ -82,11 +85,10 @@ function planOf(parent: string): GroupPlan {
       oomKills: member('memory.events', 'oom_kill'),
       processesRefused: member('pids.events', 'max'),
     },
-    toLimit: ({ memoryBytes, processes }) => [
-      setting('memory.max', memoryBytes),
-      ...(limitsSwap ? [setting('memory.swap.max', 0)] : []),
-      setting('memory.oom.group', 1),
-      setting('pids.max', processes),
+    toLimit: ({ memoryBytes, processes }, now) => [
+      ...(memoryBytes === now.memoryBytes ? [] : [setting('memory.max', memoryBytes)]),
+      ...(now.memoryBytes === Number.POSITIVE_INFINITY ? onceForAll : []),
+      ...(processes === now.processes ? [] : [setting('pids.max', processes)]),
     ],
     toShare: (part) => [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))],
     toLimitSockets: () => [],
@@ -131,7 +133,8 @@ export class GroupV2 implements Group {
   }
 
   limit(limits: GroupLimits): GroupLimits {
-    this.write(this.plan.toLimit(limits, Number.POSITIVE_INFINITY));
+    const now = { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
+    this.write(this.plan.toLimit(limits, now));
     return { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
   }
 

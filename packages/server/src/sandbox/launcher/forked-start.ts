@@ -3,7 +3,7 @@
  * sets its limits and reads what the kernel says of it, each in one message: done here, each would take dozens of system
  * calls of the service's main thread. What it reports is judged here.
  */
-import type { Measure, Writing } from '../cgroup/cgroup.ts';
+import { type Measure, UNLIMITED, type Writing } from '../cgroup/cgroup.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
 import { parseEnding } from '../oci/ending-report.ts';
 import { GuestChannel } from '../oci/guest-channel.ts';
@@ -64,7 +64,7 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
 function bootWritings({ group: { plan } }: CellOptions, { share, socketBytes, ...limits }: Boot): readonly Writing[] {
   return [
     ...(socketBytes === null ? [] : plan.toLimitSockets(socketBytes)),
-    ...plan.toLimit(limits, Number.POSITIVE_INFINITY),
+    ...plan.toLimit(limits, UNLIMITED),
     ...(share === 1 ? [] : plan.toShare(share)),
   ];
 }
@@ -166,7 +166,7 @@ class ForkedCell implements WaitingCell {
     const { memoryBytes, processes, fileBytes, cpuSeconds, guestProcesses } = wanted;
     const writings = [
       ...(wanted.takesShare ? plan.toShare(1) : []),
-      ...plan.toLimit({ memoryBytes, processes }, this.#boot.memoryBytes),
+      ...plan.toLimit({ memoryBytes, processes }, this.#boot),
       ...plan.toResetPeak,
     ];
     const measures = ['memoryLimitBytes', 'processesLimit', 'oomKills', 'cpuMicroseconds'] as const;

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { GroupPlan, GroupRoot } from '../cgroup/cgroup.ts';
+import { type GroupPlan, type GroupRoot, UNLIMITED } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
 import { sectionsOf } from '../oci/observe/guest-report.ts';
@@ -106,7 +106,7 @@ describe('a launcher', () => {
     await using launcher = launcherFor(options);
     const made = await launcher.make(requestOf(options));
     const limits = { memoryBytes: 64 * MIB, processes: 7 };
-    const writings = plan.toLimit(limits, Number.POSITIVE_INFINITY).map(writingWord);
+    const writings = plan.toLimit(limits, UNLIMITED).map(writingWord);
     const report = await made.hold(
       [
         MIB,

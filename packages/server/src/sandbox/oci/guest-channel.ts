@@ -3,6 +3,7 @@
  * program is released, and from then on every byte is the program's own.
  */
 import type { Socket } from 'node:net';
+import type { PipeInput } from '../output/pipe-input.ts';
 import { releaseWords } from '../release-words.ts';
 import type { Program } from '../sandbox.ts';
 
@@ -18,7 +19,7 @@ export interface GuestLimits {
 }
 
 interface Streams {
-  readonly stdin: Socket;
+  readonly stdin: PipeInput;
   readonly stdout: Socket;
   readonly stderr: Socket;
 }

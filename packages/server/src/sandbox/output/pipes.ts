@@ -8,6 +8,7 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { PipeInput } from './pipe-input.ts';
 
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const DIAGNOSTICS_CHARS_MAX = 4096;
@@ -20,7 +21,7 @@ export const SUPERVISE = fileURLToPath(new URL('../subprocess/supervise.pl', imp
 
 /** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */
 export interface Pipes {
-  readonly stdin: Socket;
+  readonly stdin: PipeInput;
   readonly stdout: Socket;
   readonly stderr: Socket;
   /** Resolves once both outputs have ended, which is when no process has them open any more, or were destroyed. */
@@ -118,17 +119,16 @@ function openEndsOf(pid: number): Ends {
 }
 
 function streamsOf(descriptors: Ends): Pipes {
-  const stdin = new Socket({ fd: descriptors.stdin, readable: false, writable: true });
+  const stdin = new PipeInput(descriptors.stdin);
   const stdout = readInPlace(descriptors.stdout);
   const stderr = readInPlace(descriptors.stderr);
-  stdin.on('error', () => {}); // A program need not read its input: a broken pipe is no failure of ours.
   return {
     stdin,
     stdout,
     stderr,
     drained: Promise.all([closed(stdout), closed(stderr)]).then(() => undefined),
     destroy() {
-      for (const socket of [stdin, stdout, stderr]) socket.destroy();
+      for (const end of [stdin, stdout, stderr]) end.destroy();
     },
   };
 }
