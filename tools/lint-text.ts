@@ -14,7 +14,11 @@ const SUBJECT_CHARACTERS_MAX = 72;
 /** Subjects were longer up to this commit. */
 const LAST_LONG_SUBJECT = '9221ab702a6a445abfa3d04472ce70915f25ee12';
 
-const FILES = ['{packages,test,tools,bench,packs}/**/*.{ts,mjs,cjs,c,h,pl,py,sh,md}', 'docs/**/*.md', '*.{md,ts,cjs}'];
+const FILES = [
+  '{packages,clients,test,tools,bench,packs}/**/*.{ts,mjs,cjs,c,h,pl,py,sh,md}',
+  'docs/**/*.md',
+  '*.{md,ts,cjs}',
+];
 /** The vectors were written by others. */
 const LEFT_OUT = /node_modules|^test\/vectors\//;
 

@@ -10,6 +10,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { BACKPORTS_FILES, planBackport } from './backports.mjs';
 import { buildLauncher } from './build-launcher.mjs';
+import { aptGet, aptInstall, attempt, installMissing, mayInstall, say } from './system-packages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
@@ -43,10 +44,6 @@ const SYSTEM_PACKAGES = [
  */
 const RUNSC_CURRENT = 20230801;
 const OLD_RUNSC = 'in it `ls`, `stat` and whatever else asks statx(2) fail, and system calls are slow';
-
-function say(line) {
-  process.stderr.write(`setup: ${line}\n`);
-}
 
 function readJson(file) {
   return JSON.parse(readFileSync(file, 'utf8'));
@@ -89,23 +86,10 @@ function checkNode() {
   );
 }
 
-function isDebianLike() {
-  if (!existsSync('/etc/os-release') || !existsSync('/usr/bin/apt-get')) return false;
-  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync('/etc/os-release', 'utf8'));
-}
-
 function missingSystemPackages() {
   return SYSTEM_PACKAGES.filter(
     ({ file, directories }) => !directories.some((directory) => existsSync(join(directory, file))),
   ).map(({ name }) => name);
-}
-
-function aptGet(...words) {
-  execFileSync('/usr/bin/apt-get', ['-qq', '-o', 'Acquire::Retries=3', '-o', 'DPkg::Lock::Timeout=120', ...words], {
-    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-    // apt's progress is not shown; its errors come on its stderr.
-    stdio: ['ignore', 'ignore', 2],
-  });
 }
 
 function installSystemPackages() {
@@ -113,27 +97,8 @@ function installSystemPackages() {
     say('programs are isolated on Linux only; here the service can run with SERVICE_PROVIDER=subprocess alone');
     return;
   }
-  const missing = missingSystemPackages();
-  if (missing.length > 0) installMissing(missing);
+  installMissing(missingSystemPackages(), 'isolation, all languages and every test');
   if (isRunscOld()) upgradeRunsc();
-}
-
-function mayInstall() {
-  return process.getuid() === 0 && isDebianLike();
-}
-
-function installMissing(missing) {
-  const words = missing.join(' ');
-  if (!mayInstall()) {
-    say(
-      `install ${words} for isolation, all languages and every test (Debian, Ubuntu: apt-get install --no-install-recommends ${words})`,
-    );
-    return;
-  }
-  say(`installing ${words} with apt-get`);
-  attempt('refresh its package lists', () => aptGet('update'));
-  // One at a time: a release that lacks one of them still gets the others.
-  for (const name of missing) attempt(`install ${name}`, () => aptInstall(name));
 }
 
 /** Whether the first runsc in the search path is older than the wanted date. */
@@ -176,19 +141,6 @@ function installFromBackports({ sources, preferences }) {
     // A broken entry would disturb every later `apt-get update` of the operator.
     for (const file of files) rmSync(file, { force: true });
     throw error;
-  }
-}
-
-function aptInstall(name) {
-  aptGet('install', '-y', '--no-install-recommends', name);
-}
-
-/** The service offers what it finds, so a runtime that cannot be installed is reported and not fatal. */
-function attempt(deed, work) {
-  try {
-    work();
-  } catch (error) {
-    say(`apt-get could not ${deed} (${error.message}); what needs it will not be offered`);
   }
 }
 

@@ -1,0 +1,190 @@
+"""The client for asyncio: it carries out what a flow asks for, one thing after the other, and awaits each."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+
+import httpx
+
+from . import follow as _follow
+from . import jobs as _jobs
+from . import record as _record
+from . import run as _run
+from . import workspace as _workspace
+from .backoff import Retry
+from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, advance
+from .session import Session
+from .transport import Gathering, arguments_of
+from .workspace import WorkspaceState
+from .workspace_files import WorkspaceFiles
+
+C = TypeVar("C")
+T = TypeVar("T")
+P = ParamSpec("P")
+
+_putting_right: set[asyncio.Task[Any]] = set()
+"""Flows that end after their task was cancelled. A loop holds its tasks weakly."""
+
+
+class _Driver(Generic[C]):
+    """Carries out the effects of flows about C."""
+
+    def __init__(self, context: C, session: Session, http: httpx.AsyncClient) -> None:
+        self._context = context
+        self._session = session
+        self._http = http
+
+    async def _drive(self, flow: Flow[T], failure: BaseException | None = None) -> T:
+        reply: object = None
+        while True:
+            try:
+                effect = advance(flow, reply, failure)
+            except StopIteration as end:
+                return end.value
+            reply, failure = await self._attempt(effect)
+            if isinstance(failure, asyncio.CancelledError):
+                return await self._put_right(flow, failure)
+
+    async def _put_right(self, flow: Flow[T], failure: BaseException) -> T:
+        """Lets a cancelled flow end in a task of its own, which a second cancellation does not reach."""
+        task = asyncio.create_task(self._drive(flow, failure))
+        _putting_right.add(task)
+        task.add_done_callback(_putting_right.discard)
+        return await asyncio.shield(task)
+
+    async def _iterate(self, stream: Stream[T]) -> AsyncIterator[T]:
+        reply: object = None
+        failure: BaseException | None = None
+        try:
+            while True:
+                try:
+                    effect = advance(stream, reply, failure)
+                except StopIteration:
+                    return
+                if isinstance(effect, Emit):
+                    reply, failure = None, None
+                    yield effect.value
+                else:
+                    reply, failure = await self._attempt(effect)
+        finally:
+            stream.close()
+
+    async def _attempt(self, effect: Effect) -> tuple[object, BaseException | None]:
+        """The reply to an effect, or what went wrong. Cancellation is such a thing, too: the flow may have a job to cancel."""
+        try:
+            return await self._carry_out(effect), None
+        except BaseException as failure:
+            return None, failure
+
+    async def _carry_out(self, effect: Effect) -> object:
+        match effect:
+            case Send(request):
+                # A task of its own: httpx's network library may leave its task counted as cancelled once it connected
+                # (anyio 3.6), and `asyncio.timeout` around a call would then not know its own cancellation.
+                return await asyncio.create_task(self._exchange(request))
+            case Pause(seconds):
+                return await asyncio.sleep(seconds)
+            case Call(function, text):
+                returned = function(text)
+                return await cast("Awaitable[object]", returned) if inspect.isawaitable(returned) else returned
+
+    async def _exchange(self, request: Request) -> Answer:
+        gathering = Gathering(request)
+        try:
+            async with self._http.stream(**arguments_of(self._session, request)) as response:
+                gathering.begin(response)
+                async for chunk in response.aiter_bytes():
+                    gathering.add(chunk)
+            return gathering.answer()
+        except httpx.HTTPError as error:
+            raise gathering.failure(error) from error
+
+
+def _awaiting(
+    flow: Callable[Concatenate[C, P], Flow[T]],
+) -> Callable[Concatenate[_Driver[C], P], Coroutine[Any, Any, T]]:
+    """The method that drives a flow to its end."""
+
+    @functools.wraps(flow)
+    async def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._drive(flow(self._context, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    return method
+
+
+def _iterating(
+    stream: Callable[Concatenate[C, P], Stream[T]],
+) -> Callable[Concatenate[_Driver[C], P], AsyncIterator[T]]:
+    """The method that iterates over what a flow hands out."""
+
+    @functools.wraps(stream)
+    def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        return self._iterate(stream(self._context, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    return method
+
+
+class AsyncClient(_Driver[Session]):
+    """A client of one service with one credential. Close it, or use it in an `async with`.
+
+    `base_url` is the service's address, such as `http://127.0.0.1:8080`; a path in it is kept. `http` is an httpx client of
+    your own, for proxies and certificates; it is not closed here.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        retry: Retry | None = None,
+        timeout_seconds: float = 30.0,
+        http: httpx.AsyncClient | None = None,
+    ) -> None:
+        session = Session(base_url, api_key, retry or Retry(), timeout_seconds)
+        super().__init__(session, session, http or httpx.AsyncClient())
+        self._is_own = http is None
+
+    run = _awaiting(_run.run)
+    submit = _awaiting(_jobs.submit)
+    detail = _awaiting(_jobs.detail)
+    result = _awaiting(_jobs.result)
+    wait = _awaiting(_jobs.wait)
+    cancel = _awaiting(_jobs.cancel)
+    replay = _awaiting(_jobs.replay)
+    follow = _iterating(_follow.follow)
+    jobs = _iterating(_jobs.jobs)
+    verify = _awaiting(_record.verify)
+    attestation = _awaiting(_jobs.attestation)
+    result_artifact = _awaiting(_jobs.result_artifact)
+    public_key = _awaiting(_jobs.public_key)
+    capabilities = _awaiting(_jobs.capabilities)
+    whoami = _awaiting(_jobs.whoami)
+
+    def workspace(self) -> AsyncWorkspace:
+        """An empty workspace: files that stay between runs."""
+        return AsyncWorkspace(WorkspaceState(self._session), self._session, self._http)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        if self._is_own:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"AsyncClient({self._session.base_url!r})"
+
+
+class AsyncWorkspace(_Driver[WorkspaceState], WorkspaceFiles):
+    """Files that stay between runs. Make one with `AsyncClient.workspace`."""
+
+    run = _awaiting(_workspace.run_step)
+    verify = _awaiting(_workspace.verify_steps)

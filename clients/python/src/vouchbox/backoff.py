@@ -1,0 +1,45 @@
+"""When to try again: bounded exponential backoff with full jitter, and never sooner than the service asks."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from .failures import ServiceFailure, TransportFailure, VouchboxError
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often and how soon a request is repeated."""
+
+    attempts_max: int = 5
+    """All tries, including the first. 1 never repeats."""
+    base_seconds: float = 0.2
+    """The upper bound of the first delay; each further one doubles it."""
+    cap_seconds: float = 10.0
+    retry_after_seconds_max: int = 60
+    """A `Retry-After` beyond this ends the tries: the caller gets the refusal at once."""
+
+
+def _asked_seconds(failure: VouchboxError | None) -> int:
+    is_answered = isinstance(failure, ServiceFailure | TransportFailure)
+    return (failure.retry_after_seconds or 0) if is_answered else 0
+
+
+def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None) -> float:
+    """Seconds until the next try, after `tries` tries have failed."""
+    ceiling = min(retry.cap_seconds, retry.base_seconds * 2 ** min(tries - 1, 32))
+    return _asked_seconds(failure) + random.random() * ceiling
+
+
+def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:
+    """Whether the same request may succeed if it is sent again. A fact about a job (404, 409) is the caller's to wait for."""
+    if _asked_seconds(failure) > retry.retry_after_seconds_max:
+        return False
+    if isinstance(failure, ServiceFailure):
+        return failure.retryable and failure.status not in (404, 409)
+    if not isinstance(failure, TransportFailure):
+        return False
+    if failure.reason == "unstructured":
+        return failure.status in (429, 502, 503, 504)
+    return failure.reason in ("network", "timeout", "truncated")

@@ -1,0 +1,171 @@
+"""The client for ordinary code: it carries out what a flow asks for, one thing after the other, and waits for each."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+
+import httpx
+
+from . import follow as _follow
+from . import jobs as _jobs
+from . import record as _record
+from . import run as _run
+from . import workspace as _workspace
+from .backoff import Retry
+from .effects import Answer, Call, Effect, Emit, Flow, Pause, Request, Send, Stream, advance
+from .session import Session
+from .transport import Gathering, arguments_of
+from .workspace import WorkspaceState
+from .workspace_files import WorkspaceFiles
+
+C = TypeVar("C")
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class _Driver(Generic[C]):
+    """Carries out the effects of flows about C."""
+
+    def __init__(self, context: C, session: Session, http: httpx.Client) -> None:
+        self._context = context
+        self._session = session
+        self._http = http
+
+    def _drive(self, flow: Flow[T]) -> T:
+        reply: object = None
+        failure: BaseException | None = None
+        while True:
+            try:
+                effect = advance(flow, reply, failure)
+            except StopIteration as end:
+                return end.value
+            reply, failure = self._attempt(effect)
+
+    def _iterate(self, stream: Stream[T]) -> Iterator[T]:
+        reply: object = None
+        failure: BaseException | None = None
+        try:
+            while True:
+                try:
+                    effect = advance(stream, reply, failure)
+                except StopIteration:
+                    return
+                if isinstance(effect, Emit):
+                    reply, failure = None, None
+                    yield effect.value
+                else:
+                    reply, failure = self._attempt(effect)
+        finally:
+            stream.close()
+
+    def _attempt(self, effect: Effect) -> tuple[object, BaseException | None]:
+        """The reply to an effect, or what went wrong. Ctrl-C is such a thing, too: the flow may have a job to cancel."""
+        try:
+            return self._carry_out(effect), None
+        except BaseException as failure:
+            return None, failure
+
+    def _carry_out(self, effect: Effect) -> object:
+        match effect:
+            case Send(request):
+                return self._exchange(request)
+            case Pause(seconds):
+                return time.sleep(seconds)
+            case Call(function, text):
+                return function(text)
+
+    def _exchange(self, request: Request) -> Answer:
+        gathering = Gathering(request)
+        try:
+            with self._http.stream(**arguments_of(self._session, request)) as response:
+                gathering.begin(response)
+                for chunk in response.iter_bytes():
+                    gathering.add(chunk)
+            return gathering.answer()
+        except httpx.HTTPError as error:
+            raise gathering.failure(error) from error
+
+
+def _blocking(flow: Callable[Concatenate[C, P], Flow[T]]) -> Callable[Concatenate[_Driver[C], P], T]:
+    """The method that drives a flow to its end."""
+
+    @functools.wraps(flow)
+    def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._drive(flow(self._context, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    return method
+
+
+def _iterating(stream: Callable[Concatenate[C, P], Stream[T]]) -> Callable[Concatenate[_Driver[C], P], Iterator[T]]:
+    """The method that iterates over what a flow hands out."""
+
+    @functools.wraps(stream)
+    def method(self: _Driver[C], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        return self._iterate(stream(self._context, *args, **kwargs))  # pyright: ignore[reportPrivateUsage]
+
+    return method
+
+
+class Client(_Driver[Session]):
+    """A client of one service with one credential. Close it, or use it in a `with`.
+
+    `base_url` is the service's address, such as `http://127.0.0.1:8080`; a path in it is kept. `http` is an httpx client of
+    your own, for proxies and certificates; it is not closed here.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        retry: Retry | None = None,
+        timeout_seconds: float = 30.0,
+        http: httpx.Client | None = None,
+    ) -> None:
+        session = Session(base_url, api_key, retry or Retry(), timeout_seconds)
+        super().__init__(session, session, http or httpx.Client())
+        self._is_own = http is None
+
+    run = _blocking(_run.run)
+    submit = _blocking(_jobs.submit)
+    detail = _blocking(_jobs.detail)
+    result = _blocking(_jobs.result)
+    wait = _blocking(_jobs.wait)
+    cancel = _blocking(_jobs.cancel)
+    replay = _blocking(_jobs.replay)
+    follow = _iterating(_follow.follow)
+    jobs = _iterating(_jobs.jobs)
+    verify = _blocking(_record.verify)
+    attestation = _blocking(_jobs.attestation)
+    result_artifact = _blocking(_jobs.result_artifact)
+    public_key = _blocking(_jobs.public_key)
+    capabilities = _blocking(_jobs.capabilities)
+    whoami = _blocking(_jobs.whoami)
+
+    def workspace(self) -> Workspace:
+        """An empty workspace: files that stay between runs."""
+        return Workspace(WorkspaceState(self._session), self._session, self._http)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._is_own:
+            self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._session.base_url!r})"
+
+
+class Workspace(_Driver[WorkspaceState], WorkspaceFiles):
+    """Files that stay between runs. Make one with `Client.workspace`."""
+
+    run = _blocking(_workspace.run_step)
+    verify = _blocking(_workspace.verify_steps)

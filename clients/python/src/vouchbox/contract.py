@@ -1,0 +1,262 @@
+"""The bodies of the contract, as the service sends them. Names and meanings are those of its OpenAPI document.
+
+The service may add members and values at any time. What is not named here is still in the dictionaries.
+"""
+
+from typing import Any, Final, Literal, NotRequired, TypeAlias, TypedDict
+
+TerminalStatus: TypeAlias = Literal["succeeded", "failed", "timed_out", "oom_killed", "cancelled", "error"]
+JobStatus: TypeAlias = Literal["queued", "running"] | TerminalStatus
+IsolationClass: TypeAlias = Literal[
+    "none", "linux-shared-kernel", "gvisor-application-kernel", "hardware-vm", "confidential-vm", "wasm-capability"
+]
+
+OUTPUT_ENCODING: Final = "utf8-event-lines-joined-by-lf-no-trailing-lf"
+WAIT_SECONDS_MAX: Final = 300
+REPLAY_LIMIT_MAX: Final = 1000
+LIST_LIMIT_MAX: Final = 200
+
+
+class InputFile(TypedDict):
+    """A file for the program. `path` is under `input/`."""
+
+    path: str
+    content_base64: str
+
+
+class LimitsInput(TypedDict, total=False):
+    """Limits to ask for. One that is left out has a default, one above its ceiling is lowered to it."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    mem_mb: float
+    max_pids: float
+    max_file_mb: float
+    allow_network: bool
+
+
+class Requirements(TypedDict, total=False):
+    minimum_isolation: IsolationClass
+
+
+class JobSubmission(TypedDict):
+    """The body of `POST /v1/jobs`."""
+
+    language: str
+    code: str
+    stdin: NotRequired[str | None]
+    files: NotRequired[list[InputFile]]
+    args: NotRequired[list[str]]
+    env: NotRequired[dict[str, str]]
+    outputs: NotRequired[list[str]]
+    runtime: NotRequired[str | None]
+    requirements: NotRequired[Requirements]
+    limits: NotRequired[LimitsInput]
+
+
+class Violation(TypedDict):
+    """One limit that a program broke, or one act that it was refused."""
+
+    type: str
+    message: str
+    path: NotRequired[str]
+    limit: NotRequired[float]
+    observed: NotRequired[float]
+    phase: NotRequired[Literal["compile"]]
+
+
+class ArtifactRecord(TypedDict):
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+class OutputRecord(TypedDict):
+    """One line of output without its newline. `partial` is there where no newline followed."""
+
+    text: str
+    partial: NotRequired[Literal[True]]
+
+
+class _EventMembers(TypedDict):
+    job_id: str
+    seq: int
+    timestamp: str
+    hash_version: int
+    prev_hash: str | None
+    event_hash: str | None
+
+
+class QueuedEvent(_EventMembers):
+    kind: Literal["queued"]
+    data: dict[str, Any]
+
+
+class StartedEvent(_EventMembers):
+    kind: Literal["started"]
+    data: dict[str, Any]
+
+
+class CancelRequestedEvent(_EventMembers):
+    kind: Literal["cancel_requested"]
+    data: dict[str, Any]
+
+
+class StdoutEvent(_EventMembers):
+    kind: Literal["stdout"]
+    data: OutputRecord
+
+
+class StderrEvent(_EventMembers):
+    kind: Literal["stderr"]
+    data: OutputRecord
+
+
+class ArtifactEvent(_EventMembers):
+    kind: Literal["artifact"]
+    data: ArtifactRecord
+
+
+class ViolationEvent(_EventMembers):
+    kind: Literal["violation"]
+    data: Violation
+
+
+class TruncatedEvent(_EventMembers):
+    kind: Literal["truncated"]
+    data: dict[str, Any]
+
+
+class Finished(TypedDict):
+    status: TerminalStatus
+    exit_code: int | None
+    signal: str | None
+    terminal_reason: str
+    duration_ms: int | None
+
+
+class FinishedEvent(_EventMembers):
+    kind: Literal["finished"]
+    data: Finished
+
+
+Event: TypeAlias = (
+    QueuedEvent
+    | StartedEvent
+    | CancelRequestedEvent
+    | StdoutEvent
+    | StderrEvent
+    | ArtifactEvent
+    | ViolationEvent
+    | TruncatedEvent
+    | FinishedEvent
+)
+"""One event of a job's history; `kind` says which. An event of a kind that is not listed here comes unchanged, too."""
+
+
+class ReplayPage(TypedDict):
+    events: list[Event]
+    next_cursor: int | None
+
+
+class AttestationMember(TypedDict):
+    """Whether the signed evidence of a job can be fetched. All members but `available` are None until it can."""
+
+    available: bool
+    tenant: str | None
+    key_id: str | None
+    receipt_sha256: str | None
+    result_media_type: str | None
+    result_sha256: str | None
+    result_size_bytes: int | None
+    envelope_sha256: str | None
+    envelope_size_bytes: int | None
+    envelope_url: str | None
+    result_artifact_url: str | None
+
+
+class EffectiveSpec(TypedDict):
+    isolation_class: IsolationClass | None
+    limits: dict[str, float | None]
+
+
+class JobDetail(TypedDict):
+    """A job in full. Members about its execution are None where nothing observed them."""
+
+    job_id: str
+    tenant: str
+    status: JobStatus
+    language: str
+    runtime: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    duration_ms: int | None
+    exit_code: int | None
+    terminal_reason: str | None
+    signal: str | None
+    cancellation_requested: bool
+    requested_spec: dict[str, Any]
+    effective_spec: EffectiveSpec | None
+    backend: str | None
+    bootstrap_ready: bool | None
+    networking: str | None
+    network_allowed: bool | None
+    private_rootfs: bool | None
+    dedicated_bootstrap: bool | None
+    seccomp: str | None
+    limit_enforcement: dict[str, bool] | None
+    attestation: AttestationMember
+    receipt: NotRequired[dict[str, Any]]
+    receipt_sha256: NotRequired[str]
+
+
+class CancellationAnswer(JobDetail):
+    already_terminal: bool
+
+
+class JobListItem(TypedDict):
+    job_id: str
+    status: JobStatus
+    language: str
+    runtime: str | None
+    created_at: str
+    started_at: str | None
+    finished_at: str | None
+    duration_ms: int | None
+    exit_code: int | None
+    terminal_reason: str | None
+    truncated: bool
+    attestation_available: bool
+
+
+class Capabilities(TypedDict):
+    """What a service can run. `features` names what it can do beyond the first version."""
+
+    version: str
+    languages: list[str]
+    isolation_class: IsolationClass | None
+    limits: dict[str, dict[str, float]]
+    artifacts: dict[str, int]
+    concurrent_mem_mb_max: int
+    runtime_packs: list[dict[str, Any]]
+    features: list[str]
+    signer: dict[str, str] | None
+
+
+class PublicKey(TypedDict):
+    """The key that the service signs with at present. It is no trust anchor: pin one that came another way."""
+
+    public_key_pem: str
+    key_id: str
+    algorithm: str
+    trust_notice: str
+
+
+class Whoami(TypedDict):
+    tenant: str
+    principal: str
+    auth_method: str
+    credential_id: str
+    scopes: list[str]
+    expires_at: str | None

@@ -1,0 +1,86 @@
+"""What a flow asks of the code that drives it.
+
+Everything that the client does is written once, as generators that do no input or output. They yield effects: a request to
+send, a pause, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects out, the one by waiting
+and the other by awaiting, and send back what came of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request. `path` is absolute and has its query."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    wait_seconds: float = 0.0
+    """Seconds that the service was asked to wait. The answer may take so much longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One whole answer. Names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request. The reply is its `Answer`; without a whole answer a `TransportFailure` is raised in the flow."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Do nothing for a while."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a function of the caller's. What it raises is raised in the flow."""
+
+    function: Callable[[str], object]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emit(Generic[T]):
+    """Hand a value to whoever iterates."""
+
+    value: T
+
+
+Effect: TypeAlias = Send | Pause | Call
+Flow: TypeAlias = Generator[Effect, object, T]
+"""A flow that returns a T."""
+Stream: TypeAlias = Generator[Effect | Emit[T], object, None]
+"""A flow that hands out many T."""
+
+
+def send(request: Request) -> Flow[Answer]:
+    """Sends a request once, and returns its whole answer whatever its status."""
+    answer = yield Send(request)
+    assert isinstance(answer, Answer), "a driver answers Send with an Answer"
+    return answer
+
+
+def advance(flow: Generator[T, object, object], reply: object, failure: BaseException | None) -> T:
+    """The next effect of a flow, which gets the reply to its last one or what went wrong with it.
+
+    Raises StopIteration with what the flow returns, and whatever the flow raises.
+    """
+    return flow.send(reply) if failure is None else flow.throw(failure)

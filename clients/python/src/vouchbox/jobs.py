@@ -1,0 +1,199 @@
+"""One flow for each thing that can be asked of the service about jobs."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, cast
+
+from .backoff import delay_seconds
+from .canonical_json import sha256_hex
+from .contract import (
+    LIST_LIMIT_MAX,
+    WAIT_SECONDS_MAX,
+    CancellationAnswer,
+    Capabilities,
+    IsolationClass,
+    JobDetail,
+    JobListItem,
+    JobStatus,
+    JobSubmission,
+    LimitsInput,
+    PublicKey,
+    ReplayPage,
+    Whoami,
+)
+from .effects import Answer, Emit, Flow, Pause, Request, Stream
+from .failures import TransportFailure
+from .outcome import ExactBytes, Result, Submitted, is_terminal, parse_result, parse_submitted
+from .session import Session, call, decode, job_path, path_of, read
+from .submission import body_of, submission_of
+
+WAIT_SECONDS = 50.0
+"""How long one request waits for a job at most: many proxies cut an exchange at 60 seconds."""
+
+
+def submit(
+    session: Session,
+    program: str | JobSubmission,
+    *,
+    language: str | None = None,
+    files: Mapping[str, bytes | str] | None = None,
+    outputs: Sequence[str] | None = None,
+    stdin: str | None = None,
+    args: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    runtime: str | None = None,
+    minimum_isolation: IsolationClass | None = None,
+    limits: LimitsInput | None = None,
+    idempotency_key: str | None = None,
+) -> Flow[Submitted]:
+    """Stores a job and does not wait for it.
+
+    `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
+    each input file; `data.csv` is `input/data.csv` in the cell. Bounds are those of the contract: 32 files of 2 MiB, 4 MiB
+    in all.
+
+    A lost answer does no harm: the request is repeated with the same `idempotency_key` and names the same job.
+    """
+    submission = submission_of(
+        program,
+        language=language,
+        files=files,
+        outputs=outputs,
+        stdin=stdin,
+        args=args,
+        env=env,
+        runtime=runtime,
+        minimum_isolation=minimum_isolation,
+        limits=limits,
+    )
+    key = idempotency_key or random_key()
+    return submitted_of((yield from call(session, submission_request(submission, key))), key)
+
+
+def random_key() -> str:
+    """128 random bits."""
+    return secrets.token_hex(16)
+
+
+def submission_request(submission: JobSubmission, idempotency_key: str, wait_seconds: float | None = None) -> Request:
+    """The request that stores a job, and with `wait_seconds` also waits for its result."""
+    headers = {"accept": "application/json", "content-type": "application/json", "idempotency-key": idempotency_key}
+    path = path_of("/v1/jobs", wait_seconds=wait_seconds)
+    return Request("POST", path, headers, body_of(submission), wait_seconds or 0.0)
+
+
+def submitted_of(answer: Answer, idempotency_key: str) -> Submitted:
+    """The job that an answer to a submission names."""
+    replayed = answer.headers.get("idempotency-replayed") == "true"
+    return parse_submitted(decode(answer), replayed=replayed, idempotency_key=idempotency_key)
+
+
+def detail(session: Session, job_id: str) -> Flow[JobDetail]:
+    """Everything about a job, with its receipt once it has ended. To wait for the end use `wait`."""
+    return cast(JobDetail, (yield from read(session, job_path(job_id))))
+
+
+def cancel(session: Session, job_id: str) -> Flow[CancellationAnswer]:
+    """Asks for the end of a job. A job that has ended stays as it ended, and `already_terminal` says so."""
+    return cast(CancellationAnswer, decode((yield from call(session, cancel_request(job_id)))))
+
+
+def cancel_request(job_id: str) -> Request:
+    """The request that asks for a job's end."""
+    return Request("DELETE", job_path(job_id), {"accept": "application/json"})
+
+
+def result(session: Session, job_id: str, *, wait_seconds: float = 0.0) -> Flow[Result]:
+    """The result as it is after at most `wait_seconds` (0 to 300): of a job that has ended, or not."""
+    path = job_path(job_id, "/result", wait_seconds=wait_seconds or None)
+    return parse_result((yield from read(session, path, wait_seconds=wait_seconds)))
+
+
+def wait(session: Session, job_id: str, *, timeout_seconds: float | None = None) -> Flow[Result]:
+    """The result once the job has ended. The service holds the wait; nothing is polled.
+
+    Raises `TransportFailure` with the reason `timeout` once `timeout_seconds` are over. The job goes on.
+    """
+    end = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+    expired = 0
+    while True:
+        left = WAIT_SECONDS if end is None else max(0.0, end - time.monotonic())
+        found = yield from result(session, job_id, wait_seconds=round(min(WAIT_SECONDS, left, WAIT_SECONDS_MAX), 3))
+        if is_terminal(found.status):
+            return found
+        if end is not None and time.monotonic() >= end:
+            raise TransportFailure("timeout", f"{job_id} is still {found.status} after {timeout_seconds} s")
+        expired += 1
+        # A random pause after an expired wait keeps many clients from asking in step.
+        yield Pause(delay_seconds(session.retry, expired))
+
+
+def replay(
+    session: Session, job_id: str, *, after: int = 0, limit: int = 500, wait_seconds: float = 0.0
+) -> Flow[ReplayPage]:
+    """A page of a job's stored events. Nothing runs again.
+
+    `next_cursor` is the `after` of the next page, and None once `finished` was delivered. With `wait_seconds` the service
+    answers as soon as there is an event after the cursor; services that can do that name `replay_wait` in their features.
+    """
+    path = job_path(job_id, "/replay", after=after, limit=limit, wait_seconds=wait_seconds or None)
+    body = yield from read(session, path, wait_seconds=wait_seconds)
+    if not isinstance(body.get("events"), list) or "next_cursor" not in body:
+        raise TransportFailure("undecodable", "the answer is not a page of events")
+    return cast(ReplayPage, body)
+
+
+def jobs(
+    session: Session, *, status: JobStatus | Iterable[JobStatus] | None = None, language: str | None = None
+) -> Stream[JobListItem]:
+    """Every job of the tenant, newest first, of these statuses and this language."""
+    statuses = status if status is None or isinstance(status, str) else ",".join(status)
+    cursor: str | None = None
+    while True:
+        path = path_of("/v1/jobs", limit=LIST_LIMIT_MAX, cursor=cursor, status=statuses, language=language)
+        page = yield from read(session, path)
+        for item in page.get("items", []):
+            yield Emit(cast(JobListItem, item))
+        cursor = page.get("next_cursor")
+        if cursor is None:
+            return
+
+
+def capabilities(session: Session) -> Flow[Capabilities]:
+    """What the service can run, and within which bounds."""
+    return cast(Capabilities, (yield from read(session, "/v1/capabilities")))
+
+
+def whoami(session: Session) -> Flow[Whoami]:
+    """Who the credential stands for."""
+    return cast(Whoami, (yield from read(session, "/v1/whoami")))
+
+
+def public_key(session: Session) -> Flow[PublicKey]:
+    """The key that the service signs with at present. It is no trust anchor: pin a key that came another way."""
+    return cast(PublicKey, (yield from read(session, "/v1/attestation/public-key")))
+
+
+def attestation(session: Session, job_id: str) -> Flow[ExactBytes]:
+    """The signed DSSE envelope, byte for byte. Signing comes shortly after the end: until then `AttestationUnavailable`."""
+    return (yield from _exact_bytes(session, job_id, "attestation"))
+
+
+def result_artifact(session: Session, job_id: str) -> Flow[ExactBytes]:
+    """The result that the attestation is about, byte for byte."""
+    return (yield from _exact_bytes(session, job_id, "result-artifact"))
+
+
+def _exact_bytes(session: Session, job_id: str, name: Literal["attestation", "result-artifact"]) -> Flow[ExactBytes]:
+    """Bytes with a missing, malformed or different `X-Content-Sha256` are refused."""
+    answer = yield from call(session, Request("GET", job_path(job_id, f"/{name}"), {"accept": "*/*"}))
+    declared = answer.headers.get("x-content-sha256", "")
+    if not re.fullmatch("[0-9a-f]{64}", declared):
+        raise TransportFailure("digest", "X-Content-Sha256 is missing or malformed")
+    if sha256_hex(answer.body) != declared:
+        raise TransportFailure("digest", "X-Content-Sha256 is of other bytes")
+    return ExactBytes(data=answer.body, sha256=declared, media_type=answer.headers.get("content-type", ""))

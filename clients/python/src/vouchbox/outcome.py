@@ -1,0 +1,136 @@
+"""What came of a job, parsed once from the bodies of the contract."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, cast
+
+from .canonical_json import sha256_hex
+from .contract import JobDetail, JobStatus, Violation
+from .failures import TransportFailure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A job's outcome and its output, as far as the job has come."""
+
+    job_id: str
+    status: JobStatus
+    exit_code: int | None
+    duration_ms: int | None
+    stdout: str
+    stderr: str
+    truncated: bool
+    """Whether the program wrote more than is kept."""
+    violations: tuple[Violation, ...]
+    files: Mapping[str, bytes] = field(repr=False)
+    """The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the job has ended."""
+        return is_terminal(self.status)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the program ended with exit code 0 and within its limits."""
+        return self.status == "succeeded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult(Result):
+    """The result of a job that ended, with what its receipt says of how it ran."""
+
+    terminal_reason: str | None
+    signal: str | None
+    isolation_class: str | None
+    """What separated the program from the host, as observed while it ran. None: nothing was observed."""
+    receipt_sha256: str
+    """The digest of the job's receipt."""
+    receipt: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submitted:
+    """A job that the service has stored."""
+
+    job_id: str
+    status: JobStatus
+    created_at: str
+    replayed: bool
+    """Whether the key already belonged to this job."""
+    idempotency_key: str
+    result: Result | None = None
+    """The result, where the service waited for it and it was there in time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactBytes:
+    """Stored bytes, unchanged, which have the digest that came with them."""
+
+    data: bytes = field(repr=False)
+    sha256: str
+    media_type: str
+
+
+def is_terminal(status: str) -> bool:
+    """Whether a job with this status has ended for good."""
+    return status not in ("queued", "running")
+
+
+def parse_result(body: Mapping[str, Any]) -> Result:
+    """The folded result. Each file must have the size and the digest that are stated with it."""
+    try:
+        return Result(
+            job_id=str(body["job_id"]),
+            status=cast(JobStatus, str(body["status"])),
+            exit_code=body["exit_code"],
+            duration_ms=body["duration_ms"],
+            stdout=str(body["stdout"]),
+            stderr=str(body["stderr"]),
+            truncated=bool(body["truncated"]),
+            violations=tuple(body["violations"]),
+            files={str(artifact["path"]): _content_of(artifact) for artifact in body["artifacts"]},
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise TransportFailure("undecodable", "the answer is not a result") from error
+
+
+def run_result_of(result: Result, detail: JobDetail) -> RunResult:
+    """A terminal result together with the detail of its job."""
+    receipt = detail.get("receipt")
+    digest = detail.get("receipt_sha256")
+    if receipt is None or digest is None:
+        raise TransportFailure("undecodable", "the detail of a job that ended has no receipt")
+    return RunResult(
+        **{member.name: getattr(result, member.name) for member in fields(result)},
+        terminal_reason=detail["terminal_reason"],
+        signal=detail["signal"],
+        isolation_class=receipt.get("isolation_class"),
+        receipt_sha256=digest,
+        receipt=receipt,
+    )
+
+
+def parse_submitted(body: Mapping[str, Any], *, replayed: bool, idempotency_key: str) -> Submitted:
+    """The answer to a submission."""
+    try:
+        return Submitted(
+            job_id=str(body["job_id"]),
+            status=cast(JobStatus, str(body["status"])),
+            created_at=str(body["created_at"]),
+            replayed=replayed,
+            idempotency_key=idempotency_key,
+            result=parse_result(body["result"]) if "result" in body else None,
+        )
+    except KeyError as error:
+        raise TransportFailure("undecodable", "the answer does not name a job") from error
+
+
+def _content_of(artifact: Mapping[str, Any]) -> bytes:
+    content = b64decode(artifact["content_base64"], validate=True)
+    if len(content) != artifact["size_bytes"] or sha256_hex(content) != artifact["sha256"]:
+        raise TransportFailure("digest", f"{artifact['path']} does not have the digest that is stated with it")
+    return content

@@ -1,0 +1,127 @@
+"""Running a program to its end in one call, and ending the job if the call is broken off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .contract import Event, IsolationClass, JobSubmission, LimitsInput
+from .effects import Call, Flow
+from .failures import VouchboxError
+from .follow import Follower
+from .jobs import WAIT_SECONDS, cancel_request, detail, random_key, submission_request, submitted_of, wait
+from .outcome import Result, RunResult, Submitted, run_result_of
+from .session import Session, call, exchange, supports
+from .submission import EVERY_OUTPUT, submission_of
+
+OnText = Callable[[str], object]
+"""Takes output as the program wrote it, newlines included. Where it returns something to await, an async client awaits it."""
+
+
+def run(
+    session: Session,
+    program: str | JobSubmission,
+    *,
+    language: str | None = None,
+    files: Mapping[str, bytes | str] | None = None,
+    outputs: Sequence[str] | None = None,
+    stdin: str | None = None,
+    args: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    runtime: str | None = None,
+    minimum_isolation: IsolationClass | None = None,
+    limits: LimitsInput | None = None,
+    idempotency_key: str | None = None,
+    on_stdout: OnText | None = None,
+    on_stderr: OnText | None = None,
+) -> Flow[RunResult]:
+    """Runs a program and returns what came of it. A program that fails is a result, and no error.
+
+    `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
+    each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/` come
+    back in `files` of the result, or those that `outputs` names.
+
+    `on_stdout` and `on_stderr` take output while the program runs. Ctrl-C, the cancellation of the task, and whatever the
+    callbacks raise cancel the job and are then raised here.
+    """
+    submission = submission_of(
+        program,
+        language=language,
+        files=files,
+        outputs=outputs,
+        stdin=stdin,
+        args=args,
+        env=env,
+        runtime=runtime,
+        minimum_isolation=minimum_isolation,
+        limits=limits,
+    )
+    submission.setdefault("outputs", list(EVERY_OUTPUT))
+    running = _Run(session, submission, idempotency_key or random_key(), on_stdout, on_stderr)
+    try:
+        ended = yield from running.result()
+    except GeneratorExit:
+        raise
+    except BaseException:
+        yield from running.abandon()
+        raise
+    return run_result_of(ended, (yield from detail(session, ended.job_id)))
+
+
+@dataclass(slots=True)
+class _Run:
+    session: Session
+    submission: JobSubmission
+    idempotency_key: str
+    on_stdout: OnText | None
+    on_stderr: OnText | None
+    submitted: Submitted | None = None
+    was_refused: bool = False
+
+    def result(self) -> Flow[Result]:
+        if self.on_stdout is None and self.on_stderr is None:
+            return (yield from self._waited())
+        submitted = yield from self._submit(None)
+        follower = Follower(self.session, submitted.job_id)
+        while events := (yield from follower.next_events()):
+            for event in events:
+                yield from self._pass_on(event)
+        return (yield from wait(self.session, submitted.job_id))
+
+    def _waited(self) -> Flow[Result]:
+        """In one request, where the service can wait in it."""
+        is_held = yield from supports(self.session, "submission_wait")
+        submitted = yield from self._submit(WAIT_SECONDS if is_held else None)
+        if submitted.result is not None and submitted.result.is_terminal:
+            return submitted.result
+        return (yield from wait(self.session, submitted.job_id))
+
+    def _submit(self, wait_seconds: float | None) -> Flow[Submitted]:
+        request = submission_request(self.submission, self.idempotency_key, wait_seconds)
+        try:
+            answer = yield from call(self.session, request)
+        except VouchboxError:
+            self.was_refused = True
+            raise
+        self.submitted = submitted_of(answer, self.idempotency_key)
+        return self.submitted
+
+    def _pass_on(self, event: Event) -> Flow[None]:
+        if event["kind"] == "stdout" or event["kind"] == "stderr":
+            function = self.on_stdout if event["kind"] == "stdout" else self.on_stderr
+            data = event["data"]
+            if function is not None:
+                yield Call(function, data["text"] + ("" if data.get("partial") else "\n"))
+
+    def abandon(self) -> Flow[None]:
+        """Ends the job, in one try. What was broken off may be the submission itself: then its key names the job."""
+        if self.was_refused:
+            return
+        try:
+            if self.submitted is None:
+                again = yield from exchange(submission_request(self.submission, self.idempotency_key))
+                self.submitted = submitted_of(again, self.idempotency_key)
+            yield from exchange(cancel_request(self.submitted.job_id))
+        except VouchboxError:
+            # The first error says more than that the job could not be ended, too. Its limits end it.
+            return

@@ -1,0 +1,63 @@
+"""What a caller says of a program, as the body that the contract wants."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from .contract import IsolationClass, JobSubmission, LimitsInput
+
+EVERY_OUTPUT = ("output/**",)
+"""Every regular file that the program leaves below `output/`."""
+
+
+def submission_of(
+    program: str | JobSubmission,
+    *,
+    language: str | None = None,
+    files: Mapping[str, bytes | str] | None = None,
+    outputs: Sequence[str] | None = None,
+    stdin: str | None = None,
+    args: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    runtime: str | None = None,
+    minimum_isolation: IsolationClass | None = None,
+    limits: LimitsInput | None = None,
+) -> JobSubmission:
+    """The submission of some code, or a given submission with what is said beside it."""
+    said = {
+        "language": language,
+        "files": None if files is None else _input_files(files),
+        "outputs": None if outputs is None else list(outputs),
+        "stdin": stdin,
+        "args": None if args is None else list(args),
+        "env": None if env is None else dict(env),
+        "runtime": runtime,
+        "requirements": None if minimum_isolation is None else {"minimum_isolation": minimum_isolation},
+        "limits": limits,
+    }
+    given = {"language": "python", "code": program} if isinstance(program, str) else program
+    return cast(JobSubmission, {**given, **{name: value for name, value in said.items() if value is not None}})
+
+
+def body_of(submission: JobSubmission) -> bytes:
+    """The bytes to send. The same submission has the same bytes. Raises ValueError for text that has no UTF-8 form."""
+    return json.dumps(submission, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def input_path(name: str) -> str:
+    """A name of a file as a path in the cell: `data.csv` is `input/data.csv`."""
+    return name if name.startswith("input/") else f"input/{name}"
+
+
+def _input_files(files: Mapping[str, bytes | str]) -> list[dict[str, str]]:
+    return [
+        {"path": input_path(name), "content_base64": b64encode(_bytes(content)).decode("ascii")}
+        for name, content in files.items()
+    ]
+
+
+def _bytes(content: bytes | str) -> bytes:
+    return content.encode() if isinstance(content, str) else bytes(content)

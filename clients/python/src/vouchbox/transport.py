@@ -1,0 +1,77 @@
+"""What httpx is asked, and what its answers and errors are here. Both drivers share it."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import httpx
+
+from .effects import Answer, Request
+from .failures import TransportFailure
+from .session import Session
+
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+"""More than the largest answer of the contract."""
+
+
+class _Bearer(httpx.Auth):
+    """The credential of one service. As an `Auth` it comes before whatever a .netrc file has for the host."""
+
+    def __init__(self, api_key: str) -> None:
+        self._header = f"Bearer {api_key}"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = self._header
+        yield request
+
+
+def arguments_of(session: Session, request: Request) -> dict[str, Any]:
+    """The arguments of `httpx.Client.stream`. A redirect is never followed: it would give the key to another host."""
+    seconds = session.timeout_seconds
+    return {
+        "method": request.method,
+        "url": session.base_url + request.path,
+        "headers": {"accept-encoding": "identity", **request.headers},
+        "content": request.body,
+        "auth": _Bearer(session.api_key),
+        "timeout": httpx.Timeout(seconds, read=seconds + request.wait_seconds),
+        "follow_redirects": False,
+    }
+
+
+class Gathering:
+    """An answer while it comes."""
+
+    def __init__(self, request: Request) -> None:
+        self._what = f"{request.method} {request.path.split('?')[0]}"
+        self._response: httpx.Response | None = None
+        self._body = bytearray()
+
+    def begin(self, response: httpx.Response) -> None:
+        """The head has come."""
+        self._response = response
+
+    def add(self, chunk: bytes) -> None:
+        """A part of the body has come."""
+        self._body += chunk
+        if len(self._body) > ANSWER_BYTES_MAX:
+            raise TransportFailure("undecodable", f"the answer to {self._what} has more than {ANSWER_BYTES_MAX} bytes")
+
+    def answer(self) -> Answer:
+        """The whole answer. A body that is not as long as was declared is refused."""
+        response = self._response
+        assert response is not None, "an answer has a head"
+        declared = response.headers.get("content-length")
+        if declared is not None and declared != str(len(self._body)):
+            raise TransportFailure("truncated", f"the answer has {len(self._body)} of {declared} bytes")
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, headers, bytes(self._body))
+
+    def failure(self, error: httpx.HTTPError) -> TransportFailure:
+        """What an error of httpx means."""
+        if isinstance(error, httpx.TimeoutException):
+            return TransportFailure("timeout", f"no answer in time to {self._what}")
+        if self._response is not None:
+            return TransportFailure("truncated", f"the answer to {self._what} broke off", status=self._response.status_code)
+        return TransportFailure("network", f"no answer to {self._what}: {error}")

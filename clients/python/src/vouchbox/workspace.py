@@ -1,0 +1,200 @@
+"""Files that stay between runs, kept by the caller.
+
+A step is a job that gets the files as its input, works in a directory that holds them, and gives back what is then there.
+The service keeps no state: what one step left is what the next one gets. The receipts of both say so, and every step checks
+it: the digest of its input is that of the output before it.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from .canonical_json import canonical_json, sha256_hex
+from .contract import IsolationClass, LimitsInput
+from .effects import Flow
+from .failures import EvidenceFailure
+from .jobs import detail
+from .outcome import RunResult
+from .record import verify
+from .run import OnText, run
+from .session import Session
+from .submission import EVERY_OUTPUT
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One run in a workspace."""
+
+    job_id: str
+    receipt_sha256: str
+    input_digest: str
+    """The digest of the files that the program was given, from the receipt."""
+    output_digest: str
+    """The digest of the files that it left, from the receipt."""
+    was_kept: bool
+    """Whether the workspace took over what it left. It does not where the program was ended by a limit or by a request, or
+    where it left more or larger files than come back."""
+    edited: bool
+    """Whether the caller changed files since the step before that was kept."""
+
+
+def files_digest(files: Iterable[Mapping[str, Any]]) -> str:
+    """The digest of a set of files: SHA-256 of the canonical JSON of their `path`, `sha256` and `size_bytes`, in the order
+    of the paths."""
+    rows = [{name: file[name] for name in ("path", "sha256", "size_bytes")} for file in files]
+    return sha256_hex(canonical_json(sorted(rows, key=lambda row: str(row["path"]))))
+
+
+def _below(directory: str, records: object) -> list[dict[str, Any]]:
+    """The files of a receipt's list, with their paths below `input/` or `output/`."""
+    if not isinstance(records, list):
+        raise EvidenceFailure("workspace", "the receipt does not list the files")
+    listed = cast("list[dict[str, Any]]", records)
+    return [{**file, "path": str(file["path"]).removeprefix(f"{directory}/")} for file in listed]
+
+
+def checked_path(path: str) -> str:
+    """A path in the workspace: relative, and spelled in the only way that cannot mean another file."""
+    if not path or path.startswith("/") or "\\" in path or path != posixpath.normpath(path) or path.split("/")[0] == "..":
+        raise ValueError(f"{path!r} is not a path in the workspace")
+    return path
+
+
+@dataclass(slots=True)
+class WorkspaceState:
+    """The files as they are now, and the steps so far."""
+
+    session: Session
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    steps: list[Step] = field(default_factory=list[Step])
+
+    def digest(self) -> str:
+        """The digest of the files as they are now."""
+        return files_digest(
+            {"path": path, "sha256": sha256_hex(content), "size_bytes": len(content)}
+            for path, content in self.files.items()
+        )
+
+    def kept_digest(self) -> str:
+        """The digest of what the last step left that was kept; of no files before the first."""
+        return next((step.output_digest for step in reversed(self.steps) if step.was_kept), files_digest(()))
+
+
+def run_step(
+    workspace: WorkspaceState,
+    program: str,
+    *,
+    language: str = "python",
+    stdin: str | None = None,
+    args: Sequence[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    runtime: str | None = None,
+    minimum_isolation: IsolationClass | None = None,
+    limits: LimitsInput | None = None,
+    on_stdout: OnText | None = None,
+    on_stderr: OnText | None = None,
+) -> Flow[RunResult]:
+    """Runs a program in the workspace: its working directory holds the files, and what it leaves there is kept.
+
+    `language` is `python`, `node`, `typescript` or `bash`. The files are bounded as a job's are: 32 of 2 MiB, 4 MiB in all.
+    Variables in memory, empty directories and modes are not kept. Raises `EvidenceFailure` where the receipt says that the
+    program was given other files, or left others, than this workspace knows.
+    """
+    wrapped = in_workspace(program, language)
+    sent, sent_digest = dict(workspace.files), workspace.digest()
+    ended = yield from run(
+        workspace.session,
+        wrapped,
+        language=language,
+        files={f"input/{path}": content for path, content in sent.items()},
+        outputs=EVERY_OUTPUT,
+        stdin=stdin,
+        args=args,
+        env=env,
+        runtime=runtime,
+        minimum_isolation=minimum_isolation,
+        limits=limits,
+        on_stdout=on_stdout,
+        on_stderr=on_stderr,
+    )
+    step = _step_of(workspace, ended, sent_digest)
+    left = {path.removeprefix("output/"): content for path, content in ended.files.items()}
+    workspace.steps.append(step)
+    if step.was_kept:
+        workspace.files = left
+        if workspace.digest() != step.output_digest:
+            raise EvidenceFailure("workspace", f"the receipt of {ended.job_id} lists other output files than it gave")
+    return ended
+
+
+def _step_of(workspace: WorkspaceState, ended: RunResult, sent_digest: str) -> Step:
+    ran = "input_artifacts" in ended.receipt
+    input_digest = files_digest(_below("input", ended.receipt["input_artifacts"])) if ran else sent_digest
+    output_digest = files_digest(_below("output", ended.receipt["output_artifacts"])) if ran else files_digest(())
+    if input_digest != sent_digest:
+        raise EvidenceFailure("workspace", f"the receipt of {ended.job_id} lists other input files than were sent")
+    return Step(
+        job_id=ended.job_id,
+        receipt_sha256=ended.receipt_sha256,
+        input_digest=input_digest,
+        output_digest=output_digest,
+        was_kept=ran and _is_complete(ended),
+        edited=sent_digest != workspace.kept_digest(),
+    )
+
+
+def _is_complete(ended: RunResult) -> bool:
+    """Whether the program ended by itself after it had its files, and all that it left came back."""
+    has_lost = any(violation["type"].startswith("output_") for violation in ended.violations)
+    return ended.status in ("succeeded", "failed") and ended.terminal_reason == "exited" and not has_lost
+
+
+def verify_steps(workspace: WorkspaceState) -> Flow[None]:
+    """Recomputes the record of every step, and that each was given what the last kept one left.
+
+    Raises `EvidenceFailure` for the first that does not hold. A step after files were changed by the caller is the exception,
+    and says so in `edited`.
+    """
+    kept = files_digest(())
+    for step in workspace.steps:
+        verified = yield from verify(workspace.session, step.job_id)
+        receipt = (yield from detail(workspace.session, step.job_id)).get("receipt", {})
+        if verified.receipt_sha256 != step.receipt_sha256:
+            raise EvidenceFailure("workspace", f"{step.job_id} has another receipt than when it ended")
+        if "input_artifacts" in receipt and files_digest(_below("input", receipt["input_artifacts"])) != step.input_digest:
+            raise EvidenceFailure("workspace", f"{step.job_id} was given other files")
+        if not step.edited and step.input_digest != kept:
+            raise EvidenceFailure("workspace", f"{step.job_id} was not given what the step before it left")
+        kept = step.output_digest if step.was_kept else kept
+
+
+def in_workspace(program: str, language: str) -> str:
+    """The program that copies its input to its output, works there, and then is the given one."""
+    match language:
+        case "python":
+            return _PYTHON.format(program=json.dumps(program))
+        case "bash":
+            return f"cp -R input/. output/ && cd output || exit 125; {program}"
+        case "node" | "typescript":
+            return _NODE + program
+        case _:
+            raise ValueError(f"a workspace runs python, node, typescript and bash, and not {language}")
+
+
+_PYTHON = """\
+import os, shutil, sys
+shutil.copytree("input", "output", copy_function=shutil.copyfile, dirs_exist_ok=True)
+os.chdir("output")
+sys.path.insert(0, os.getcwd())
+sys.dont_write_bytecode = True
+del os, shutil, sys
+exec(compile({program}, "step.py", "exec", dont_inherit=True))
+"""
+
+_NODE = (
+    "process.getBuiltinModule('node:fs').cpSync('input', 'output', { recursive: true }); process.chdir('output'); "
+)

@@ -1,0 +1,83 @@
+"""The two clients behind one face, so that every scenario is played with both."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from vouchbox import AsyncClient, Client, Retry
+
+
+class SyncActor:
+    """Plays with the blocking client; it is interrupted by Ctrl-C."""
+
+    name = "Client"
+
+    def __init__(self, base_url: str, api_key: str, retry: Retry, workspace: bool) -> None:
+        self._client = Client(base_url, api_key, retry=retry)
+        self.workspace = self._client.workspace() if workspace else None
+
+    def do(self, call: str, *words: Any, **options: Any) -> Any:
+        """Makes one call to its end. What it hands out is a list."""
+        value = _called(self.workspace, self._client, call)(*words, **options)
+        return list(value) if isinstance(value, Iterator) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+    def interrupt(self) -> None:
+        """Breaks the present call off, from any thread."""
+        # Python's handler raises KeyboardInterrupt in the main thread, in which the test runs.
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def close(self) -> None:
+        self._client.close()
+
+
+class AsyncActor:
+    """Plays with the client for asyncio; it is interrupted by the cancellation of its task."""
+
+    name = "AsyncClient"
+
+    def __init__(self, base_url: str, api_key: str, retry: Retry, workspace: bool) -> None:
+        self._loop = asyncio.new_event_loop()
+        try:
+            self._client = AsyncClient(base_url, api_key, retry=retry)
+        except ValueError:
+            self._loop.close()
+            raise
+        self.workspace = self._client.workspace() if workspace else None
+        self._task: asyncio.Task[Any] | None = None
+
+    def do(self, call: str, *words: Any, **options: Any) -> Any:
+        """Makes one call to its end. What it hands out is a list."""
+        function = _called(self.workspace, self._client, call)
+
+        async def made() -> Any:
+            value = function(*words, **options)
+            if isinstance(value, AsyncIterator):
+                return [element async for element in value]  # pyright: ignore[reportUnknownVariableType]
+            return await value if asyncio.iscoroutine(value) else value
+
+        self._task = self._loop.create_task(made())
+        return self._loop.run_until_complete(self._task)
+
+    def interrupt(self) -> None:
+        """Breaks the present call off, from any thread."""
+        assert self._task is not None
+        self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._client.close())
+        self._loop.close()
+
+
+def _called(workspace: object, client: object, call: str) -> Callable[..., Any]:
+    """The method of the workspace, where there is one and it has it, or of the client."""
+    return getattr(workspace, call, None) or getattr(client, call)
+
+
+ACTORS: list[type[SyncActor] | type[AsyncActor]] = [SyncActor, AsyncActor]

@@ -1,0 +1,24 @@
+"""What the tests share: the service, a tenant of one's own, and where things are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from service import TENANTS, Service
+
+_tenants = iter(TENANTS)
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[Service]:
+    running = Service()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def api_key() -> str:
+    """The key of a tenant that no other test uses."""
+    return f"key-of-{next(_tenants)}"

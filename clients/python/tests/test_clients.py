@@ -1,0 +1,148 @@
+"""What only one of the clients does, and what no scenario can say."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from fault_proxy import FaultProxy
+from service import Service
+from vouchbox import AsyncClient, Client, Retry
+from vouchbox.jobs import submission_request
+from vouchbox.submission import submission_of
+
+
+def test_runs_of_one_async_client_go_on_side_by_side(service: Service, api_key: str) -> None:
+    async def main() -> list[str]:
+        async with AsyncClient(service.url, api_key) as client:
+            ran = await asyncio.gather(*(client.run(f"print({number})") for number in range(4)))
+            return [each.stdout for each in ran]
+
+    assert asyncio.run(main()) == ["0\n", "1\n", "2\n", "3\n"]
+
+
+def test_an_async_callback_is_awaited(service: Service, api_key: str) -> None:
+    heard: list[str] = []
+
+    async def hear(text: str) -> None:
+        await asyncio.sleep(0)
+        heard.append(text)
+
+    async def main() -> None:
+        async with AsyncClient(service.url, api_key) as client:
+            await client.run("print(1); print(2)", on_stdout=hear)
+
+    asyncio.run(main())
+    assert heard == ["1\n", "2\n"]
+
+
+def test_a_timeout_of_asyncio_cancels_the_job(service: Service, api_key: str) -> None:
+    async def main() -> str:
+        async with AsyncClient(service.url, api_key) as client:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await client.run("sleep 300", language="bash", limits={"wall_seconds": 300})
+            (job,) = [job async for job in client.jobs()]
+            return (await client.wait(job["job_id"])).status
+
+    assert asyncio.run(main()) == "cancelled"
+
+
+def test_a_callback_that_fails_cancels_the_job(service: Service, api_key: str) -> None:
+    def fail(text: str) -> None:
+        raise LookupError(text)
+
+    with Client(service.url, api_key) as client:
+        with pytest.raises(LookupError, match="started"):
+            client.run("echo started; sleep 300", language="bash", limits={"wall_seconds": 300}, on_stdout=fail)
+        (job,) = client.jobs()
+        assert client.wait(job["job_id"]).status == "cancelled"
+
+
+def test_a_job_that_is_no_longer_followed_goes_on(service: Service, api_key: str) -> None:
+    with Client(service.url, api_key) as client:
+        job_id = client.submit("echo one; read line; echo two", language="bash", stdin="x").job_id
+        for _ in client.follow(job_id):
+            break
+        assert client.wait(job_id).stdout == "one\ntwo\n"
+
+
+def test_a_workspace_is_edited_between_its_steps_and_says_so(service: Service, api_key: str) -> None:
+    with Client(service.url, api_key) as client:
+        workspace = client.workspace()
+        workspace.run("open('a', 'w').write('1')")
+        workspace.run("print(open('a').read())")
+        workspace.write("b", b"\x00\xff")
+        workspace.remove("a")
+        workspace.run("import os; print(os.listdir())")
+        assert [step.edited for step in workspace.steps] == [False, False, True]
+        assert (workspace.paths(), workspace.read("b")) == (["b"], b"\x00\xff")
+        assert workspace.digest == workspace.steps[-1].output_digest
+        workspace.verify()
+
+
+@pytest.mark.parametrize("path", ["", "/a", "../a", "a/../../b", "a//b", "./a", "a/", "a\\b", ".."])
+def test_a_path_that_may_mean_another_file_is_refused(path: str) -> None:
+    with pytest.raises(ValueError):
+        Client("http://127.0.0.1:1", "key").workspace().write(path, b"")
+
+
+def test_a_workspace_names_the_languages_that_it_runs() -> None:
+    with pytest.raises(ValueError, match="python, node, typescript and bash, and not ruby"):
+        Client("http://127.0.0.1:1", "key").workspace().run("puts 1", language="ruby")
+
+
+def test_a_line_number_in_an_error_of_a_step_is_that_of_its_code(service: Service, api_key: str) -> None:
+    with Client(service.url, api_key) as client:
+        workspace = client.workspace()
+        assert 'File "step.py", line 3' in workspace.run("'''text'''\n\nraise LookupError").stderr
+        assert "line 2" in workspace.run("true\nnot-a-command", language="bash").stderr
+
+
+@pytest.mark.parametrize("base_url", ["", "127.0.0.1:8080", "ftp://h", "http://", "http://u:p@h", "http://h/#x", "http://h:x"])
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_an_address_that_cannot_be_right_is_refused(kind: type[Client] | type[AsyncClient], base_url: str) -> None:
+    with pytest.raises(ValueError):
+        kind(base_url, "key")
+
+
+@pytest.mark.parametrize("api_key", ["", "a b", "a\nb", "é"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_repeated(api_key: str) -> None:
+    with pytest.raises(ValueError) as refusal:
+        Client("http://127.0.0.1:1", api_key)
+    assert not api_key.strip() or repr(api_key) not in str(refusal.value)
+
+
+def test_the_key_is_in_no_text_about_a_client() -> None:
+    client = Client("http://127.0.0.1:1", "top-secret")
+    assert "top-secret" not in repr(client) + repr(vars(client))
+
+
+def test_the_key_is_sent_and_not_what_a_netrc_file_has(
+    service: Service, api_key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login somebody password else\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    with Client(service.url, api_key) as client:
+        assert f"key-of-{client.whoami()['tenant']}" == api_key
+
+
+def test_a_service_behind_a_path_is_found_there(service: Service, api_key: str) -> None:
+    proxy = FaultProxy(service.url)
+    try:
+        with Client(f"{proxy.url}/prefix/", api_key, retry=Retry(attempts_max=1)) as client:
+            with pytest.raises(Exception, match="route_not_found"):
+                client.whoami()
+        assert [request.operation for request in proxy.seen] == ["GET /prefix/v1/whoami"]
+    finally:
+        proxy.close()
+
+
+def test_the_same_submission_has_the_same_bytes() -> None:
+    said = {"files": {"b": b"1", "a": "2"}, "env": {"A": "1"}}
+    bodies = {submission_request(submission_of("x", **said), "key").body for _ in range(3)}  # pyright: ignore[reportArgumentType]
+    assert len(bodies) == 1
