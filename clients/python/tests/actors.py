@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from vouchbox import AsyncClient, Client, Retry
 
@@ -24,7 +24,7 @@ class SyncActor:
     def do(self, call: str, *words: Any, **options: Any) -> Any:
         """Makes one call to its end. What it hands out is a list."""
         value = _called(self.workspace, self._client, call)(*words, **options)
-        return list(value) if isinstance(value, Iterator) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return list(cast("Iterator[Any]", value)) if isinstance(value, Iterator) else value
 
     def interrupt(self) -> None:
         """Breaks the present call off, from any thread."""
@@ -59,7 +59,7 @@ class AsyncActor:
         async def made() -> Any:
             value = function(*words, **options)
             if isinstance(value, AsyncIterator):
-                return [element async for element in value]  # pyright: ignore[reportUnknownVariableType]
+                return [element async for element in cast("AsyncIterator[Any]", value)]
             return await value if asyncio.iscoroutine(value) else value
 
         self._task = self._loop.create_task(made())

@@ -133,7 +133,8 @@ def test_a_spoiled_history_is_refused_at_its_first_wrong_event(
 
 
 def test_events_of_the_first_version_before_hashed_ones_count_as_unverifiable(record: tuple[History, dict[str, Any]]) -> None:
-    migrated: dict[str, Any] = {"hash_version": 0, "prev_hash": None, "event_hash": None, "job_id": "job_1", "kind": "x", "data": {}}
+    unhashed: dict[str, Any] = {"hash_version": 0, "prev_hash": None, "event_hash": None}
+    migrated: dict[str, Any] = {**unhashed, "job_id": "job_1", "kind": "x", "data": {}}
     assert verify_chain([{**migrated, "seq": 1}, {**migrated, "seq": 2}]) == Chain(GENESIS_HASH, 0, 2)
 
 
