@@ -1,6 +1,6 @@
 /**
  * Tells the operator's instruments what becomes of jobs, from around the stages: they know nothing of it. What ended is
- * told as the ledger has it, whoever ended it.
+ * told as the store has it, whoever ended it.
  */
 import { isTerminal } from '@svc/protocol';
 import type { JobKey } from '../store/records.ts';

@@ -1,6 +1,6 @@
 /**
- * A copy of the whole ledger for an operator to put aside, made while a service uses it or while none does. What is in it
- * is everything that was acknowledged before the copy began. It does not hold the signing keys.
+ * Copies the whole store for an operator's backup, while a service uses it or while none does. The copy has everything
+ * that was acknowledged before it began. It does not hold the signing keys.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';

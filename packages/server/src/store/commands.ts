@@ -1,5 +1,5 @@
 /**
- * Everything that can be asked of the ledger, by name: what changes it and what only reads it. Each function runs inside
+ * Everything that can be asked of the store, by name: what changes it and what only reads it. Each function runs inside
  * a transaction that it neither begins nor ends. Names and inputs cross the boundary of a thread, so an input is one
  * value that can be cloned.
  */

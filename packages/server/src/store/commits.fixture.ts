@@ -1,12 +1,12 @@
-/** For tests: the transactions that were really committed, as the write-ahead log of a ledger shows them. */
+/** For tests: the transactions that were really committed, as the write-ahead log of a store shows them. */
 import { existsSync, readFileSync } from 'node:fs';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 
 /**
- * How many transactions are in the log of the ledger at this path: as many as it has frames that end one. A log that began
- * anew meanwhile counts from there. https://www.sqlite.org/fileformat2.html#walformat
+ * How many transactions are in the log of the store at this path: as many as it has frames that end one. A log that
+ * began anew meanwhile counts from there. https://www.sqlite.org/fileformat2.html#walformat
  */
 export function commitsIn(path: string): number {
   const log = existsSync(`${path}-wal`) ? readFileSync(`${path}-wal`) : Buffer.alloc(0);

@@ -14,7 +14,7 @@ import type { Store } from './store.ts';
 const OPEN_STORE = new URL('./open-store.ts', import.meta.url).href;
 const FIXTURE = new URL('./ledger.fixture.ts', import.meta.url).href;
 
-/** Runs jobs over and over, twenty at a time, and writes a line for each fact that the ledger acknowledged. */
+/** Runs jobs over and over, twenty at a time, and writes a line for each fact that the store acknowledged. */
 const WRITER = `
   import { writeSync } from 'node:fs';
   import { openStore } from '${OPEN_STORE}';
@@ -122,7 +122,9 @@ test('a store that lost its log is refused, and accepted when its owner says so 
 /** Says that something hangs, and not that the machine is busy. */
 const patient = { timeout: 300_000 };
 
-/** What may become of the log of a ledger whose service was killed, of whose frames so many were acknowledged at least. */
+/**
+ * What may become of the log of a store whose service was killed, of whose frames so many were acknowledged at least.
+ */
 const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
   ['cut behind its first commits', (log) => log.subarray(0, 32 + 12 * FRAME)],
   ['cut in the middle of a frame', (log) => log.subarray(0, Math.floor(log.length / 2 / FRAME) * FRAME + 100)],
@@ -204,7 +206,7 @@ test('a process that exits without closing its store leaves one that opens', asy
   expect((await (await ledger.reopen()).job(key))?.status).toBe('running');
 });
 
-/** Fills a small file system through the ledger, then makes room again; tells what happened as JSON. */
+/** Fills a small file system through the store, then makes room again; tells what happened as JSON. */
 const FILLER = `
   import { readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
   import { openStore } from '${OPEN_STORE}';

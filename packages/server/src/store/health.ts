@@ -1,4 +1,4 @@
-/** What operators ask of the ledger: how much waits in it, and whether it can still be written. */
+/** What operators ask of the store: how much waits in it, and whether it can still be written. */
 import { sql } from 'kysely';
 import { oldestQueuedAt } from './jobs/queue.ts';
 import { queueDepth } from './jobs/tenants.ts';
@@ -58,7 +58,7 @@ export async function probe(db: LedgerDatabase): Promise<void> {
   await writeProbe.run(db, {});
 }
 
-/** How often the ledger was probed since it exists: it grows, and shows an older copy. */
+/** How often the store was probed since it exists: it grows, and shows an older copy. */
 export async function probes(db: LedgerDatabase): Promise<number> {
   return (await countProbes.first(db, {}))?.count ?? 0;
 }

@@ -1,4 +1,4 @@
-/** For tests: a real ledger in a directory of its own, and inputs that differ only in what a test is about. */
+/** For tests: a real store in a directory of its own, and inputs that differ only in what a test is about. */
 
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -28,10 +28,10 @@ export function at(milliseconds: number): string {
   return new Date(Date.UTC(2026, 0, 1) + milliseconds).toISOString();
 }
 
-/** A ledger that can be closed and opened again; disposing closes it and removes its directory. */
+/** A store that can be closed and opened again; disposing closes it and removes its directory. */
 export class TestLedger implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
-  /** What the ledger reported beside its answers. */
+  /** What the store reported beside its answers. */
   readonly troubles: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;
@@ -74,7 +74,7 @@ export class TestLedger implements AsyncDisposable {
   }
 }
 
-/** A ledger in memory and on this thread, for what does not depend on files or threads. */
+/** A store in memory and on this thread, for what does not depend on files or threads. */
 export async function memoryLedger(): Promise<Connection> {
   const connection = openForWriting(':memory:');
   await migrate(connection.ledger);
@@ -157,7 +157,7 @@ export function finishOf(key: JobKey, changes: Partial<FinishInput> = {}): Finis
   };
 }
 
-/** What could be an attestation of a receipt, as far as the ledger looks. */
+/** What could be an attestation of a receipt, as far as the store looks. */
 export function attestationOf(key: JobKey, receipt_sha256: string): AttestationInput {
   const result_artifact = new TextEncoder().encode(`{"job_id":"${key.job_id}"}`);
   const envelope = crypto.getRandomValues(new Uint8Array(300));

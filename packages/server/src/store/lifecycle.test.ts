@@ -42,7 +42,7 @@ interface Model {
   readonly cancelRequested: boolean;
 }
 
-/** What the ledger answers to a step, and what the job is after it. */
+/** The store's answer to a step, and the job after it. */
 interface Prediction {
   readonly answer: boolean | string;
   readonly after: Model;

@@ -78,7 +78,7 @@ test('a damaged store is refused', async () => {
   await expectRefusal(openStore({ dataDir: ledger.directory }), 'corrupt');
 });
 
-/** What a process of its own is told that opens the ledger, having done what `first` says. */
+/** What a process of its own is told that opens the store, having done what `first` says. */
 function toldElsewhere(ledger: TestLedger, { first = '', command = [] as string[] } = {}): string {
   const module = new URL('./open-store.ts', import.meta.url).href;
   const program = `

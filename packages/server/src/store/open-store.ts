@@ -1,4 +1,4 @@
-/** Opens the ledger that the settings name. The only place that knows which kinds of ledger there are. */
+/** Opens the store that the settings name. Only this file knows which kinds of store there are. */
 import { resolve } from 'node:path';
 import type { LedgerCheck } from './sqlite/check-file.ts';
 import { SqliteStore } from './sqlite/sqlite-store.ts';
@@ -6,21 +6,21 @@ import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 export interface OpenStoreOptions {
-  /** Where the ledger is when no URL says otherwise: `svc.db` in this directory. */
+  /** Where the store is when no URL says otherwise: `svc.db` in this directory. */
   readonly dataDir: string;
   /** `sqlite:PATH`; null or absent for the file in the data directory. */
   readonly databaseUrl?: string | null;
-  /** What is looked through before the ledger is used; nothing without. */
+  /** What is looked through before the store is used; nothing without. */
   readonly check?: LedgerCheck;
-  /** Told of what no caller is told: a checkpoint that failed, a thread of the ledger that died. */
+  /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
   readonly onTrouble?: (error: StoreError) => void;
 }
 
 /**
- * Opens the ledger, creates it where there is none, and brings its schema up to date.
+ * Opens the store, creates it if it does not exist, and brings its schema up to date.
  *
  * @throws StoreError whose message is one line for the operator: the file is locked by another service, newer than this
- *   program, damaged, no ledger, read-only, or cannot be opened. The URL is not in it: it may hold a password.
+ * program, damaged, no store, read-only, or cannot be opened. The URL is not in it: it may hold a password.
  */
 export async function openStore({
   dataDir,
@@ -35,7 +35,7 @@ export async function openStore({
   });
 }
 
-/** The absolute path of the ledger's file. Throws as `openStore` does where the URL names none. */
+/** The absolute path of the store's file. Throws as `openStore` does where the URL names none. */
 export function databasePath({
   dataDir,
   databaseUrl = null,

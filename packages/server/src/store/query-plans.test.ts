@@ -1,4 +1,4 @@
-/** Every query that the ledger runs finds its rows by an index: none reads through what grows with the ledger. */
+/** Every query of the store finds its rows by an index: none reads through what grows with the store. */
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * What goes into the ledger and comes out of it, in words of the domain: rows, inputs and what became of them. All of it
- * crosses threads, so it is data and nothing else.
+ * What goes into the store and comes out of it: rows, inputs and results. All of it crosses threads, so it is plain
+ * data.
  */
 import type {
   ArtifactRecord,

@@ -1,5 +1,5 @@
 /**
- * The tables of the ledger as they stand after the last migration. The tenant leads every key of what a tenant owns. A
+ * The tables of the store as they stand after the last migration. The tenant leads every key of what a tenant owns. A
  * job's large members have tables of their own, because a job's row is rewritten with every batch of events.
  *
  * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text kept as it was made.

@@ -1,16 +1,16 @@
-/** Why the ledger could not do what was asked. Refusals that callers can act on are results, never this. */
+/** Why a call of the store failed. Refusals that callers can act on are results, never this. */
 
 /**
- * - `full`: no space is left where the ledger is
+ * - `full`: no space is left where the store is
  * - `io`: reading or writing failed; whether the last commit holds is known only after reopening
  * - `corrupt`: what is stored is damaged
- * - `read_only`: the ledger can be read and not written
- * - `busy`: more is waiting than the ledger takes, or a lock did not come free in time
- * - `locked`: another service holds this ledger
+ * - `read_only`: the store can be read and not written
+ * - `busy`: more is waiting than the store takes, or a lock did not come free in time
+ * - `locked`: another service holds this store
  * - `newer_schema`: a later version of the program wrote it
- * - `unrecognised`: the file is no ledger of this service
- * - `unopenable`: the path, its permissions or its file system do not allow a ledger there
- * - `unavailable`: the ledger was closed or its thread died; nothing more can be asked of this object
+ * - `unrecognised`: the file is no store of this service
+ * - `unopenable`: the path, its permissions or its file system do not allow a store there
+ * - `unavailable`: the store was closed or its thread died; nothing more can be asked of this object
  * - `internal`: a bug; `cause` has what was thrown
  */
 export type StoreErrorCode =

@@ -1,5 +1,5 @@
 /**
- * The ledger, in words of the domain. What fails rejects with a `StoreError`. Every method that changes something
+ * The store's interface, without SQL. A failure rejects with a `StoreError`. Every method that changes something
  * resolves only when the change is on disk. Every read for a caller carries the tenant: a foreign job and an unknown
  * one are the same `null`. Nothing above this floor knows SQL; nothing here knows HTTP or processes.
  */
@@ -91,9 +91,9 @@ export interface Store extends AsyncDisposable {
   artifacts(key: JobKey): Promise<readonly StoredArtifact[] | null>;
 
   counts(): Promise<StoreCounts>;
-  /** Proves that the ledger can be written. Rejects where it cannot. */
+  /** Proves that the store can be written. Rejects if it cannot. */
   probe(): Promise<void>;
-  /** The number of the schema that the ledger has. */
+  /** The number of the schema that the store has. */
   schemaVersion(): Promise<number>;
 
   /** Waiting and running jobs of one tenant. */

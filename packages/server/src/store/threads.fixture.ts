@@ -1,6 +1,6 @@
 /**
- * For tests: both sides of a ledger on the thread of the test, which talk through the same messages as its threads do. A
- * ledger so opens without loading everything twice more. What is about threads takes real ones.
+ * For tests: both sides of a store on the thread of the test, which exchange the same messages as its threads do. Such
+ * a store opens without loading everything twice more. Tests about threads use real ones.
  */
 import { MessageChannel } from 'node:worker_threads';
 import { type OpenThread, serveLedger } from './sqlite/threads/ledger-thread.ts';

@@ -8,7 +8,7 @@ import { createRecorder, type Recorder } from './recorder.ts';
 const log = createLog('silent');
 const key = { tenant: 'acme', job_id: 'job_1' };
 
-/** A recorder over a ledger that answers when the test says so. */
+/** A recorder over a store that answers when the test says so. */
 function recorderOverSlowLedger() {
   const batches: Batches = [];
   const giveUp = new AbortController();

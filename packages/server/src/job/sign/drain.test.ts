@@ -41,7 +41,7 @@ const drain = (changes: Partial<Parameters<typeof drainOutbox>[0]> = {}) =>
   drainOutbox({ store, signer, log, signal, currentKey: () => keys.current(), ...changes });
 const pem = () => keys.current().public_key_pem;
 
-/** Changes the ledger's file behind the service's back. */
+/** Changes the store's file behind the service's back. */
 function tamper(statement: string, ...values: (string | number | Uint8Array)[]): void {
   using database = new DatabaseSync(ledger.path, { timeout: 5000 });
   expect(database.prepare(statement).run(...values).changes).toBe(1);

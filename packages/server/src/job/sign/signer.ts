@@ -8,7 +8,7 @@ import type { TerminalRecord } from '../../store/records.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** As a thread of the ledger, it keeps little for longer than a call. */
+/** As a thread of the store, it keeps little for longer than a call. */
 const newObjectsMb = 8;
 
 /** Signs records on a thread of its own. Disposing ends the thread; whatever it was still given is then refused. */

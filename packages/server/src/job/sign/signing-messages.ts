@@ -10,7 +10,7 @@ export interface SigningRequest {
   readonly records: readonly TerminalRecord[];
 }
 
-/** An attestation as the ledger takes it: the result as it is stored, and its size as it was signed. */
+/** An attestation as the store takes it: the result as it is stored, and its size as it was signed. */
 export interface StorableAttestation extends Omit<Attestation, 'result'> {
   readonly result_artifact: Uint8Array<ArrayBuffer>;
   readonly result_size_bytes: number;

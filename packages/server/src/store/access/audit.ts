@@ -1,6 +1,6 @@
 /**
- * Recomputes every chain and every receipt's digest that the ledger holds, as an auditor does of one job. It reads
- * everything and changes nothing.
+ * Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. It reads everything
+ * and changes nothing.
  */
 import { isJsonObject, verifyChain, verifyReceipt } from '@svc/evidence';
 import type { JobEvent } from '@svc/protocol';

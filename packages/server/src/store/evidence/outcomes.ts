@@ -143,7 +143,7 @@ async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }:
 
 type Content = Pick<JobEvent, 'kind' | 'data'>;
 
-/** What the ledger holds of a job's history when its last event is stored. */
+/** What the store has of a job's history when its last event is stored. */
 interface StoredContents {
   readonly counts: StoredEventCounts;
   readonly isTruncated: boolean;
@@ -153,7 +153,7 @@ interface StoredContents {
 
 const CONTENT_KINDS: readonly string[] = ['stdout', 'stderr', 'violation'];
 
-/** Reads back what was stored: a receipt speaks of the ledger's rows and not of what was meant to be in them. */
+/** Reads back what was stored: a receipt describes the rows as they are, not as they were meant to be. */
 function storedContents(db: LedgerDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
   let [stored, hashed, isTruncated] = [0, 0, false];
   const contents: Content[] = [];

@@ -1,7 +1,7 @@
 /**
- * Records of output that belong together, in one piece. A program that writes a mebibyte writes thousands of lines: as
- * values of their own, each would be cloned on its way to the writer's thread and have a row of its own in the ledger. Each
- * stays an event of its own, with its number, time and digest; only the way it is carried and stored is shared.
+ * Records of output that belong together, in one piece. A program that writes a mebibyte writes thousands of lines. As
+ * separate values each would be cloned on its way to the writer's thread and have its own row in the store. Each stays
+ * a separate event, with its number, time and digest; only its transport and storage are shared.
  */
 import type { EventBody, OutputRecord, StreamName } from '@svc/protocol';
 

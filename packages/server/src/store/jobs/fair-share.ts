@@ -1,5 +1,5 @@
 /**
- * How many of the slots one tenant may hold, which the ledger's choice of the next job and a start without a queue must
+ * How many of the slots one tenant may hold, which the store's choice of the next job and a start without a queue must
  * both keep to.
  */
 

@@ -1,8 +1,8 @@
 /**
  * Whose job runs next. The tenant with the fewest jobs running or chosen goes first; among equals the one whose last
  * turn is longest ago; within a tenant the oldest job. So one tenant's thousand queued jobs do not hold up another's
- * first, and two tenants that both keep the queue full get the same number of slots. A job that runs cannot be put back:
- * once the ledger knows a second tenant, no tenant gets the last slot beside all the others.
+ * first, and two tenants that both keep the queue full get the same number of slots. A job that runs cannot be put
+ * back: once the store knows a second tenant, no tenant gets the last slot beside all the others.
  */
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';

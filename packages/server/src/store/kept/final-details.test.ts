@@ -1,5 +1,5 @@
 import type { JobDetail } from '@svc/protocol';
-/** What is told from memory is what the ledger would tell. */
+/** A kept detail equals what the store would return. */
 import { expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
 import { admitJob, at, attestationOf, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
@@ -10,7 +10,7 @@ function input(job_id: string, tenant = 'acme'): JobDetailInput {
   return { key: { tenant, job_id }, signing: 'on' };
 }
 
-/** A ledger that answers one detail and counts how often it was asked. */
+/** A store that answers one detail and counts how often it was asked. */
 function ledgerOf(detail: DetailText | null) {
   let asked = 0;
   const ask = async () => {

@@ -1,7 +1,7 @@
 /**
- * Details of jobs to which nothing happens any more, as they were last read: whoever asks again is answered without the
- * ledger. Only for a ledger that no other process changes. What may change a final detail, its removal or the withdrawal of
- * an attestation, goes through `change`, which forgets everything: it is rare, and what is forgotten is read again.
+ * Details of jobs that no longer change, as they were last read: another request is answered without the store. Only
+ * for a store that no other process changes. What may still change a final detail, its removal or the withdrawal of an
+ * attestation, goes through `change`, which drops everything: it is rare, and what was dropped is read again.
  */
 import type { JobDetail } from '@svc/protocol';
 import type { JsonText } from '../../ground/json-text.ts';

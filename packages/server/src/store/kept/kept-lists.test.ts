@@ -13,7 +13,7 @@ const asked = (tenant: string, limit = 50): ListInput => ({
   language: null,
 });
 
-/** A list whose pages are numbered by how often the ledger was asked. */
+/** A list whose pages are numbered by how often the store was asked. */
 function countedLists(charsMax?: number) {
   const lists = new KeptLists(charsMax);
   let asks = 0;

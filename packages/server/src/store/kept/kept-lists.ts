@@ -1,7 +1,7 @@
 /**
- * Pages of tenants' lists, as they were last read: whoever asks again for the same page while nothing of the tenant's has
- * changed is answered without the ledger. Only for a ledger that no other process changes. Every change goes through
- * `change`, which forgets the tenant's pages before it begins; what is read while one is under way is not kept.
+ * Pages of tenants' lists, as they were last read: while nothing of the tenant has changed, another request for a page
+ * is answered without the store. Only for a store that no other process changes. Every change goes through `change`,
+ * which drops the tenant's pages before it begins. A page that is read during a change is not kept.
  */
 import type { Soon } from '../../ground/soon.ts';
 import type { ListInput, ListPage } from '../records.ts';

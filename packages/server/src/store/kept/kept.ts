@@ -1,6 +1,6 @@
 /**
- * What was lately read or made, within a bound: what is kept answers for the ledger, and what is forgotten is asked for
- * again. Only for what never changes, or for whoever clears it before it does.
+ * Values that were lately read or made, within a bound. A kept value is returned in place of a read; a dropped one is
+ * read again. Only for values that never change, or whose owner clears them before they do.
  */
 
 export interface KeptOptions<Value> {

@@ -1,6 +1,6 @@
 /**
- * Folded results that are short, as the terminal transaction makes them: whoever waits for the end of a job is answered
- * without a read of the ledger. They never change; only the removal of a job ends what is said of it.
+ * Short folded results, as the terminal transaction makes them: a wait for the end of a job is answered without reading
+ * the store. They never change; only the removal of a job drops its result.
  */
 import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@svc/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';

@@ -1,6 +1,6 @@
 /**
- * The ledger of v0.1: jobs and their events, without any digest. It is where an upgrade from there begins; a new ledger
- * passes through it empty. What a row of it becomes is said by the migrations that follow.
+ * The store of v0.1: jobs and their events, without any digest. An upgrade begins here; a new store passes through it
+ * empty. The migrations that follow say what becomes of a row.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

@@ -1,5 +1,5 @@
 /**
- * What the rows of v0.3 become in the ledger of v4. What an older version did not record stays unknown: it is null or
+ * What the rows of v0.3 become in the store of v4. What an older version did not record stays unknown: it is null or
  * left out, and never derived from the present configuration. Spec § Job detail, § Versioning.
  */
 import { GENESIS_HASH } from '@svc/evidence';

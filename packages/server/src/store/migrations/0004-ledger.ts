@@ -1,5 +1,5 @@
 /**
- * The ledger of receipt schema v4: the tenant leads every key, and every terminal job has a receipt and waits for its
+ * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt and waits for its
  * attestation or has it. Spec § Versioning 4.
  */
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely';

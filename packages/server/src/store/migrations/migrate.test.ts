@@ -1,4 +1,4 @@
-/** Every ledger that an older version left becomes one of this version, and claims nothing that was not recorded. */
+/** Every store that an older version left becomes one of this version, and claims nothing that was not recorded. */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const SCHEMAS: Readonly<Record<Version, string>> = {
   'v4-runs': '0004-output-runs',
 };
 
-/** Puts a stored ledger where a service would find it: the file as it is, or one made from its dump. */
+/** Puts a stored database where a service would find it: the file itself, or one made from its dump. */
 function place(ledger: TestLedger, version: Version, form: 'db' | 'sql' = 'db'): void {
   const stored = join(FIXTURES, `${version}.${form}`);
   if (form === 'db') copyFileSync(stored, ledger.path);
@@ -276,7 +276,7 @@ test('a store that needs no upgrade is not copied', async () => {
   expect(readdirSync(ledger.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 
-/** Opens the ledger and dies, by SIGKILL, where the connection prepares a statement for the n-th time. */
+/** Opens the store and dies, by SIGKILL, where the connection prepares a statement for the n-th time. */
 const DYING = `
   import { DatabaseSync } from 'node:sqlite';
   const [, path, deathAt] = process.argv;
@@ -322,7 +322,7 @@ test('an upgrade that is killed at any step continues at the next start, with th
   }
 });
 
-/** The rows without what each start writes anew: when a migration was applied, and how often the ledger was opened. */
+/** The rows without what each start writes anew: when a migration was applied, and how often the store was opened. */
 function withoutClock(contents: readonly (readonly [string, readonly object[]])[]): unknown {
   return contents.map(([table, rows]) => [table, ['schema_history', 'probes'].includes(table) ? rows.length : rows]);
 }

@@ -1,8 +1,8 @@
 /**
- * Brings a ledger to the schema of this program, at every start. Each migration is one transaction, so that an upgrade
- * that dies half-way continues at the next start. It never goes back, and refuses what a later program wrote.
+ * Brings a store to the schema of this program, at every start. Each migration is one transaction, so an upgrade that
+ * dies half-way continues at the next start. It never goes back, and refuses what a later program wrote.
  *
- * Schemas are numbered by the receipts that they hold, and named in the ledger's own history: `0001` is that of v0.1,
+ * Schemas are numbered by the receipts that they hold, and named in the store's own history: `0001` is that of v0.1,
  * `0003` that of v0.3.
  */
 import { sql } from 'kysely';
@@ -25,14 +25,14 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
 };
 
 const HISTORY_TABLE = 'schema_history';
-/** The name of the schema that this program reads and writes, in the ledger's history. */
+/** The name of the schema that this program reads and writes, in the store's history. */
 export const SCHEMA_NAME = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
 
 /** Its number. */
 export const SCHEMA_VERSION = Number.parseInt(SCHEMA_NAME, 10);
 
 export interface MigrateOptions {
-  /** Called once, before anything of a ledger changes that an older version of the program wrote. */
+  /** Called once, before anything of a store changes that an older version of the program wrote. */
   readonly beforeUpgrade?: () => void;
   /** The last migration to apply; all of them without. */
   readonly until?: string;
@@ -58,7 +58,7 @@ export async function migrate(
   }
 }
 
-/** The names in the ledger's history. */
+/** The names in the store's history. */
 async function appliedMigrations(db: LedgerDatabase): Promise<readonly string[]> {
   const tables = (await db.introspection.getTables()).map((table) => table.name);
   if (tables.length === 0) return [];

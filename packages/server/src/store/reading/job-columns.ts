@@ -1,4 +1,4 @@
-/** How a job's columns become the words of the ledger's interface, for every function that reads jobs. */
+/** How a job's columns become the words of the store's interface, for every function that reads jobs. */
 
 import type { JobSummary } from '../records.ts';
 import type { JobTable, LedgerDatabase } from '../schema.ts';

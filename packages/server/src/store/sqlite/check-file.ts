@@ -1,9 +1,12 @@
-/** Looks through the file of a ledger with what SQLite has for it. Nothing is repaired. https://www.sqlite.org/pragma.html */
+/**
+ * Looks through the file of a store with what SQLite has for it. Nothing is repaired.
+ * https://www.sqlite.org/pragma.html
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store-error.ts';
 
 /**
- * How much of a ledger is looked through when it is opened. `quick` reads every page of the file, `full` also compares
+ * How much of a store is looked through when it is opened. `quick` reads every page of the file, `full` also compares
  * the indexes with their tables, follows every reference, and recomputes every chain and every receipt.
  */
 export type LedgerCheck = 'off' | 'quick' | 'full';

@@ -1,5 +1,5 @@
 /**
- * One connection to the ledger's file, set up so that a commit is on disk when it returns: write-ahead log,
+ * One connection to the store's file, set up so that a commit is on disk when it returns: write-ahead log,
  * `synchronous=FULL`. The writer's connection creates the file; the reader's cannot change it.
  */
 import { mkdirSync, statfsSync } from 'node:fs';

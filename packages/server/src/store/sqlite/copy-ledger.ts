@@ -1,6 +1,6 @@
 /**
- * A copy of a ledger as it stands at one moment, in a file of its own, while the ledger is in use: what an upgrade keeps
- * before it changes anything, and what an operator puts aside. https://www.sqlite.org/lang_vacuum.html
+ * Copies a store as it is at one moment into another file, while it is in use: an upgrade keeps such a copy before it
+ * changes anything, and an operator makes one as a backup. https://www.sqlite.org/lang_vacuum.html
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,7 +8,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { syncDirectory } from './database.ts';
 
 /**
- * Copies the ledger to `target`, which its owner alone can read and which is there whole or not at all.
+ * Copies the store to `target`, which its owner alone can read and which is there whole or not at all.
  *
  * @throws what SQLite and the file system throw: among others where no space is left. Nothing is then left of the copy.
  */
@@ -27,7 +27,7 @@ export function copyLedger(database: DatabaseSync, target: string): void {
   syncDirectory(dirname(target));
 }
 
-/** Copies the ledger as an older version left it. A copy that is there already is of this upgrade, begun earlier. */
+/** Copies the store as an older version left it. A copy that is there already is of this upgrade, begun earlier. */
 export function keepOlderLedger(database: DatabaseSync, target: string): void {
   if (!existsSync(target)) copyLedger(database, target);
 }

@@ -1,5 +1,5 @@
 /**
- * The ledger's file as SQLite opens it, without the query builder: all that a copy of it takes. What holds of every
+ * The store's file as SQLite opens it, without the query builder: all that a copy of it takes. What holds of every
  * connection is set here.
  */
 import { closeSync, fsyncSync, openSync } from 'node:fs';

@@ -15,7 +15,7 @@ import {
 } from 'kysely';
 import type { DirectAdapter } from '../prepared.ts';
 
-/** Bounds the memory of the cache: the ledger has fewer shapes of query than this. */
+/** Bounds the memory of the cache: the store has fewer shapes of query than this. */
 const statementsMax = 256;
 
 /** Statements that are compiled once. The oldest goes when there are too many. */

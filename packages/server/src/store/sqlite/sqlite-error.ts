@@ -1,4 +1,4 @@
-/** What SQLite reports, told in the ledger's own codes. https://www.sqlite.org/rescode.html */
+/** What SQLite reports, told in the store's own codes. https://www.sqlite.org/rescode.html */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /** The low byte of an extended result code is its primary code. */
@@ -34,7 +34,7 @@ const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
   internal: 'the ledger failed',
 };
 
-/** The error of a ledger for whatever a query threw; what is a `StoreError` already stays as it is. */
+/** The error of a store for whatever a query threw; what is a `StoreError` already stays as it is. */
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const code = codeOf(thrown);

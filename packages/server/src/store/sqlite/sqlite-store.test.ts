@@ -4,7 +4,7 @@ import { admission, TestLedger } from '../ledger.fixture.ts';
 import { StoreError } from '../store-error.ts';
 import { THREADS } from './threads/threads.ts';
 
-/** A ledger, and the threads that it started: the one that writes and the one that reads. */
+/** A store, and the threads that it started: the one that writes and the one that reads. */
 async function withThreads(): Promise<{ ledger: TestLedger; threads: Worker[] }> {
   const threads: Worker[] = [];
   const remember = (worker: Worker) => threads.push(worker);

@@ -1,5 +1,5 @@
 /**
- * The ledger in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
+ * The store in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
  * hands each call to one of them.
  */
 import type { EventBody, RequestedSpec } from '@svc/protocol';
@@ -40,7 +40,7 @@ export interface SqliteStoreOptions {
   readonly check: LedgerCheck;
   /** Told of what no caller is told: a checkpoint that failed, a thread that died. */
   readonly onTrouble: (error: StoreError) => void;
-  /** What runs the two sides of the ledger; threads of the process without. */
+  /** What runs the two sides of the store; threads of the process without. */
   readonly threads?: Threads;
 }
 
@@ -61,7 +61,7 @@ export class SqliteStore implements Store {
     void reader.ended.then(() => writer[Symbol.asyncDispose]());
   }
 
-  /** @throws StoreError in one clear line where the file cannot be this service's ledger. */
+  /** @throws StoreError in one clear line where the file cannot be this service's store. */
   static async open({ path, check, onTrouble, threads = THREADS }: SqliteStoreOptions): Promise<SqliteStore> {
     const data = { path, check };
     await using opening = new AsyncDisposableStack();
@@ -265,7 +265,7 @@ function tenantOf(input: unknown): string | null {
   return key?.tenant ?? null;
 }
 
-/** Says which ledger could not be opened, in the one line that an operator reads. */
+/** Names the store that could not be opened, in the one line that an operator reads. */
 function ofLedger(path: string, thrown: unknown): StoreError {
   const { code, message } = storeErrorOf(thrown);
   return new StoreError(code, `${path}: ${message}`, { cause: thrown });

@@ -1,4 +1,6 @@
-/** However a write is cut off, the ledger holds whole transactions: receipt, outbox row, last event and status agree. */
+/**
+ * However a write is interrupted, the store holds whole transactions: receipt, outbox row, last event and status agree.
+ */
 import { copyFileSync, existsSync, rmSync, statSync, truncateSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
@@ -106,7 +108,7 @@ test('a log that is cut anywhere holds whole transactions up to the cut (STORE-0
   expect(new Set(counts).size).toBeGreaterThan(3);
 });
 
-/** How many events a copy of the ledger has whose log ends at `cut`. */
+/** How many events a copy of the store has whose log ends at `cut`. */
 function eventsAfterCut({ path }: TestLedger, cut: number): number {
   const copy = `${path}-copy`;
   for (const end of ['', '-wal', '-shm']) if (existsSync(copy + end)) rmSync(copy + end);

@@ -1,7 +1,7 @@
 /**
- * Holds a ledger for one service. The lock is the kernel's, on a small database beside the ledger: it ends with the
- * process however the process ends, and nothing of it can be left over. That database also remembers how far the ledger
- * had come, so that a log that was removed, or an older copy put in the ledger's place, does not pass for it.
+ * Holds a store for one service. The lock is the kernel's, on a small database beside the store. It ends with the
+ * process, however the process ends, and leaves nothing behind. That database also remembers how far the store had
+ * come, so that a removed log, or an older copy in its place, is noticed.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../../store-error.ts';
@@ -10,11 +10,11 @@ import { ownFile } from './own-file.ts';
 
 /** A held lock; disposing lets go of it. */
 export class LedgerLock implements Disposable {
-  /** Whether nothing was remembered: the ledger is new, or its owner removed the lock to accept it as it is. */
+  /** Whether nothing was remembered: the store is new, or its owner removed the lock to accept it as it is. */
   readonly isNew: boolean;
   readonly #database: DatabaseSync;
 
-  /** @throws StoreError `locked` where another service, or this one a second time, holds the ledger at `path`. */
+  /** @throws StoreError `locked` where another service, or this one a second time, holds the store at `path`. */
   constructor(path: string) {
     ownFile(`${path}-lock`);
     this.#database = new DatabaseSync(`${path}-lock`, { timeout: 0 });
@@ -31,14 +31,14 @@ export class LedgerLock implements Disposable {
     }
   }
 
-  /** @throws StoreError `corrupt` where the ledger has not come as far as it is remembered to have. */
+  /** @throws StoreError `corrupt` where the store has not come as far as it is remembered to have. */
   expect(progress: number): void {
     const row = this.#database.prepare('select progress from ledger').get();
     if (progress >= Number(row?.['progress'])) return;
     throw lacksLastWrites();
   }
 
-  /** Remembers how far the ledger has come. Only after that is on disk. */
+  /** Remembers how far the store has come. Only after that is on disk. */
   remember(progress: number): void {
     this.#database.prepare('update ledger set progress = ?').run(progress);
   }

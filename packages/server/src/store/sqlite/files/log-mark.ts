@@ -1,7 +1,7 @@
 /**
- * Remembers how long the write-ahead log was when a commit was last answered, in a file of its own beside the ledger. SQLite
- * takes a log up to the first frame that does not hold, and cannot know what stood behind it: one that was cut, or that
- * rotted, passes for a shorter one. What is remembered says that it was longer.
+ * Remembers how long the write-ahead log was when a commit was last answered, in a file of its own beside the store.
+ * SQLite takes a log up to the first frame that does not hold, and cannot know what stood behind it: one that was cut,
+ * or that rotted, passes for a shorter one. What is remembered says that it was longer.
  *
  * The mark is written when the commit is on disk and is not synced itself: it may be older than the log, never newer.
  * Nothing follows from a mark that is missing or of another log. https://www.sqlite.org/fileformat2.html#walformat
@@ -15,7 +15,7 @@ const SALTS_BYTES = 8;
 /** The salts, then the number of frames. */
 const MARK_BYTES = SALTS_BYTES + 4;
 
-/** The open mark of a ledger; disposing closes it. */
+/** The open mark of a store; disposing closes it. */
 export class LogMark implements Disposable {
   readonly #file: number;
   readonly #logPath: string;

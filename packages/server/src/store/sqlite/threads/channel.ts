@@ -1,7 +1,7 @@
 /**
- * The service's end of a thread of the ledger. Calls made in one turn of the event loop travel together: what arrived on
- * many connections at once is asked in one message. When the thread ends, for whatever reason, every call that waits and
- * every later one is refused: none hangs.
+ * The service's end of a thread of the store. Calls made in one turn of the event loop travel together: the requests of
+ * many connections go out in one message. When the thread ends, for whatever reason, every waiting and every later call
+ * is refused: none hangs.
  */
 import type { AnswerOf, Commands, InputOf } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
@@ -36,7 +36,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   /** Why no more calls are taken; null while they are. */
   #refusal: StoreError | null = null;
 
-  /** The thread loads and waits to be told to open the ledger. */
+  /** The thread loads and waits to be told to open the store. */
   constructor({ thread, onTrouble }: ChannelOptions) {
     this.#onTrouble = onTrouble;
     this.#thread = thread;
@@ -54,7 +54,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return this.#ended.promise;
   }
 
-  /** @throws StoreError saying why the thread could not open the ledger; it is gone then. */
+  /** @throws StoreError saying why the thread could not open the store; it is gone then. */
   async open(): Promise<void> {
     this.#thread.postMessage({ kind: 'open' } satisfies Request);
     await this.#opened.promise;

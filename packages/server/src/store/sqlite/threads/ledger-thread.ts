@@ -10,7 +10,7 @@ import { type Call, portable, type Report, type Request } from './messages.ts';
 /** How long calls that nobody waits for wait for one that somebody does. */
 const patienceMilliseconds = 25;
 
-/** An open thread of the ledger. Disposing closes its connection. */
+/** An open thread of the store. Disposing closes its connection. */
 export interface LedgerThread extends AsyncDisposable {
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
@@ -25,8 +25,8 @@ export type SendReport = (report: Report, moved?: readonly ArrayBuffer[]) => voi
 export type OpenThread = (report: SendReport) => Promise<LedgerThread>;
 
 /**
- * Serves the calls that arrive on `port` until it is asked to close; everything that waits then is answered first. The
- * ledger is opened when the service asks, so that both threads can load while only one of them may touch the file.
+ * Serves the calls that arrive on `port` until it is asked to close; all waiting calls are answered first. The store is
+ * opened when the service asks, so that both threads can load while only one of them may touch the file.
  */
 export function serveLedger(port: MessagePort, open: OpenThread): void {
   const service = new CallService(port, open);
@@ -38,7 +38,7 @@ class CallService {
   readonly #port: MessagePort;
   readonly #open: OpenThread;
   readonly #waiting: Call[] = [];
-  /** Null before the ledger is open. */
+  /** Null before the store is open. */
   #thread: LedgerThread | null = null;
   #running = false;
   #closing = false;

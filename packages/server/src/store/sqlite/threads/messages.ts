@@ -1,13 +1,13 @@
-/** What passes between the service's thread and the ledger's threads, and how an error survives the passage. */
+/** What passes between the service's thread and the store's threads, and how an error survives the passage. */
 import { StoreError, type StoreErrorCode } from '../../store-error.ts';
 import type { LedgerCheck } from '../check-file.ts';
 import { storeErrorOf } from '../sqlite-error.ts';
 
-/** What a thread of the ledger is started with. */
+/** What a thread of the store is started with. */
 export interface ThreadData {
   /** Absolute path of the database. */
   readonly path: string;
-  /** What is looked through before the ledger is used. */
+  /** What is looked through before the store is used. */
   readonly check: LedgerCheck;
 }
 
@@ -18,7 +18,7 @@ export interface Call {
   readonly input: unknown;
 }
 
-/** To a thread: first that it open the ledger, then calls in their order, last that it end when all are answered. */
+/** To a thread: first that it open the store, then calls in their order, last that it end when all are answered. */
 export type Request =
   | { readonly kind: 'open' }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
@@ -49,7 +49,7 @@ export function portable(thrown: unknown): PortableError {
   return { code, message, stack: origin ?? message };
 }
 
-/** The error as it is thrown on the service's thread; its cause tells where in the ledger's thread it came from. */
+/** The error as it is thrown on the service's thread; its cause tells where in the store's thread it came from. */
 export function revived({ code, message, stack }: PortableError): StoreError {
   const cause = new Error(message);
   cause.stack = stack;

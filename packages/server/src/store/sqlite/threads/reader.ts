@@ -1,6 +1,6 @@
 /**
- * The thread that reads the ledger, so that a long commit holds up no read. Each group of queries sees one state of the
- * ledger, at least as new as the last write that was answered before they were asked.
+ * The thread that reads the store, so that a long commit delays no read. Each group of queries sees one state of the
+ * store, at least as new as the last write that was answered before them.
  */
 import { movable } from '../../../ground/movable.ts';
 import { type AnswerOf, READS, type Reads, runCommand } from '../../commands.ts';

@@ -1,4 +1,4 @@
-/** The two threads of a ledger, as its store starts them. What they run is in `writer.ts` and `reader.ts`. */
+/** The two threads of a store, as it starts them. What they run is in `writer.ts` and `reader.ts`. */
 import { Worker } from 'node:worker_threads';
 import type { Report, Request, ThreadData } from './messages.ts';
 
@@ -11,7 +11,7 @@ export interface Thread {
   on(event: 'exit', listener: () => void): unknown;
 }
 
-/** Starts each side of the ledger. */
+/** Starts each side of the store. */
 export interface Threads {
   writer(data: ThreadData): Thread;
   reader(data: ThreadData): Thread;
@@ -24,8 +24,8 @@ export const THREADS: Threads = {
 };
 
 /**
- * A thread of the ledger keeps little for longer than a call. With the room for new objects that V8 takes otherwise, each
- * thread that some megabytes pass through holds tens of them as garbage.
+ * A thread of the store keeps little for longer than a call. With the room for new objects that V8 takes otherwise,
+ * each thread that some megabytes pass through holds tens of them as garbage.
  */
 const newObjectsMb = 8;
 

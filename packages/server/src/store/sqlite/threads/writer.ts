@@ -1,6 +1,6 @@
 /**
- * The thread that changes the ledger: the only one, in the only service that holds the file. It brings the schema up to
- * date before it reports that it is open.
+ * The only thread that changes the store, in the only service that holds the file. It brings the schema up to date
+ * before it reports that it is open.
  */
 import { auditLedger } from '../../access/audit.ts';
 import { PATIENT, runCommand, WRITES } from '../../commands.ts';
