@@ -21,7 +21,7 @@ import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import { commitsIn } from '../src/store/commits.fixture.ts';
 import type { JobKey, JobRow } from '../src/store/records.ts';
-import { SqliteStore } from '../src/store/sqlite/sqlite-store.ts';
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
 import { SAME_THREAD } from '../src/store/threads.fixture.ts';
 import { createLog } from '../src/telemetry/log/log.ts';
@@ -182,7 +182,7 @@ async function textOf(body: Body<unknown>): Promise<unknown> {
 /** A real store on this thread, in a directory that the caller removes. */
 export function openTestStore(directory: string): Promise<Store> {
   const path = join(directory, 'svc.db');
-  return SqliteStore.open({ path, check: 'off', onTrouble: () => {}, threads: SAME_THREAD });
+  return openSqliteStore({ path, check: 'off', onTrouble: () => {}, threads: SAME_THREAD });
 }
 
 /** A store with some methods replaced by the test's. */

@@ -16,7 +16,7 @@ import {
 } from './evidence/attestations.ts';
 import { artifacts, finishWithResult } from './evidence/outcomes.ts';
 import { deleteEnded } from './evidence/retention.ts';
-import { counts, probe, schemaVersion } from './health.ts';
+import { counts, probe } from './health.ts';
 import { append, events } from './history/events.ts';
 import { admit, findByIdempotencyKey } from './jobs/admission.ts';
 import { requestCancel } from './jobs/cancellation.ts';
@@ -81,7 +81,6 @@ export const READS = {
   artifacts,
   counts,
   currentJobs,
-  schemaVersion,
   outbox,
   terminalRecords,
   attestation,

@@ -2,7 +2,6 @@
 import { sql } from 'kysely';
 import { oldestQueuedAt } from './jobs/queue.ts';
 import { queueDepth } from './jobs/tenants.ts';
-import { SCHEMA_VERSION } from './migrations/migrate.ts';
 import { prepared } from './prepared.ts';
 import type { StoreCounts } from './records.ts';
 import type { LedgerDatabase } from './schema.ts';
@@ -61,9 +60,4 @@ export async function probe(db: LedgerDatabase): Promise<void> {
 /** How often the store was probed since it exists: it grows, and shows an older copy. */
 export async function probes(db: LedgerDatabase): Promise<number> {
   return (await countProbes.first(db, {}))?.count ?? 0;
-}
-
-/** See `Store.schemaVersion`. Opening refuses every other schema. */
-export async function schemaVersion(): Promise<number> {
-  return SCHEMA_VERSION;
 }

@@ -17,7 +17,7 @@ import type {
   StartInput,
 } from './records.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
-import { SqliteStore } from './sqlite/sqlite-store.ts';
+import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Threads } from './sqlite/threads/threads.ts';
 import type { Store } from './store.ts';
 import type { StoreError } from './store-error.ts';
@@ -64,7 +64,7 @@ export class TestLedger implements AsyncDisposable {
   async reopen(): Promise<Store> {
     await this.close();
     const onTrouble = (trouble: StoreError) => this.troubles.push(trouble);
-    this.#store = await SqliteStore.open({ path: this.path, check: 'off', onTrouble, threads: this.#threads });
+    this.#store = await openSqliteStore({ path: this.path, check: 'off', onTrouble, threads: this.#threads });
     return this.#store;
   }
 

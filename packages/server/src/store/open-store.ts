@@ -1,7 +1,7 @@
 /** Opens the store that the settings name. Only this file knows which kinds of store there are. */
 import { resolve } from 'node:path';
 import type { LedgerCheck } from './sqlite/check-file.ts';
-import { SqliteStore } from './sqlite/sqlite-store.ts';
+import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
 
@@ -28,7 +28,7 @@ export async function openStore({
   check = 'off',
   onTrouble = () => {},
 }: OpenStoreOptions): Promise<Store> {
-  return await SqliteStore.open({
+  return await openSqliteStore({
     path: databasePath({ dataDir, databaseUrl: databaseUrl ?? null }),
     check,
     onTrouble,

@@ -87,7 +87,6 @@ function everyCommand(): [string, unknown][] {
     ['artifactRecords', key],
     ['artifactPiece', { key, path: 'p', offset: 0, bytes: 1 }],
     ['artifacts', key],
-    ['schemaVersion', null],
     ['probe', null],
     ['outbox', { now: at(9_999), limit: 1 }],
     ['terminalRecords', { keys: [key], bytesMax: 9 }],

@@ -93,8 +93,6 @@ export interface Store extends AsyncDisposable {
   counts(): Promise<StoreCounts>;
   /** Proves that the store can be written. Rejects if it cannot. */
   probe(): Promise<void>;
-  /** The number of the schema that the store has. */
-  schemaVersion(): Promise<number>;
 
   /** Waiting and running jobs of one tenant. */
   currentJobs(tenant: string): Promise<CurrentJobs>;

@@ -28,9 +28,6 @@ const HISTORY_TABLE = 'schema_history';
 /** The name of the schema that this program reads and writes, in the store's history. */
 export const SCHEMA_NAME = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
 
-/** Its number. */
-export const SCHEMA_VERSION = Number.parseInt(SCHEMA_NAME, 10);
-
 export interface MigrateOptions {
   /** Called once, before anything of a store changes that an older version of the program wrote. */
   readonly beforeUpgrade?: () => void;

@@ -9,7 +9,7 @@ function threadThat(onCalls: string): string {
   const source = `
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ kind, calls }) => {
-      if (kind === 'open') parentPort.postMessage({ kind: 'open' });
+      if (kind === 'open') parentPort.postMessage({ kind: 'open', names: [] });
       if (kind === 'close') parentPort.close();
       if (kind === 'calls') { ${onCalls} }
     });`;

@@ -23,12 +23,19 @@ export interface ChannelOptions {
   readonly onTrouble: (error: StoreError) => void;
 }
 
+/** Commands as methods of one input, or of none. */
+export type Methods<Known extends Commands> = {
+  readonly [Name in keyof Known]: (
+    ...input: unknown extends InputOf<Known[Name]> ? [] : [input: InputOf<Known[Name]>]
+  ) => Promise<AnswerOf<Known[Name]>>;
+};
+
 /** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #thread: Thread;
   readonly #onTrouble: (error: StoreError) => void;
   readonly #waiting = new Map<number, WaitingCall>();
-  readonly #opened = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<readonly string[]>();
   readonly #ended = Promise.withResolvers<void>();
   #unsent: Call[] = [];
   #moved: ArrayBuffer[] = [];
@@ -54,10 +61,16 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return this.#ended.promise;
   }
 
-  /** @throws StoreError saying why the thread could not open the store; it is gone then. */
-  async open(): Promise<void> {
+  /**
+   * What the thread can be asked, once it has opened the store: each command as a method.
+   *
+   * @throws StoreError saying why the thread could not open the store; it is gone then.
+   */
+  async open(): Promise<Methods<Known>> {
     this.#thread.postMessage({ kind: 'open' } satisfies Request);
-    await this.#opened.promise;
+    const names = await this.#opened.promise;
+    const ask = (name: string) => (input: unknown) => this.call(name, input as InputOf<Known[string]>);
+    return Object.fromEntries(names.map((name) => [name, ask(name)])) as unknown as Methods<Known>;
   }
 
   /** Buffers in `moved` are those of bytes in the input that the caller gives away. */
@@ -103,7 +116,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   #receive(report: Report): void {
     switch (report.kind) {
       case 'open':
-        this.#opened.resolve();
+        this.#opened.resolve(report.names);
         break;
       case 'failed':
         this.#refuse(revived(report.error));

@@ -8,6 +8,7 @@ function patientThread() {
   const { port1, port2 } = new MessageChannel();
   const groups: string[][] = [];
   serveLedger(port2, async (report) => ({
+    names: [],
     isPatient: ({ name }) => name === 'later',
     async work(waiting) {
       const taken = waiting.splice(0);

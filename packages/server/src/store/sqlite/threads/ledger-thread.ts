@@ -12,6 +12,8 @@ const patienceMilliseconds = 25;
 
 /** An open thread of the store. Disposing closes its connection. */
 export interface LedgerThread extends AsyncDisposable {
+  /** What it can be asked. */
+  readonly names: readonly string[];
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
   /** Whether nobody waits for the answer to this call; left out, somebody does for every one. */
@@ -67,7 +69,7 @@ class CallService {
       this.#port.close();
       return;
     }
-    this.#report({ kind: 'open' });
+    this.#report({ kind: 'open', names: this.#thread.names });
     await this.#run();
   }
 

@@ -30,7 +30,7 @@ export type Answer =
 
 /** From a thread. `open` or `failed` comes first; when the thread is gone its port closes. */
 export type Report =
-  | { readonly kind: 'open' }
+  | { readonly kind: 'open'; readonly names: readonly string[] }
   | { readonly kind: 'failed'; readonly error: PortableError }
   | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
   | { readonly kind: 'trouble'; readonly error: PortableError };

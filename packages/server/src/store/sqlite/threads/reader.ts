@@ -18,6 +18,7 @@ export async function openReader({ path }: ThreadData, report: SendReport): Prom
   const begin = database.prepare('begin');
   const commit = database.prepare('commit');
   return {
+    names: Object.keys(READS),
     async work(waiting) {
       begin.run();
       try {

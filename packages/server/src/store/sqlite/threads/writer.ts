@@ -34,6 +34,7 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
   const group = new GroupCommit(database, (call) => runCommand(WRITES, call, ledger));
   const resources = opening.move();
   return {
+    names: Object.keys(WRITES),
     isPatient: ({ name }) => PATIENT.has(name),
     async work(waiting) {
       const answers = await group.take(waiting);
