@@ -279,7 +279,7 @@ test('a store of a newer version is refused in one line and left unchanged', asy
   rmSync(dataDir, { recursive: true });
 });
 
-test('the older ledger stays beside the upgraded one', () => {
+test('the older store stays beside the upgraded one', () => {
   const copy = readFileSync(join(rig.dataDir, 'svc.db.before-0004-output-runs'));
   expect(copy.subarray(0, 15).toString()).toBe('SQLite format 3');
 });

@@ -81,7 +81,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
 test('an end that the store does not return, or not as one, is not counted and delays nothing', async () => {
   const notEnded = { ...ended, status: 'running', finished_at: null } as unknown as JobSummary;
   for (const summary of [
-    () => Promise.reject(new Error('the ledger is away')),
+    () => Promise.reject(new Error('the store is away')),
     async () => null,
     async () => notEnded,
   ]) {

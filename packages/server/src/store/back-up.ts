@@ -24,6 +24,6 @@ export function backUp({ target, ...where }: BackUpOptions): void {
     copyLedger(database, target);
   } catch (thrown) {
     const { code, message } = storeErrorOf(thrown);
-    throw new StoreError(code, `the ledger ${path} could not be copied to ${target}: ${message}`, { cause: thrown });
+    throw new StoreError(code, `the store ${path} could not be copied to ${target}: ${message}`, { cause: thrown });
   }
 }

@@ -96,6 +96,6 @@ export function runCommand(
   db: LedgerDatabase,
 ): Promise<unknown> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  assert(command !== undefined, `the ledger has no command ${name}`);
+  assert(command !== undefined, `the store has no command ${name}`);
   return command(db, input as never);
 }

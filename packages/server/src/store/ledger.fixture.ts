@@ -48,7 +48,7 @@ export class TestLedger implements AsyncDisposable {
   }
 
   get store(): Store {
-    if (this.#store === null) throw new Error('the test closed its ledger');
+    if (this.#store === null) throw new Error('the test closed its store');
     return this.#store;
   }
 

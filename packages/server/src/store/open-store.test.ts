@@ -12,7 +12,7 @@ import { StoreError, type StoreErrorCode } from './store-error.ts';
 async function refusal(call: Promise<Store>): Promise<StoreError> {
   try {
     await (await call)[Symbol.asyncDispose]();
-    throw new Error('the ledger opened');
+    throw new Error('the store opened');
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return error;

@@ -90,7 +90,7 @@ export function prepared<Parameters extends object, Row>(
 
 function directAdapter(db: LedgerDatabase): DirectAdapter {
   const { adapter } = db.getExecutor();
-  assert('executeNow' in adapter, 'the dialect of the ledger runs its queries at once');
+  assert('executeNow' in adapter, 'the dialect of the store runs its queries at once');
   return adapter as DirectAdapter;
 }
 

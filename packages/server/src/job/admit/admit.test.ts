@@ -72,7 +72,7 @@ describe('an admitted job', () => {
     ['unavailable', 'capacity_exhausted'],
     ['corrupt', 'internal'],
   ] as const)('a store that is %s is answered %s', async (storeCode, code) => {
-    const admit = () => Promise.reject(new StoreError(storeCode, 'the ledger at /secret/path failed'));
+    const admit = () => Promise.reject(new StoreError(storeCode, 'the store at /secret/path failed'));
     await using rig = await JobRig.open({ faults: () => ({ admit }) });
     await expect(rig.submit()).rejects.toMatchObject({
       code,

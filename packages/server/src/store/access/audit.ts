@@ -89,5 +89,5 @@ function parsed(text: string): unknown {
 }
 
 function damaged(what: string): StoreError {
-  return new StoreError('corrupt', `the ledger is damaged: ${what}`);
+  return new StoreError('corrupt', `the store is damaged: ${what}`);
 }

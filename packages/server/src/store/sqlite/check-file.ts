@@ -16,8 +16,8 @@ export function checkFile(database: DatabaseSync, check: LedgerCheck): void {
   if (check === 'off') return;
   const pragma = check === 'full' ? 'integrity_check' : 'quick_check';
   const found = Object.values(database.prepare(`pragma ${pragma}(1)`).get() ?? {})[0];
-  if (found !== 'ok') throw new StoreError('corrupt', `the ledger is damaged: ${String(found).replace(/\s+/g, ' ')}`);
+  if (found !== 'ok') throw new StoreError('corrupt', `the store is damaged: ${String(found).replace(/\s+/g, ' ')}`);
   if (check === 'full' && database.prepare('pragma foreign_key_check').get() !== undefined) {
-    throw new StoreError('corrupt', 'the ledger is damaged: it holds rows of jobs that are not there');
+    throw new StoreError('corrupt', 'the store is damaged: it holds rows of jobs that are not there');
   }
 }

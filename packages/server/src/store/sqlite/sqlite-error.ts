@@ -21,17 +21,17 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
 const IOERR_SHMSIZE = 4874;
 
 const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
-  full: 'no space is left for the ledger',
-  io: 'the ledger could not be read or written',
-  corrupt: 'the ledger is damaged',
-  read_only: 'the ledger cannot be written: it is read-only',
-  busy: 'the ledger is locked by another process',
-  locked: 'another service holds this ledger',
-  newer_schema: 'a newer version of the service wrote this ledger',
+  full: 'no space is left for the store',
+  io: 'the store could not be read or written',
+  corrupt: 'the store is damaged',
+  read_only: 'the store cannot be written: it is read-only',
+  busy: 'the store is locked by another process',
+  locked: 'another service holds this store',
+  newer_schema: 'a newer version of the service wrote this store',
   unrecognised: 'the file is not a database',
-  unopenable: 'the ledger cannot be opened',
-  unavailable: 'the ledger is closed',
-  internal: 'the ledger failed',
+  unopenable: 'the store cannot be opened',
+  unavailable: 'the store is closed',
+  internal: 'the store failed',
 };
 
 /** The error of a store for whatever a query threw; what is a `StoreError` already stays as it is. */

@@ -27,7 +27,7 @@ export class LedgerLock implements Disposable {
     } catch (thrown) {
       this.#database.close();
       const error = storeErrorOf(thrown);
-      throw error.code === 'busy' ? new StoreError('locked', 'another service holds this ledger') : error;
+      throw error.code === 'busy' ? new StoreError('locked', 'another service holds this store') : error;
     }
   }
 

@@ -48,9 +48,9 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#onTrouble = onTrouble;
     this.#thread = thread;
     this.#thread.on('message', (report) => this.#receive(report));
-    this.#thread.on('error', (cause) => this.#lose('a thread of the ledger died', { cause }));
+    this.#thread.on('error', (cause) => this.#lose('a thread of the store died', { cause }));
     this.#thread.on('exit', () => {
-      this.#lose('a thread of the ledger ended');
+      this.#lose('a thread of the store ended');
       this.#ended.resolve();
     });
     this.#opened.promise.catch(() => {}); // Told to whoever opens; alone it would end the process.
@@ -81,7 +81,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   ): Promise<AnswerOf<Known[Name]>> {
     if (this.#refusal !== null) return Promise.reject(this.#refusal);
     if (this.#waiting.size >= callsWaitingMax) {
-      return Promise.reject(new StoreError('busy', 'more calls wait for the ledger than it takes'));
+      return Promise.reject(new StoreError('busy', 'more calls wait for the store than it takes'));
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = ++this.#lastId;
@@ -93,7 +93,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#refusal === null) {
-      this.#refusal = new StoreError('unavailable', 'the ledger is closed');
+      this.#refusal = new StoreError('unavailable', 'the store is closed');
       this.#send();
       this.#thread.postMessage({ kind: 'close' } satisfies Request);
     }
@@ -108,7 +108,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     try {
       this.#thread.postMessage({ kind: 'calls', calls } satisfies Request, moved);
     } catch (cause) {
-      const error = new StoreError('internal', 'a call of the ledger cannot be sent', { cause });
+      const error = new StoreError('internal', 'a call of the store cannot be sent', { cause });
       for (const { id } of calls) this.#take(id)?.reject(error);
     }
   }
