@@ -26,6 +26,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   attacks: () => import('./attacks.ts'),
   speed: () => import('./speed.ts'),
   cells: () => import('./cells.ts'),
+  constructs: () => import('./constructs.ts'),
 };
 
 function say(line = ''): void {

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Driven, Held, Order } from './load.ts';
 
-const svc = fileURLToPath(new URL('../../packages/cli/bin/svc.mjs', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const bareServer = fileURLToPath(new URL('../../packages/server/test/bare-server.ts', import.meta.url));
 const load = new URL('./load.ts', import.meta.url);
 
@@ -20,14 +20,16 @@ export interface Served extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** `svc serve` with these settings by flag. Its log goes to a file, as on most hosts. */
+/** `svc serve` of a tree, with these settings by flag. Its log goes to a file, as on most hosts. */
 export async function serveService(
   flags: Readonly<Record<string, string>>,
   directory: string,
+  tree = ROOT,
 ): Promise<Served & { readonly dataDirectory: string }> {
   const given = { host: '127.0.0.1', port: '0', 'data-dir': directory, ...flags };
   const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   const log = openSync(join(directory, 'log'), 'a');
+  const svc = join(tree, 'packages/cli/bin/svc.mjs');
   return { ...(await served([svc, 'serve', ...words], { stdio: ['ignore', 'pipe', log] })), dataDirectory: directory };
 }
 

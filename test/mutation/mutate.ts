@@ -3,7 +3,7 @@
  * noticed. It works on a copy of the tree, and runs only the tests that carry the statement's id. It exits with 1 if a
  * mutation went unnoticed or could not be made. Without a name it makes all of them.
  */
-import { copyOfTree, type TreeCopy } from './copy-of-tree.ts';
+import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
 import { MUTATIONS, type Mutation } from './mutations.ts';
 import { type MarkedRun, runMarked } from './run-marked.ts';
 

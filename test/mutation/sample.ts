@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import { copyOfTree, type TreeCopy } from './copy-of-tree.ts';
+import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
 import { type SmallChange, smallChanges } from './small-changes.ts';
 
 const MILLISECONDS_MAX = 300_000;
@@ -37,7 +37,7 @@ function sampleOf(tree: TreeCopy, folder: string, count: number, seed: number): 
 
 /** Whether the tests of the folder pass without a change. */
 function passes(tree: TreeCopy, folder: string): boolean {
-  const words = ['run', folder, '--bail', '1', '--testTimeout', '30000', '--reporter', 'dot'];
+  const words = ['run', folder, '--bail', '1', '--testTimeout', '60000', '--reporter', 'dot'];
   const { status } = spawnSync(join(tree.path, 'node_modules/.bin/vitest'), words, {
     cwd: tree.path,
     stdio: 'ignore',

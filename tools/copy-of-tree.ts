@@ -15,7 +15,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-const ROOT = join(import.meta.dirname, '../..');
+const ROOT = join(import.meta.dirname, '..');
+/** Vectors that others published, where they are beside a clone. */
+const BESIDE = join(ROOT, '../shared');
 /** These of the installed modules link to the sources, and must link to those of the copy. */
 const OWN = ['@svc', '.bin'];
 
@@ -33,11 +35,16 @@ export interface TreeCopy extends AsyncDisposable {
   replaced(file: string, text: string): Disposable;
 }
 
-/** Everything that git tracks or would track, with the installed modules of the original. */
+/** What the set-up built: without it cells would be made in another way than usual. */
+const BUILT = 'packages/server/native';
+
+/** Everything that git tracks or would track, with what was installed and built for the original. */
 export async function copyOfTree(): Promise<TreeCopy> {
-  const path = mkdtempSync(join(tmpdir(), 'svc-mutation-'));
-  // Programs of other users read its launchers.
-  chmodSync(path, 0o755);
+  const base = mkdtempSync(join(tmpdir(), 'svc-copy-'));
+  // Programs of other users read the launchers in it.
+  chmodSync(base, 0o755);
+  const path = join(base, 'tree');
+  if (existsSync(BESIDE)) symlinkSync(BESIDE, join(base, 'shared'));
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
   const files = listed.toString().split('\0');
   for (const file of files.filter((name) => name !== '' && existsSync(join(ROOT, name)))) {
@@ -45,12 +52,13 @@ export async function copyOfTree(): Promise<TreeCopy> {
     cpSync(join(ROOT, file), join(path, file));
   }
   linkModules(path);
+  if (existsSync(join(ROOT, BUILT))) cpSync(join(ROOT, BUILT), join(path, BUILT), { recursive: true });
   return {
     path,
     changed: (change) => changedFile(join(path, change.file), change),
     replaced: (file, text) => replacedFile(join(path, file), text),
     async [Symbol.asyncDispose]() {
-      rmSync(path, { recursive: true });
+      rmSync(base, { recursive: true });
     },
   };
 }

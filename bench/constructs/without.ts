@@ -1,0 +1,165 @@
+/**
+ * What the code has for its speed alone, and how to take it out: changes of the sources after which everything still works,
+ * only slower. `bench/constructs.ts` measures what each is worth.
+ */
+import type { Change } from '../../tools/copy-of-tree.ts';
+import type { WorkName } from './work.ts';
+
+export interface Construct {
+  readonly name: string;
+  /** What it should make cheaper. */
+  readonly work: WorkName;
+  readonly without: readonly Change[];
+}
+
+const SERVER = 'packages/server/src';
+const KEPT = 'if (kept !== undefined) return kept;';
+
+export const CONSTRUCTS: readonly Construct[] = [
+  {
+    name: 'pages of lists are kept',
+    work: 'list of 50',
+    without: [{ file: `${SERVER}/store/kept/kept-lists.ts`, from: KEPT, to: '' }],
+  },
+  {
+    name: 'final details are kept',
+    work: 'detail',
+    without: [{ file: `${SERVER}/store/kept/final-details.ts`, from: KEPT, to: '' }],
+  },
+  {
+    name: 'short results are kept',
+    work: 'short jobs',
+    without: [
+      {
+        file: `${SERVER}/store/kept/short-results.ts`,
+        from: 'const texts: Record<StreamName, string> =',
+        to: 'if (job_id) return null;\n  const texts: Record<StreamName, string> =',
+      },
+    ],
+  },
+  {
+    name: 'long texts are kept',
+    work: 'long result',
+    without: [
+      {
+        file: `${SERVER}/store/kept/kept-texts.ts`,
+        from: 'constructor(bytesMax = keptBytesMax)',
+        to: 'constructor(bytesMax = 0)',
+      },
+    ],
+  },
+  {
+    name: 'queries are prepared once',
+    work: 'short jobs',
+    without: [{ file: `${SERVER}/store/prepared.ts`, from: 'if (known !== undefined) return known;', to: '' }],
+  },
+  {
+    name: 'values known now are not waited for',
+    work: 'list of 50',
+    without: [
+      {
+        file: `${SERVER}/ground/soon.ts`,
+        from: 'return value instanceof Promise ? value.then(use) : use(value);',
+        to: 'return Promise.resolve(value).then(use);',
+      },
+    ],
+  },
+  {
+    name: 'log lines of a turn are written together',
+    work: 'list of 50',
+    without: [
+      { file: `${SERVER}/telemetry/log/line-batch.ts`, from: "if (lines === '') atTurnsEnd(flushSync);", to: '' },
+      { file: `${SERVER}/telemetry/log/line-batch.ts`, from: 'lines += line;', to: 'destination.write(line);' },
+    ],
+  },
+  {
+    name: 'the line of an answer is spelled by hand',
+    work: 'list of 50',
+    without: [
+      {
+        file: `${SERVER}/telemetry/log/answer-log.ts`,
+        from: "if (log.isLevelEnabled('info')) destination.write(lineOf(answer));",
+        to: "if (destination) log.info(answer, 'request answered');",
+      },
+    ],
+  },
+  {
+    name: 'words of log lines are quoted once',
+    work: 'list of 50',
+    without: [
+      { file: `${SERVER}/telemetry/log/answer-log.ts`, from: 'if (known !== undefined) return known;', to: '' },
+    ],
+  },
+  {
+    name: 'one listener for the end of an answer',
+    work: 'detail',
+    without: [
+      {
+        file: `${SERVER}/http/answer/answer-end.ts`,
+        from: 'else if (callbacks !== undefined) callbacks.push(callback);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'large bytes move between threads',
+    work: 'long jobs',
+    without: [
+      {
+        file: `${SERVER}/ground/movable.ts`,
+        from: 'byteLength >= movedBytesMin ? [buffer]',
+        to: 'byteLength < 0 ? [buffer]',
+      },
+      {
+        file: `${SERVER}/ground/movable.ts`,
+        from: 'if (buffer.byteLength >= movedBytesMin) buffer.transfer(0);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'canonical values are not sorted again',
+    work: 'long jobs',
+    without: [
+      {
+        file: 'packages/evidence/src/canonical-json.ts',
+        from: 'if (standsInOrder(value, quickDepthMax)) return JSON.stringify(value);',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'the members around the data of an event are plain',
+    work: 'long jobs',
+    without: [
+      { file: 'packages/evidence/src/chain.ts', from: 'const isPlain = ', to: 'const isPlain = quoted && ' },
+      {
+        file: 'packages/evidence/src/chain.ts',
+        from: 'function isPlainText(',
+        to: 'const quoted = false;\nfunction isPlainText(',
+      },
+    ],
+  },
+  {
+    name: 'facts of the host are remembered',
+    work: 'start',
+    without: [
+      {
+        file: `${SERVER}/sandbox/host/remembered.ts`,
+        from: "return JSON.parse(readFileSync(file, 'utf8'));",
+        to: 'return null;',
+      },
+    ],
+  },
+  {
+    name: 'imports of the query builder are found by their addresses',
+    work: 'start',
+    without: [
+      {
+        file: `${SERVER}/store/sqlite/near-imports.ts`,
+        from: "if (!specifier.startsWith('.') ||",
+        to: "if (specifier !== '' ||",
+      },
+    ],
+  },
+];
