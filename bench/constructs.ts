@@ -8,7 +8,7 @@ import { CONSTRUCTS, type Construct } from './constructs/without.ts';
 import { WORKS } from './constructs/work.ts';
 import type { Measurement } from './measurement.ts';
 
-const rounds = 9;
+const rounds = 15;
 
 /** Every construct, or those whose names or whose work have `only` in them. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {

@@ -37,6 +37,15 @@ describe('an envelope', () => {
     const bytes = encodeEnvelope({ ...envelope, signatures: new Array(count).fill(envelope.signatures[0]) as never });
     expect(decodeEnvelope(bytes).kind).toBe(count <= 16 ? 'envelope' : 'refused');
   });
+
+  test.each([null, 1, [], { keyid: 1, sig: 'AA==' }, { sig: '' }, { sig: 'A' }])(
+    'is refused with the signature %j',
+    (sig) => {
+      const { payloadType } = envelope;
+      const bytes = encode(JSON.stringify({ payload: 'e30=', payloadType, signatures: [sig] }));
+      expect(decodeEnvelope(bytes)).toMatchObject({ kind: 'refused' });
+    },
+  );
 });
 
 describe.skipIf(!hasPublishedVectors('dsse'))('the published PAE vectors', () => {

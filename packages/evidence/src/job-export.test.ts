@@ -18,6 +18,12 @@ function entriesOf(paths: readonly string[]) {
   return paths.map((path) => ({ path, size_bytes: 2, sha256 }));
 }
 
+/** Every file, the first of them with other members: nothing else is wrong with the list. */
+function changed(members: Readonly<Record<string, unknown>>) {
+  const [first, ...others] = good.files;
+  return [{ ...first, ...members }, ...others];
+}
+
 function read(value: unknown) {
   return readExportManifest(new TextEncoder().encode(canonicalJson(value)));
 }
@@ -57,9 +63,10 @@ describe('the manifest of an exported job', () => {
     ['no job', { ...good, job_id: 1 }],
     ['no files', { ...good, files: {} }],
     ['a file twice', { ...good, files: [...good.files, good.files[0]] }],
-    ['a digest in capitals', { ...good, files: [{ ...good.files[0], sha256: sha256.toUpperCase() }] }],
-    ['a malformed size', { ...good, files: [{ ...good.files[0], size_bytes: 1.5 }] }],
-    ['a file that is not an object', { ...good, files: [null] }],
+    ['a digest in capitals', { ...good, files: changed({ sha256: sha256.toUpperCase() }) }],
+    ['a digest that is not a string', { ...good, files: changed({ sha256: null }) }],
+    ['a malformed size', { ...good, files: changed({ size_bytes: 1.5 }) }],
+    ['a file that is not an object', { ...good, files: [...good.files, null] }],
     ['an array', [good]],
   ])('is refused with %s', (_what, value) => {
     expect(read(value)).toMatchObject({ kind: 'refused' });
