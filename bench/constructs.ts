@@ -1,14 +1,12 @@
 /**
  * What each construct is worth that the code has for its speed alone: the processor time of the service with it, and of one
- * from a copy of the tree in which it was taken out. Rounds take turns. The least of each side's rounds counts: whatever else
- * the machine does only adds to a round.
+ * from a copy of the tree in which it was taken out. Rounds take turns and are short, so that whatever else the machine does
+ * meets both sides. The middle round of each counts.
  */
 import { copyOfTree, type TreeCopy } from '../tools/copy-of-tree.ts';
 import { CONSTRUCTS, type Construct } from './constructs/without.ts';
 import { WORKS } from './constructs/work.ts';
-import type { Measurement } from './measurement.ts';
-
-const rounds = 15;
+import { type Measurement, median, percentile } from './measurement.ts';
 
 /** Every construct, or those whose names or whose work have `only` in them. */
 export async function* measure({ only = '' }: { readonly only?: string | undefined }): AsyncGenerator<Measurement> {
@@ -30,18 +28,20 @@ async function worthOf({ name, work, without }: Construct, whole: TreeCopy, chan
   await using kept = await WORKS[work](whole.path);
   await using taken = await WORKS[work](changed.path);
   const figures: { kept: number[]; taken: number[] } = { kept: [], taken: [] };
-  for (let round = 0; round <= rounds; round++) {
-    const pair = { kept: await kept.round(), taken: await taken.round() };
-    // The first round warms up.
-    if (round === 0) continue;
-    figures.kept.push(pair.kept);
-    figures.taken.push(pair.taken);
+  // The first round warms up.
+  for (const side of [kept, taken]) await side.round();
+  for (let round = 0; round < kept.rounds; round++) {
+    // Each side is first as often as the other.
+    const isFirst = round % 2 === 0;
+    if (isFirst) figures.kept.push(await kept.round());
+    figures.taken.push(await taken.round());
+    if (!isFirst) figures.kept.push(await kept.round());
   }
   return {
     what: `${name} (${work})`,
-    value: Math.min(...figures.kept),
+    value: median(figures.kept),
     unit: 'µs',
-    spread: [Math.min(...figures.kept), Math.max(...figures.kept)],
-    baseline: { what: 'without', value: Math.min(...figures.taken) },
+    spread: [percentile(figures.kept, 0.25), percentile(figures.kept, 0.75)],
+    baseline: { what: 'without', value: median(figures.taken) },
   };
 }

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, fork, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -90,6 +90,13 @@ export function cpuSeconds(pid: number): number {
     .slice(11, 13)
     .map(Number);
   return (utime + stime) / ticksPerSecond;
+}
+
+/** The same by the nanosecond, of the threads that there are now: none may end between two looks. */
+export function threadSeconds(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const ran = threads.map((id) => Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]));
+  return ran.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e9;
 }
 
 /** How long the main thread of a process ran, and how long it was ready and had no core, in seconds. */
