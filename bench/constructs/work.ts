@@ -65,7 +65,7 @@ async function requests(tree: string, { code, count, paths }: Asked): Promise<Wo
     return ((threadSeconds(pid) - before) / answers) * 1e6;
   };
   const held = stack.move();
-  return { rounds: 80, round, [Symbol.asyncDispose]: () => held.disposeAsync() };
+  return { rounds: 60, round, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }
 
 async function jobs(tree: string, { code, count }: { code: string; count: number }): Promise<Work> {
@@ -76,7 +76,7 @@ async function jobs(tree: string, { code, count }: { code: string; count: number
     await signed(service.api);
     return ((cpuSeconds(service.served.pid) - before) / count) * 1e6;
   };
-  return { rounds: 14, round, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+  return { rounds: 8, round, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
 async function starts(tree: string): Promise<Work> {
@@ -84,7 +84,7 @@ async function starts(tree: string): Promise<Work> {
     await using service = await openService(tree);
     return cpuSeconds(service.served.pid) * 1e6;
   };
-  return { rounds: 10, round, async [Symbol.asyncDispose]() {} };
+  return { rounds: 6, round, async [Symbol.asyncDispose]() {} };
 }
 
 interface OpenedService extends AsyncDisposable {
