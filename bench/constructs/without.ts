@@ -84,13 +84,6 @@ export const CONSTRUCTS: readonly Construct[] = [
     ],
   },
   {
-    name: 'words of log lines are quoted once',
-    work: 'list of 50',
-    without: [
-      { file: `${SERVER}/telemetry/log/answer-log.ts`, from: 'if (known !== undefined) return known;', to: '' },
-    ],
-  },
-  {
     name: 'one listener for the end of an answer',
     work: 'detail',
     without: [

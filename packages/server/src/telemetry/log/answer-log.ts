@@ -30,22 +30,10 @@ export function answerLog(log: Log): (answer: AnswerLine) => void {
   };
 }
 
-/** Nearly every line has the words of lines before it: methods, routes, tenants, credentials. */
-const quoted = new Map<string | null, string>();
-const quotedMax = 1024;
-
-function quote(word: string | null): string {
-  const known = quoted.get(word);
-  if (known !== undefined) return known;
-  const text = JSON.stringify(word);
-  if (quoted.size < quotedMax) quoted.set(word, text);
-  return text;
-}
-
 function lineOf({ request_id, method, route, status, duration_ms, tenant, credential_id }: AnswerLine): string {
   return (
-    `{"level":"info","time":"${isoTime()}","request_id":"${request_id}","method":${quote(method)},` +
-    `"route":${quote(route)},"status":${status},"duration_ms":${duration_ms},` +
-    `"tenant":${quote(tenant)},"credential_id":${quote(credential_id)},"msg":"request answered"}\n`
+    `{"level":"info","time":"${isoTime()}","request_id":"${request_id}","method":${JSON.stringify(method)},` +
+    `"route":${JSON.stringify(route)},"status":${status},"duration_ms":${duration_ms},` +
+    `"tenant":${JSON.stringify(tenant)},"credential_id":${JSON.stringify(credential_id)},"msg":"request answered"}\n`
   );
 }
