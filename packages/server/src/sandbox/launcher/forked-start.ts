@@ -3,7 +3,7 @@
  * sets its limits and reads what the kernel says of it, each in one message: done here, each would take dozens of system
  * calls of the service's main thread. What it reports is judged here.
  */
-import { type Measure, UNLIMITED, type Writing } from '../cgroup/cgroup.ts';
+import { type GroupLimits, type Measure, UNLIMITED, type Writing } from '../cgroup/cgroup.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
 import { parseEnding } from '../oci/ending-report.ts';
 import { GuestChannel } from '../oci/guest-channel.ts';
@@ -115,8 +115,10 @@ class ForkedCell implements WaitingCell {
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group } = this.#options;
     this.#heapMb = wanted.heapMb;
-    const words = this.#holdWords(wanted);
-    const { result, killed } = await limitedOnceFree(group, () => this.#launched.hold(words));
+    const { result, killed } = await limitedOnceFree(group, (isKilled) =>
+      // A group that was killed allows no process any more.
+      this.#launched.hold(this.#holdWords(wanted, isKilled ? { ...this.#boot, processes: 0 } : this.#boot)),
+    );
     const report = sectionsOf(result);
     const [fileBytes = Number.NaN, , processes = Number.NaN] = (report.get('process limits') ?? '')
       .split(' ')
@@ -161,12 +163,12 @@ class ForkedCell implements WaitingCell {
     return areGone;
   }
 
-  #holdWords(wanted: WantedLimits): string {
+  #holdWords(wanted: WantedLimits, now: GroupLimits): string {
     const { plan } = this.#options.group;
     const { memoryBytes, processes, fileBytes, cpuSeconds, guestProcesses } = wanted;
     const writings = [
       ...(wanted.takesShare ? plan.toShare(1) : []),
-      ...plan.toLimit({ memoryBytes, processes }, this.#boot),
+      ...plan.toLimit({ memoryBytes, processes }, now),
       ...plan.toResetPeak,
     ];
     const measures = ['memoryLimitBytes', 'processesLimit', 'oomKills', 'cpuMicroseconds'] as const;

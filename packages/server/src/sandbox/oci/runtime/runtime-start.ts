@@ -166,12 +166,12 @@ class RuntimeCell implements WaitingCell {
  */
 export async function limitedOnceFree<Result>(
   group: Pick<Group, 'kill'>,
-  limit: () => Promise<Result>,
+  limit: (isKilled: boolean) => Promise<Result>,
 ): Promise<{ readonly result: Result; readonly killed: boolean }> {
   const deadline = performance.now() + FREED_MILLISECONDS_MAX;
   for (let pause = 0; ; pause = Math.max(1, 2 * pause)) {
     try {
-      return { result: await limit(), killed: pause > 0 };
+      return { result: await limit(pause > 0), killed: pause > 0 };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EBUSY' || performance.now() > deadline) throw error;
       group.kill();
