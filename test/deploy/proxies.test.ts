@@ -1,0 +1,124 @@
+/** The samples of deploy/ for proxies, each in the real proxy in front of the real service, over TLS. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { createServiceClient, type ServiceClient } from '@svc/client';
+import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { bodyBytesMax } from '@svc/protocol/vocabulary';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Rig } from '../rig/rig.ts';
+import { checkSample, isInstalled, makeCertificate, PROXIES, type Proxy, startProxy } from './proxy.ts';
+
+const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
+const before = getCACertificates('default');
+
+describe.each(PROXIES)('$name in front of the service', (kind) => {
+  const isMissing = !isInstalled(kind);
+  const suffix = isMissing ? ` (not tried: ${kind.program} is not installed)` : '';
+  let directory: string;
+  let rig: Rig;
+  let proxy: Proxy;
+  let client: ServiceClient;
+
+  beforeAll(async () => {
+    if (isMissing) return;
+    directory = mkdtempSync(join(tmpdir(), 'svc-proxy-'));
+    setDefaultCACertificates([...before, makeCertificate(directory)]);
+    rig = await Rig.start({ 'peer-connections-max': '256', 'drain-seconds': '600' });
+    proxy = await startProxy(kind, directory, rig.port);
+    client = createServiceClient({ baseUrl: proxy.url, apiKey: rig.alpha.key });
+  });
+  afterAll(async () => {
+    if (isMissing) return;
+    await proxy[Symbol.asyncDispose]();
+    setDefaultCACertificates(before);
+    rmSync(directory, { recursive: true });
+  });
+
+  const through = (path: string, init: RequestInit = {}) =>
+    fetch(`${proxy.url}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${rig.alpha.key}`, ...init.headers },
+    });
+  /**
+   * The status of a submission of exactly so many bytes: JSON may have any number of blanks around it. Over HTTP/1.1:
+   * Node's `fetch` does not send so much over HTTP/2.
+   */
+  async function submitBytes(bytes: number): Promise<number | undefined> {
+    const headers = {
+      authorization: `Bearer ${rig.alpha.key}`,
+      'content-type': 'application/json',
+      'content-length': bytes,
+    };
+    const sent = request(`${proxy.url}/v1/jobs`, { method: 'POST', headers });
+    // A proxy that refused may close before it was sent everything.
+    const failed = once(sent, 'error');
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+    sent.end(JSON.stringify({ language: 'bash', code: 'true' }).padEnd(bytes));
+    const [answer] = await Promise.race([answered, failed.then(([error]) => Promise.reject(error as Error))]);
+    answer.resume();
+    return answer.statusCode;
+  }
+  async function started(): Promise<string> {
+    const { job_id } = await client.submit(sleeper);
+    for await (const { kind: event } of client.follow(job_id)) if (event === 'stdout') break;
+    return job_id;
+  }
+
+  test.skipIf(isMissing)(`the sample is accepted as it stands${suffix}`, () => {
+    expect(() => checkSample(kind, directory)).not.toThrow();
+  });
+
+  test.skipIf(isMissing)(`a job is submitted, and a wait is answered when the job ends${suffix}`, async () => {
+    const job_id = await started();
+    const waiting = through(`/v1/jobs/${job_id}/result?wait_seconds=300`);
+    await client.cancel(job_id);
+    expect(await (await waiting).json()).toMatchObject({ status: 'cancelled', stdout: 'started\n' });
+  });
+
+  test.skipIf(isMissing)(`a stream shows output by WebSocket while the program runs${suffix}`, async () => {
+    const { job_id } = await client.submit(sleeper);
+    const states: string[] = [];
+    const kinds: string[] = [];
+    const following = { by: 'websocket', onState: (state: string) => states.push(state) } as const;
+    for await (const event of client.follow(job_id, following)) {
+      kinds.push(event.kind);
+      if (event.kind === 'stdout') await client.cancel(job_id);
+    }
+    expect(states).toEqual(['connecting', 'live', 'closed']);
+    expect(kinds).toEqual(expect.arrayContaining(['stdout', 'finished']));
+  });
+
+  test.skipIf(isMissing)(`the largest body is taken, and one byte more is refused with 413${suffix}`, async () => {
+    expect(await submitBytes(bodyBytesMax)).toBe(201);
+    expect(await submitBytes(bodyBytesMax + 1)).toBe(413);
+  });
+
+  test.skipIf(isMissing)(`the metrics of all tenants are not shown${suffix}`, async () => {
+    expect((await through('/metrics')).status).toBe(404);
+  });
+
+  test.skipIf(isMissing)(`a service that stops ends waits and streams through it${suffix}`, async () => {
+    const job_id = await started();
+    const { stream_url } = await client.streamTicket(job_id);
+    const socket = new WebSocket(`${proxy.url.replace('https', 'wss')}${stream_url}`);
+    await once(socket, 'message');
+    const closed = once(socket, 'close') as Promise<[CloseEvent]>;
+    const waiting = through(`/v1/jobs/${job_id}/result?wait_seconds=300`);
+    const stopped = rig.stop();
+    const [{ code }] = await closed;
+    expect(code).toBe(STREAM_CLOSE_CODES.restarting);
+    const answer = await waiting;
+    expect([answer.status, ((await answer.json()) as { error: { code: string } }).error.code]).toEqual([
+      503,
+      'shutting_down',
+    ]);
+    await client.cancel(job_id);
+    expect(await stopped).toEqual([]);
+    expect((await through('/healthz')).status).toBe(502);
+  });
+});
