@@ -12,6 +12,7 @@ import type { ExportOptions } from './export.ts';
 import type { ListOptions } from './jobs.ts';
 import type { KeysOptions } from './keys.ts';
 import type { PacksOptions } from './packs.ts';
+import type { RestoreCommandOptions } from './restore.ts';
 import type { RunOptions } from './run.ts';
 import type { AccessOptions } from './service-access.ts';
 import { UsageError } from './usage-error.ts';
@@ -50,6 +51,7 @@ async function svcCommand(asked: string | undefined): Promise<Command> {
   addDoctor(program);
   addKeys(program);
   addBackup(program);
+  addRestore(program);
   addAttestationKeys(program);
   addExport(program);
   return program;
@@ -291,6 +293,18 @@ function addBackup(program: Command): void {
     .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
     .action(async (file: string, options: BackupOptions) =>
       ending((await import('./backup.ts')).backupTo(file, options)),
+    );
+}
+
+function addRestore(program: Command): void {
+  program
+    .command('restore')
+    .description('make a data directory from a backup: every check is made first, and nothing is written over')
+    .argument('<file>', 'what `svc backup` made')
+    .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
+    .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
+    .action(async (file: string, options: RestoreCommandOptions) =>
+      ending((await import('./restore.ts')).restoreFrom(file, options)),
     );
 }
 

@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { LIMIT_CEILINGS } from '@svc/protocol';
 import { describe, expect, test } from 'vitest';
 import { StartError } from '../ground/start-error.ts';
@@ -35,6 +38,23 @@ describe('settings', () => {
 
   test('a flag wins over the environment', () => {
     expect(loadConfig({ SERVICE_PORT: '1' }, { port: '2' }).port).toBe(2);
+  });
+
+  test('a secret is read from the file of its name that a supervisor hands over, unless the environment has it', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'svc-credentials-'));
+    writeFileSync(join(directory, 'SERVICE_LEGACY_KEYS'), 'me=from-a-file\n');
+    writeFileSync(join(directory, 'SERVICE_METRICS_TOKEN'), 'token-of-a-file');
+    writeFileSync(join(directory, 'SERVICE_PORT'), '1');
+    const environment = { CREDENTIALS_DIRECTORY: directory, SERVICE_METRICS_TOKEN: 'of-the-environment' };
+    const config = loadConfig(environment);
+    expect(config.legacyKeys).toEqual(loadConfig({ SERVICE_LEGACY_KEYS: 'me=from-a-file' }).legacyKeys);
+    expect([config.metricsToken, config.port]).toEqual(['of-the-environment', 8080]);
+    mkdirSync(join(directory, 'SERVICE_OTLP_ENDPOINT'));
+    expect(refusal(environment).message).toBe(
+      `the credential ${join(directory, 'SERVICE_OTLP_ENDPOINT')} cannot be read: EISDIR`,
+    );
+    rmSync(directory, { recursive: true });
+    expect(loadConfig(environment).legacyKeys).toEqual([]);
   });
 
   test('an empty value counts as not given', () => {

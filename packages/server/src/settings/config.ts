@@ -9,6 +9,7 @@ import { LIMIT_CEILINGS, printable, type RequestedLimits } from '@svc/protocol/v
 import type { LegacyKey } from '../access/legacy.ts';
 import { isTenantName } from '../access/tenant.ts';
 import { StartError } from '../ground/start-error.ts';
+import { secretsFrom } from './secret-files.ts';
 import {
   isSettingName,
   SECRET_SETTINGS,
@@ -82,8 +83,8 @@ export interface Config {
 }
 
 /**
- * Reads the settings. `flags` are keyed by `Setting.flag` and win over the environment; an empty value counts as not
- * given. Relative paths are resolved against the working directory.
+ * Reads the settings. `flags` are keyed by `Setting.flag` and win over the environment, which wins over the files of
+ * secrets; an empty value counts as not given. Relative paths are resolved against the working directory.
  *
  * @throws StartError naming the one setting that is unknown or wrong, and what is allowed. It never shows a secret.
  */
@@ -91,7 +92,11 @@ export function loadConfig(
   environment: Readonly<Record<string, string | undefined>> = process.env,
   flags: Readonly<Record<string, string | undefined>> = {},
 ): Config {
-  const given = { ...fromEnvironment(environment), ...fromFlags(flags) };
+  const given = {
+    ...secretsFrom(environment['CREDENTIALS_DIRECTORY']),
+    ...fromEnvironment(environment),
+    ...fromFlags(flags),
+  };
   return configOf(checked(given));
 }
 

@@ -1,0 +1,32 @@
+/** `svc restore`: makes a data directory from a backup, for a service that does not run. */
+import { resolve } from 'node:path';
+import { loadConfig, OperatorError, restore } from '@svc/server/administration';
+import { serverEnvironment } from './environment.ts';
+import { EXIT } from './exit-code.ts';
+
+export interface RestoreCommandOptions {
+  readonly attestationKeys?: string;
+  readonly dataDir?: string;
+}
+
+/** Restores a backup, and says on stderr where to and what is still to do. */
+export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
+  const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
+  if (databaseUrl !== null) {
+    throw new OperatorError(
+      'a ledger is restored into a data directory, and SERVICE_DATABASE_URL names another place',
+      {
+        hint: 'unset it, restore, and move svc.db there before the first start',
+      },
+    );
+  }
+  const { attestationKeys } = options;
+  await restore({
+    backup: resolve(file),
+    attestationKeys: attestationKeys === undefined ? null : resolve(attestationKeys),
+    dataDir,
+  });
+  const keys = attestationKeys === undefined ? '; it has no signing keys: the first start makes a new one' : '';
+  process.stderr.write(`svc: ${dataDir} has everything of the backup, and every check passed${keys}\n`);
+  return EXIT.ok;
+}

@@ -1,0 +1,158 @@
+/**
+ * Makes a data directory from a backup, for a service that was lost or moved. Everything is put together and checked beside
+ * the data directory, and gets its name at the end: there is a whole data directory or none. Nothing is written over.
+ */
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { keyPaths, readPrivateKey } from '../job/sign/keys/key-files.ts';
+import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
+import { knownKeys } from '../job/sign/keys/signing-keys.ts';
+import { openStore } from '../store/open-store.ts';
+import { StoreError } from '../store/store-error.ts';
+import { OperatorError } from './operator-error.ts';
+
+export interface RestoreOptions {
+  /** A file that `svc backup` made. It is only read. */
+  readonly backup: string;
+  /** A copy of the directory `attestation-keys`; null where the first start is to make a new key. */
+  readonly attestationKeys: string | null;
+  /** Absolute; it must not be there, or be empty. */
+  readonly dataDir: string;
+}
+
+/**
+ * Restores a ledger and its signing keys. The backup is opened as a service opens its ledger, upgraded where an older version
+ * wrote it, and every chain and every receipt is recomputed. Durable when it resolves.
+ *
+ * @throws OperatorError in one clear line; nothing is then left of what was begun.
+ */
+export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<void> {
+  refuseUnlessEmpty(dataDir);
+  refuseUnlessBackup(backup);
+  const prepared = `${dataDir}.restoring`;
+  try {
+    await orOperatorError(async () => {
+      makeEmpty(prepared);
+      copyDurably(backup, join(prepared, 'svc.db'));
+      await checkLedger(prepared, backup);
+      if (attestationKeys !== null) copyKeys(attestationKeys, prepared);
+      syncDirectory(prepared);
+      // Fails where somebody put something there meanwhile: rename(2) replaces empty directories alone.
+      renameSync(prepared, dataDir);
+      syncDirectory(dirname(dataDir));
+    });
+  } finally {
+    rmSync(prepared, { recursive: true, force: true });
+  }
+}
+
+function refuseUnlessEmpty(dataDir: string): void {
+  const facts = statSync(dataDir, { throwIfNoEntry: false });
+  if (facts === undefined || (facts.isDirectory() && readdirSync(dataDir).length === 0)) return;
+  throw new OperatorError(`${dataDir} is not empty, and nothing is written over`, {
+    hint: 'name a directory that is not there yet, or move this one away',
+  });
+}
+
+function refuseUnlessBackup(backup: string): void {
+  const facts = statSync(backup, { throwIfNoEntry: false });
+  if (facts === undefined) throw new OperatorError(`there is no file ${backup}`);
+  if (!facts.isFile()) throw new OperatorError(`${backup} is no file`);
+  if (existsSync(`${backup}-wal`)) {
+    throw new OperatorError(`${backup} is a ledger with a log beside it, and no backup`, {
+      hint: 'make one of it with `svc backup`',
+    });
+  }
+}
+
+/** What an earlier try left there is removed. */
+function makeEmpty(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(dirname(directory), { recursive: true, mode: 0o700 });
+  mkdirSync(directory, { mode: 0o700 });
+}
+
+/** The service's own way to open a ledger is the check: what it accepts, the next start accepts. */
+async function checkLedger(dataDir: string, backup: string): Promise<void> {
+  try {
+    await using _store = await openStore({ dataDir, check: 'full' });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const reason = error.message.replace(`${join(dataDir, 'svc.db')}: `, '');
+    throw new OperatorError(`${backup} cannot be restored: ${reason}`, { cause: error });
+  }
+}
+
+/** Copies the private key, if there is one, and every public one, and reads them as a service does. */
+function copyKeys(source: string, dataDir: string): void {
+  const from = keyPathsOf(source);
+  const to = keyPaths(dataDir);
+  mkdirSync(to.directory, { mode: 0o700 });
+  mkdirSync(to.publicKeys, { mode: 0o700 });
+  copyDurably(from.privateKey, to.privateKey);
+  for (const name of existsSync(from.publicKeys) ? readdirSync(from.publicKeys) : []) {
+    if (name.endsWith('.pem')) copyDurably(join(from.publicKeys, name), join(to.publicKeys, name));
+  }
+  readPrivateKey(dataDir);
+  knownKeys(dataDir);
+  for (const directory of [to.publicKeys, to.directory]) syncDirectory(directory);
+}
+
+/** `source` has the content of `attestation-keys`, whatever its own name is. */
+function keyPathsOf(source: string) {
+  return { privateKey: join(source, 'signing-key.pem'), publicKeys: join(source, 'public-keys') };
+}
+
+function copyDurably(source: string, target: string): void {
+  copyFileSync(source, target, constants.COPYFILE_EXCL);
+  chmodSync(target, 0o600);
+  sync(target, 'r+');
+}
+
+function syncDirectory(path: string): void {
+  sync(path, 'r');
+}
+
+function sync(path: string, flags: 'r' | 'r+'): void {
+  const descriptor = openSync(path, flags);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** What the file system and the keys throw, in one line. */
+async function orOperatorError(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof SigningKeyError) {
+      throw new OperatorError(`the signing keys cannot be restored: ${error.message}`, { cause: error });
+    }
+    const { code, path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
+    if (error instanceof OperatorError || code === undefined || path === undefined) throw error;
+    throw new OperatorError(`${dest ?? path} cannot be made or read: ${code}`, {
+      hint: HINTS[code] ?? null,
+      cause: error,
+    });
+  }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  EBUSY: 'a file system is mounted there: name a directory inside it',
+  EXDEV: 'a file system is mounted there: name a directory inside it',
+};

@@ -1,0 +1,34 @@
+/**
+ * Settings that are secrets, each in a file with the name of its variable, as a supervisor hands them over: systemd.exec(5),
+ * LoadCredential=. Other users and the programs that this process starts do not see them, as they may see an environment.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartError } from '../ground/start-error.ts';
+import { SECRET_SETTINGS } from './settings.ts';
+
+/**
+ * The secrets below a directory, by the names of their settings; none without a directory. A file may end in line breaks. One
+ * that is not there, or empty, is a setting that is not given.
+ *
+ * @throws StartError where a file cannot be read. It never shows a secret.
+ */
+export function secretsFrom(directory: string | undefined): Record<string, string> {
+  if (!directory) return {};
+  const given: Record<string, string> = {};
+  for (const name of SECRET_SETTINGS) {
+    const value = readSecret(join(directory, name));
+    if (value) given[name] = value;
+  }
+  return given;
+}
+
+function readSecret(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    throw new StartError(`the credential ${path} cannot be read: ${code}`, { cause });
+  }
+}

@@ -1,0 +1,120 @@
+/** `svc restore` makes a data directory that a service starts from, of a backup that passes every check, or none. */
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { svc } from '../rig/command.ts';
+import { type Ran, Rig } from '../rig/rig.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'svc-restore-'));
+const file = join(scratch, 'ledger.db');
+const keys = join(scratch, 'keys-put-aside');
+let ran: Ran;
+let signed: unknown;
+
+/** A service that ran a job and signed it, its ledger backed up and its keys put aside. */
+beforeAll(async () => {
+  const rig = await Rig.start({ 'attestation-mode': 'on' });
+  ran = await rig.run({ language: 'bash', code: 'echo kept' });
+  signed = await signedBytes(rig, ran.job_id);
+  expect((await svc(['backup', file, '--data-dir', rig.dataDir])).code).toBe(0);
+  cpSync(join(rig.dataDir, 'attestation-keys'), keys, { recursive: true });
+  expect(await rig.stop()).toEqual([]);
+});
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+const fresh = () => join(mkdtempSync(join(tmpdir(), 'svc-rig-')), 'data');
+const restoring = (from: string, dataDir: string, ...more: string[]) =>
+  svc(['restore', from, '--data-dir', dataDir, ...more]);
+
+async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
+  const expectSigned = async () => expect((await client.detail(job_id)).attestation.available).toBe(true);
+  await vi.waitFor(expectSigned, { timeout: 60_000 });
+  return [await client.attestation(job_id), await client.resultArtifact(job_id)];
+}
+
+/** Nothing of a refused restore is left. */
+async function expectRefused(from: string, reason: RegExp, ...more: string[]): Promise<void> {
+  const dataDir = fresh();
+  const { code, stderr } = await restoring(from, dataDir, ...more);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(reason)]);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(readdirSync(join(dataDir, '..'))).toEqual([]);
+  rmSync(join(dataDir, '..'), { recursive: true });
+}
+
+test('a service that starts from a restored backup serves every job and what was signed, byte for byte', {
+  tags: ['STORE-12'],
+}, async () => {
+  const dataDir = fresh();
+  mkdirSync(dataDir, { mode: 0o755 });
+  expect(await restoring(file, dataDir, '--attestation-keys', keys)).toMatchObject({ code: 0, stdout: '' });
+  const restored = await Rig.start({ 'attestation-mode': 'on', 'store-check': 'full' }, dataDir);
+  expect(await signedBytes(restored, ran.job_id)).toEqual(signed);
+  expect((await restored.ended(ran.job_id)).events).toEqual(ran.events);
+  expect(await restored.stop()).toEqual([]);
+});
+
+test('a restore without keys says so', async () => {
+  const dataDir = fresh();
+  expect((await restoring(file, dataDir)).stderr).toMatch(/no signing keys/);
+  expect(existsSync(join(dataDir, 'attestation-keys'))).toBe(false);
+  rmSync(join(dataDir, '..'), { recursive: true });
+});
+
+test('a directory that has anything in it is not restored into, and stays as it is', async () => {
+  const dataDir = fresh();
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, 'mine'), 'x');
+  expect(await restoring(file, dataDir)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/is not empty, and nothing is written over/),
+  });
+  expect(readdirSync(dataDir)).toEqual(['mine']);
+  expect(readdirSync(join(dataDir, '..'))).toEqual(['data']);
+  rmSync(join(dataDir, '..'), { recursive: true });
+});
+
+test('a backup that is damaged is refused, and leaves nothing', async () => {
+  const cut = join(scratch, 'cut.db');
+  writeFileSync(cut, readFileSync(file).subarray(0, -8192));
+  await expectRefused(cut, /cannot be restored: .*damaged/);
+  const text = join(scratch, 'text.db');
+  writeFileSync(text, 'no ledger at all, whatever its name says '.repeat(100));
+  await expectRefused(text, /cannot be restored: /);
+  await expectRefused(join(scratch, 'none.db'), /there is no file/);
+});
+
+test('a backup whose events were changed is refused: every chain is recomputed', async () => {
+  const changed = join(scratch, 'changed.db');
+  copyFileSync(file, changed);
+  const database = new DatabaseSync(changed);
+  database.exec("update receipts set receipt_json = replace(receipt_json, 'bash', 'dash')");
+  database.close();
+  await expectRefused(changed, /cannot be restored: .*receipt/);
+});
+
+test('a ledger that was copied beside its log is no backup', async () => {
+  const copied = join(scratch, 'copied.db');
+  copyFileSync(file, copied);
+  writeFileSync(`${copied}-wal`, 'log');
+  await expectRefused(copied, /a ledger with a log beside it.*svc backup/);
+});
+
+test('keys that no service would use are refused', async () => {
+  const bad = join(scratch, 'bad-keys');
+  mkdirSync(bad);
+  writeFileSync(join(bad, 'signing-key.pem'), 'no key');
+  await expectRefused(file, /signing keys cannot be restored: .*Ed25519/, '--attestation-keys', bad);
+});
