@@ -5,13 +5,14 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createServiceClient, type ServiceClient } from '@svc/client';
 import { STREAM_CLOSE_CODES } from '@svc/protocol';
 import { bodyBytesMax } from '@svc/protocol/vocabulary';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Rig } from '../rig/rig.ts';
-import { checkSample, isInstalled, makeCertificate, PROXIES, type Proxy, startProxy } from './proxy.ts';
+import { checkSample, isInstalled, makeCertificate, PROXIES, type RunningProxy, startProxy } from './proxy.ts';
 
 const sleeper = { language: 'bash', code: 'echo started; sleep 300', limits: { wall_seconds: 300 } };
 const before = getCACertificates('default');
@@ -21,7 +22,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
   const suffix = isMissing ? ` (not tried: ${kind.program} is not installed)` : '';
   let directory: string;
   let rig: Rig;
-  let proxy: Proxy;
+  let proxy: RunningProxy;
   let client: ServiceClient;
 
   beforeAll(async () => {
@@ -45,10 +46,10 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
       headers: { authorization: `Bearer ${rig.alpha.key}`, ...init.headers },
     });
   /**
-   * The status of a submission of exactly so many bytes: JSON may have any number of blanks around it. Over HTTP/1.1:
+   * The answer to a submission of exactly so many bytes: JSON may have any number of blanks around it. Over HTTP/1.1:
    * Node's `fetch` does not send so much over HTTP/2.
    */
-  async function submitBytes(bytes: number): Promise<number | undefined> {
+  async function submitBytes(bytes: number) {
     const headers = {
       authorization: `Bearer ${rig.alpha.key}`,
       'content-type': 'application/json',
@@ -60,8 +61,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     sent.end(JSON.stringify({ language: 'bash', code: 'true' }).padEnd(bytes));
     const [answer] = await Promise.race([answered, failed.then(([error]) => Promise.reject(error as Error))]);
-    answer.resume();
-    return answer.statusCode;
+    return { status: answer.statusCode, body: JSON.parse(await text(answer)) as unknown };
   }
   async function started(): Promise<string> {
     const { job_id } = await client.submit(sleeper);
@@ -94,8 +94,11 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
   });
 
   test.skipIf(isMissing)(`the largest body is taken, and one byte more is refused with 413${suffix}`, async () => {
-    expect(await submitBytes(bodyBytesMax)).toBe(201);
-    expect(await submitBytes(bodyBytesMax + 1)).toBe(413);
+    expect(await submitBytes(bodyBytesMax)).toMatchObject({ status: 201, body: { status: 'queued' } });
+    expect(await submitBytes(bodyBytesMax + 1)).toMatchObject({
+      status: 413,
+      body: { error: { code: 'payload_too_large', request_id: expect.stringMatching(/^req_/), retryable: false } },
+    });
   });
 
   test.skipIf(isMissing)(`the metrics of all tenants are not shown${suffix}`, async () => {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 const deploy = join(import.meta.dirname, '../../deploy');
 
 /** A proxy that runs. Disposing ends it. */
-export interface Proxy extends AsyncDisposable {
+export interface RunningProxy extends AsyncDisposable {
   readonly url: string;
 }
 
@@ -113,10 +113,13 @@ export function checkSample(kind: ProxyKind, directory: string): string {
 }
 
 /** Starts the proxy in front of a service, and resolves once it takes connections. */
-export async function startProxy(kind: ProxyKind, directory: string, servicePort: number): Promise<Proxy> {
+export async function startProxy(kind: ProxyKind, directory: string, servicePort: number): Promise<RunningProxy> {
   const port = await freePort();
   const file = writeConfiguration(kind, { directory, port, servicePort });
-  const child = spawn(kind.program, kind.serve(file), { env: environment(directory), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(kind.program, kind.serve(file), {
+    env: environment(directory),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const said = sayings(child);
   await listening(child, port, said);
   return {
