@@ -84,8 +84,7 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     const { job_id } = await client.submit(sleeper);
     const states: string[] = [];
     const kinds: string[] = [];
-    const following = { by: 'websocket', onState: (state: string) => states.push(state) } as const;
-    for await (const event of client.follow(job_id, following)) {
+    for await (const event of client.follow(job_id, { onState: (state) => states.push(state) })) {
       kinds.push(event.kind);
       if (event.kind === 'stdout') await client.cancel(job_id);
     }
