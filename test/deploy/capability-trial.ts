@@ -104,7 +104,9 @@ async function jobProblem(client: ServiceClient, { name, submission, wanted }: J
   try {
     const { job_id } = await client.submit(submission);
     const { status, stdout, artifacts } = await client.waitForResult(job_id);
-    const files = artifacts.map(({ path, content_base64 }) => `${path}=${Buffer.from(content_base64, 'base64')}`);
+    const files = artifacts.map(
+      ({ path, content_base64 }) => `${path}=${Buffer.from(content_base64, 'base64').toString()}`,
+    );
     const happened = [status, stdout.trim(), ...files].filter((part) => part !== '').join(' ');
     return happened === wanted ? null : `${name}: ${happened}`;
   } catch (error) {

@@ -40,11 +40,8 @@ describe.each(PROXIES)('$name in front of the service', (kind) => {
     rmSync(directory, { recursive: true });
   });
 
-  const through = (path: string, init: RequestInit = {}) =>
-    fetch(`${proxy.url}${path}`, {
-      ...init,
-      headers: { authorization: `Bearer ${rig.alpha.key}`, ...init.headers },
-    });
+  const through = (path: string) =>
+    fetch(`${proxy.url}${path}`, { headers: { authorization: `Bearer ${rig.alpha.key}` } });
   /**
    * The answer to a submission of exactly so many bytes: JSON may have any number of blanks around it. Over HTTP/1.1:
    * Node's `fetch` does not send so much over HTTP/2.
