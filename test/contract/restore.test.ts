@@ -91,7 +91,7 @@ test('a backup that is damaged is refused, and leaves nothing', async () => {
   writeFileSync(cut, readFileSync(file).subarray(0, -8192));
   await expectRefused(cut, /cannot be restored: .*damaged/);
   const text = join(scratch, 'text.db');
-  writeFileSync(text, 'no ledger at all, whatever its name says '.repeat(100));
+  writeFileSync(text, 'no store at all, whatever its name says '.repeat(100));
   await expectRefused(text, /cannot be restored: /);
   await expectRefused(join(scratch, 'none.db'), /there is no file/);
 });
@@ -105,11 +105,11 @@ test('a backup whose events were changed is refused: every chain is recomputed',
   await expectRefused(changed, /cannot be restored: .*receipt/);
 });
 
-test('a ledger that was copied beside its log is no backup', async () => {
+test('a store that was copied beside its log is no backup', async () => {
   const copied = join(scratch, 'copied.db');
   copyFileSync(file, copied);
   writeFileSync(`${copied}-wal`, 'log');
-  await expectRefused(copied, /a ledger with a log beside it.*svc backup/);
+  await expectRefused(copied, /a store with a log beside it.*svc backup/);
 });
 
 test('keys that no service would use are refused', async () => {

@@ -14,7 +14,7 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
     throw new OperatorError(
-      'a ledger is restored into a data directory, and SERVICE_DATABASE_URL names another place',
+      'a store is restored into a data directory, and SERVICE_DATABASE_URL names another place',
       {
         hint: 'unset it, restore, and move svc.db there before the first start',
       },

@@ -34,7 +34,7 @@ export interface RestoreOptions {
 }
 
 /**
- * Restores a ledger and its signing keys. The backup is opened as a service opens its ledger, upgraded where an older version
+ * Restores a store and its signing keys. The backup is opened as a service opens its store, upgraded where an older version
  * wrote it, and every chain and every receipt is recomputed. Durable when it resolves.
  *
  * @throws OperatorError in one clear line; nothing is then left of what was begun.
@@ -72,7 +72,7 @@ function refuseUnlessBackup(backup: string): void {
   if (facts === undefined) throw new OperatorError(`there is no file ${backup}`);
   if (!facts.isFile()) throw new OperatorError(`${backup} is no file`);
   if (existsSync(`${backup}-wal`)) {
-    throw new OperatorError(`${backup} is a ledger with a log beside it, and no backup`, {
+    throw new OperatorError(`${backup} is a store with a log beside it, and no backup`, {
       hint: 'make one of it with `svc backup`',
     });
   }
@@ -85,7 +85,7 @@ function makeEmpty(directory: string): void {
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** The service's own way to open a ledger is the check: what it accepts, the next start accepts. */
+/** The service's own way to open a store is the check: what it accepts, the next start accepts. */
 async function checkLedger(dataDir: string, backup: string): Promise<void> {
   try {
     await using _store = await openStore({ dataDir, check: 'full' });

@@ -1,0 +1,104 @@
+/** The files of deploy/ are true: systemd takes the unit, and unit, container and documents name the same things. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '@svc/server';
+import { describe, expect, test } from 'vitest';
+import { CLASSES, serviceProblems } from './capability-trial.ts';
+import { DEPLOY, readUnit, serviceUnit, unitCapabilities } from './unit.ts';
+
+/** The name of the command. Each file has it once. */
+const COMMAND = 'svc';
+const root = join(DEPLOY, '..');
+const unit = serviceUnit();
+const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8');
+const operating = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8');
+
+const hasSystemd = existsSync('/usr/bin/systemd-analyze');
+const untried = hasSystemd ? '' : ' (not tried: systemd-analyze is not installed)';
+
+/** Runs systemd-analyze on a copy of the unit whose checkout is this one. Returns what it prints. */
+function analyze(...words: string[]): string {
+  const scratch = mkdtempSync(join(tmpdir(), 'svc-unit-'));
+  try {
+    const copy = join(scratch, 'vouchbox.service');
+    writeFileSync(copy, read('vouchbox.service').replaceAll('/opt/vouchbox', root));
+    cpSync(join(DEPLOY, 'vouchbox.service.d'), `${copy}.d`, { recursive: true });
+    return execFileSync('systemd-analyze', [...words, copy], { stdio: 'pipe', encoding: 'utf8' });
+  } finally {
+    rmSync(scratch, { recursive: true });
+  }
+}
+
+describe('the unit', () => {
+  test.skipIf(!hasSystemd)(`is accepted by systemd with its example of a drop-in, without a word${untried}`, () => {
+    expect(analyze('verify', '--man=no')).toBe('');
+  });
+
+  test.skipIf(!hasSystemd)(`is as little exposed as the documents say${untried}`, () => {
+    const said = analyze('security', '--no-pager', '--offline=true');
+    const [, exposure] = /Overall exposure level for vouchbox\.service: ([\d.]+)/.exec(said) ?? [];
+    const [, documented] = /exposure level ([\d.]+)/.exec(operating) ?? [];
+    expect(Number(exposure)).toBeLessThanOrEqual(Number(documented));
+  });
+
+  test('starts a command that the checkout has, and names it once', () => {
+    expect(unit.get('ExecStart')).toEqual([`/opt/vouchbox/node_modules/.bin/${COMMAND} serve`]);
+    expect(existsSync(join(root, 'node_modules/.bin', COMMAND))).toBe(true);
+  });
+
+  test('has settings that the service takes, and so has the drop-in', () => {
+    const dropIn = readUnit(read('vouchbox.service.d/example.conf'));
+    for (const assignments of [unit.get('Environment') ?? [], dropIn.get('Environment') ?? []]) {
+      const environment = Object.fromEntries(assignments.map((text) => text.split('=', 2)));
+      expect(() => loadConfig(environment)).not.toThrow();
+    }
+    const secrets = (dropIn.get('LoadCredential') ?? []).map((text) => text.split(':', 1)[0] ?? '');
+    for (const name of secrets) expect(operating).toContain(`\`${name}\``);
+    expect(secrets).not.toEqual([]);
+  });
+
+  test('has nothing that puts a seccomp filter on the service, which every program would inherit', () => {
+    const filters = [
+      ...[
+        'SystemCallFilter',
+        'SystemCallArchitectures',
+        'RestrictAddressFamilies',
+        'RestrictNamespaces',
+        'RestrictRealtime',
+      ],
+      ...['RestrictSUIDSGID', 'LockPersonality', 'MemoryDenyWriteExecute', 'ProtectClock', 'ProtectHostname'],
+      ...['ProtectKernelModules', 'ProtectKernelLogs', 'ProtectKernelTunables', 'PrivateDevices'],
+    ];
+    expect(filters.filter((name) => unit.has(name))).toEqual([]);
+  });
+
+  test.each(CLASSES)('leaves capabilities that suffice for every kind of job in the class of %s', async (isolated) => {
+    expect(await serviceProblems(isolated, unitCapabilities())).toEqual([]);
+  });
+});
+
+describe('the documents and the container', () => {
+  test('name the capabilities of the unit, and no others', () => {
+    const listed = [...operating.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name]) => name);
+    expect(listed.toSorted()).toEqual(unitCapabilities().toSorted());
+    const added = /cap_add:\n((?: {6}- [A-Z_]+\n)+)/.exec(read('compose.yaml'))?.[1]?.match(/[A-Z_]+/g) ?? [];
+    expect(added.map((name) => `CAP_${name}`).toSorted()).toEqual(unitCapabilities().toSorted());
+  });
+
+  test('start a command that the checkout has, and name it once', () => {
+    const entry = `ENTRYPOINT ["/opt/vouchbox/node_modules/.bin/${COMMAND}"]`;
+    expect(read('Containerfile').split(`.bin/${COMMAND}`)).toHaveLength(2);
+    expect(read('Containerfile')).toContain(entry);
+  });
+
+  test('set what the service takes', () => {
+    const text = `${read('Containerfile')}${read('compose.yaml')}`;
+    const environment = Object.fromEntries(
+      [...text.matchAll(/(SERVICE_[A-Z_]+)(?:=|: ")([^"\s]+)/g)].map(([, name, value]) => [name ?? '', value]),
+    );
+    expect(Object.keys(environment)).toEqual(['SERVICE_HOST', 'SERVICE_DATA_DIR', 'SERVICE_PEER_CONNECTIONS_MAX']);
+    expect(() => loadConfig(environment)).not.toThrow();
+  });
+});
