@@ -4,7 +4,7 @@
  * prints nothing. npm starts it with the Node that npm itself runs on: the pinned one may not work yet.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -73,6 +73,17 @@ function installPackages() {
   const npm = process.env.npm_execpath;
   const [command, first] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
   execFileSync(command, [...first, 'ci', '--no-audit', '--no-fund'], { cwd: root, stdio: ['ignore', 2, 2] });
+}
+
+/**
+ * Makes the link to the pinned Node where npm did not. npm 9, which Debian 12 has, removes it together with the Nodes of other
+ * platforms, which have the same link and are not installed.
+ */
+function linkPinnedNode() {
+  const node = join('..', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (existsSync(pinnedNode) || !existsSync(join(root, 'node_modules', '.bin', node))) return;
+  rmSync(pinnedNode, { force: true });
+  symlinkSync(node, pinnedNode);
 }
 
 /** Fails if neither the pinned Node nor the one running this file can run the sources. */
@@ -160,6 +171,7 @@ try {
   // Scripts of packages may run the pinned Node, which needs its library first.
   installSystemPackages();
   installPackages();
+  linkPinnedNode();
   checkNode();
   compileLauncher();
 } catch (error) {
