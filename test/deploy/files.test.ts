@@ -81,7 +81,7 @@ describe('the unit', () => {
 
 describe('the documents and the container', () => {
   test('name the capabilities of the unit, and no others', () => {
-    const listed = [...operating.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name]) => name);
+    const listed = [...operating.matchAll(/^\| `(CAP_[A-Z_]+)` \|/gm)].map(([, name = '']) => name);
     expect(listed.toSorted()).toEqual(unitCapabilities().toSorted());
     const added = /cap_add:\n((?: {6}- [A-Z_]+\n)+)/.exec(read('compose.yaml'))?.[1]?.match(/[A-Z_]+/g) ?? [];
     expect(added.map((name) => `CAP_${name}`).toSorted()).toEqual(unitCapabilities().toSorted());

@@ -13,12 +13,9 @@ export interface RestoreCommandOptions {
 export async function restoreFrom(file: string, options: RestoreCommandOptions): Promise<number> {
   const { dataDir, databaseUrl } = loadConfig(serverEnvironment(), { 'data-dir': options.dataDir });
   if (databaseUrl !== null) {
-    throw new OperatorError(
-      'a store is restored into a data directory, and SERVICE_DATABASE_URL names another place',
-      {
-        hint: 'unset it, restore, and move svc.db there before the first start',
-      },
-    );
+    throw new OperatorError('a store is restored into a data directory, and SERVICE_DATABASE_URL names another place', {
+      hint: 'unset it, restore, and move svc.db there before the first start',
+    });
   }
   const { attestationKeys } = options;
   await restore({

@@ -4,7 +4,7 @@ import { ServiceFailure, TransportFailure } from '@svc/client';
 import { printable, printableText } from '@svc/protocol/vocabulary';
 import { Command, CommanderError, Option } from 'commander';
 import type { AttestationKeysOptions } from './attestation-keys.ts';
-import type { BackupOptions } from './backup.ts';
+import { addBackup, addRestore } from './backup-commands.ts';
 import { CommandFailure } from './command-failure.ts';
 import type { DoctorCommandOptions } from './doctor.ts';
 import { EXIT } from './exit-code.ts';
@@ -12,7 +12,6 @@ import type { ExportOptions } from './export.ts';
 import type { ListOptions } from './jobs.ts';
 import type { KeysOptions } from './keys.ts';
 import type { PacksOptions } from './packs.ts';
-import type { RestoreCommandOptions } from './restore.ts';
 import type { RunOptions } from './run.ts';
 import type { AccessOptions } from './service-access.ts';
 import { UsageError } from './usage-error.ts';
@@ -282,30 +281,6 @@ function addAttestationKeys(program: Command): void {
   for (const command of [rotate, list, exported]) {
     command.option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)');
   }
-}
-
-function addBackup(program: Command): void {
-  program
-    .command('backup')
-    .description('copy the store to a file, also while the service runs; the signing keys are not in it')
-    .argument('<file>', 'the file to make')
-    .option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)')
-    .option('--database-url <url>', 'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)')
-    .action(async (file: string, options: BackupOptions) =>
-      ending((await import('./backup.ts')).backupTo(file, options)),
-    );
-}
-
-function addRestore(program: Command): void {
-  program
-    .command('restore')
-    .description('make a data directory from a backup: every check is made first, and nothing is written over')
-    .argument('<file>', 'what `svc backup` made')
-    .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
-    .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
-    .action(async (file: string, options: RestoreCommandOptions) =>
-      ending((await import('./restore.ts')).restoreFrom(file, options)),
-    );
 }
 
 /** Far above what any of our messages has. */

@@ -8,7 +8,7 @@ export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/keys/sign
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
 export { OperatorError } from './operator/operator-error.ts';
 export { holdsData, requireData } from './operator/require-ledger.ts';
-export { type RestoreOptions, restore } from './operator/restore.ts';
+export { restore } from './operator/restore.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './operator/running-services.ts';
 export { readStoredJob } from './operator/stored-job.ts';
 export { type Config, loadConfig } from './settings/config.ts';
