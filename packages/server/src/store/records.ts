@@ -6,6 +6,7 @@ import type {
   ArtifactRecord,
   EventBody,
   ExecutorOutput,
+  executionMembers,
   FoldedResult,
   JobDetail,
   JobEvent,
@@ -35,24 +36,7 @@ export interface JobKey {
 
 /** What executor observations a job row carries, as JSON members of job detail; null until an executor observed it. */
 export interface ExecutionRecord
-  extends Pick<
-    Required<Receipt>,
-    | 'bootstrap_ready'
-    | 'backend'
-    | 'runtime_identity'
-    | 'runtime_pack'
-    | 'isolation_class'
-    | 'private_rootfs'
-    | 'dedicated_bootstrap'
-    | 'seccomp'
-    | 'no_new_privileges'
-    | 'capabilities'
-    | 'network_allowed'
-    | 'networking'
-    | 'effective_limits'
-    | 'limit_enforcement'
-    | 'host_posture_sha256'
-  > {}
+  extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, 'resource_usage' | 'executor_output'>> {}
 
 /** A job as its row stands. Times are RFC 3339 UTC with milliseconds. */
 export interface JobRow extends JobKey {
