@@ -110,14 +110,16 @@ class _Handler(BaseHTTPRequestHandler):
         elif "answer" in fault:
             self.answer_instead(fault["answer"])
         else:
-            self.answer_with(fault, operation, *self.forwarded(body))
+            # An answer that is kept back anyway need not be waited for.
+            path = self.path.partition("?")[0] if fault.get("fault") == "hold_answer" else self.path
+            self.answer_with(fault, operation, *self.forwarded(path, body))
 
     do_GET = do_POST = do_DELETE = handle_any
 
-    def forwarded(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
+    def forwarded(self, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection(urlsplit(self.owner.upstream).netloc, timeout=120)
         headers = {name: value for name, value in self.headers.items() if name.lower() not in (*HOP_BY_HOP, "host")}
-        connection.request(self.command, self.path, body or None, headers)
+        connection.request(self.command, path, body or None, headers)
         response = connection.getresponse()
         try:
             kept = {name: value for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP}

@@ -27,9 +27,13 @@ def _asked_seconds(failure: VouchboxError | None) -> int:
 
 
 def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None) -> float:
-    """Seconds until the next try, after `tries` tries have failed."""
+    """Seconds until the next try, after `tries` tries have failed.
+
+    Callers that were refused together must not come back together: where the service named a time, they spread over as much.
+    """
+    asked = _asked_seconds(failure)
     ceiling = min(retry.cap_seconds, retry.base_seconds * 2 ** min(tries - 1, 32))
-    return _asked_seconds(failure) + random.random() * ceiling
+    return asked + random.random() * max(ceiling, asked * tries)
 
 
 def is_worth_retrying(retry: Retry, failure: VouchboxError) -> bool:

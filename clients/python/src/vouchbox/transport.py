@@ -35,7 +35,8 @@ def arguments_of(session: Session, request: Request) -> dict[str, Any]:
         "headers": {"accept-encoding": "identity", **request.headers},
         "content": request.body,
         "auth": _Bearer(session.api_key),
-        "timeout": httpx.Timeout(seconds, read=seconds + request.wait_seconds),
+        # No bound for the wait for a free connection: it says nothing about the service.
+        "timeout": httpx.Timeout(seconds, read=seconds + request.wait_seconds, pool=None),
         "follow_redirects": False,
     }
 
