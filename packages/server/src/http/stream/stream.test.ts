@@ -474,3 +474,15 @@ describe('a client that breaks the protocol is closed with the code that says so
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024 * 1024);
   });
 });
+
+test('frames that arrive in one packet with the handshake are read', async () => {
+  const living = livingJob(1);
+  await using door = await openDoor({ jobs: { tail: living.tail } });
+  const maskedPing = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
+  using raw = await RawSocket.open(door.port);
+  raw.send(Buffer.concat([Buffer.from(handshake(STREAM, KEY)), maskedPing]));
+  const pong = '\x8a\x00';
+  await raw.until(() => raw.text.includes(pong));
+  expect(raw.text).toMatch(/^HTTP\/1\.1 101 /);
+  living.finish();
+});
