@@ -380,6 +380,11 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'subprocess' }, /^svc: /);
   });
 
+  test('a /run/svc that cannot be written, with what to do', async () => {
+    const within = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o ro tmpfs /run/svc && exec "$@"', 'sh'];
+    await expectLine(settingsFor(freshDirectory()), /^svc: \/run\/svc cannot be written: EROFS; make /, within);
+  });
+
   test('an unknown or wrong setting', async () => {
     await expectLine({ SERVICE_PROT: '1' }, /^svc: SERVICE_PROT is not a setting/);
     await expectLine({ SERVICE_PORT: 'http' }, /^svc: SERVICE_PORT does not take "http"/);

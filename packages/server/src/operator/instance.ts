@@ -22,21 +22,31 @@ export interface Instance extends Disposable {
 /**
  * Opens the instance of an existing data directory, and names it if it has no name yet.
  *
- * @throws StartError if its file cannot be used, or another service holds the name on this host
+ * @throws StartError if its file or `/run/svc` cannot be used, or another service holds the name on this host
  */
 export function openInstance(dataDir: string): Instance {
   const id = readInstance(dataDir) ?? makeInstance(dataDir);
   // Only root can make groups or cells, which alone need a name on the host.
   if (process.geteuid?.() !== 0) return { id, [Symbol.dispose]: () => {} };
-  const directory = runDirectoryOf(instanceName(id));
-  mkdirSync(dirname(directory), { recursive: true, mode: 0o711 });
-  const lock = ProcessLock.take(`${directory}.lock`);
+  const lock = takeName(runDirectoryOf(instanceName(id)));
   if (lock === null) {
     throw new StartError(`another service on this host has the ${FILE_NAME} of ${dataDir}`, {
       hint: `where ${dataDir} is a copy, remove ${join(dataDir, FILE_NAME)}`,
     });
   }
   return { id, [Symbol.dispose]: () => lock[Symbol.dispose]() };
+}
+
+/** Null if another service holds the name. */
+function takeName(directory: string): ProcessLock | null {
+  const parent = dirname(directory);
+  try {
+    mkdirSync(parent, { recursive: true, mode: 0o711 });
+    return ProcessLock.take(`${directory}.lock`);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new StartError(`${parent} cannot be written: ${code}`, { hint: `make ${parent} writable for root`, cause });
+  }
 }
 
 /**
