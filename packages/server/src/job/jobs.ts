@@ -16,7 +16,7 @@ export interface Submission {
   readonly idempotencyKey: string | null;
   /**
    * Asked last before the job is stored, or an earlier one is answered: rejects where the caller's authority has ended
-   * since the request arrived. Left out where nobody can take it away.
+   * since the request arrived. Left out where the authority cannot be taken away.
    */
   readonly checkAuthority?: () => Promise<void>;
 }

@@ -60,7 +60,7 @@ export const WRITES = {
 } as const satisfies Commands;
 export type Writes = typeof WRITES;
 
-/** Changes that nobody waits for: they may wait a moment for others, and share their commit. */
+/** Changes that no caller waits for. They may wait a moment for others, and share their commit. */
 export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
 /** Queries that see every write that was answered before they were asked. */

@@ -200,7 +200,7 @@ export type CancelResult =
   | { readonly kind: 'already_terminal' }
   /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
   | { readonly kind: 'cancelled' }
-  /** It runs: the request is recorded, and whoever runs it must be told. */
+  /** It runs. The request is recorded, and the dispatcher must be told. */
   | { readonly kind: 'running' };
 
 /** Where a job stands among those of its tenant: by the time it was accepted, then by its id. */
@@ -370,7 +370,7 @@ export interface CredentialRow {
   readonly revoked_at: string | null;
 }
 
-/** A one-use ticket: by the hash of what its bearer holds, with the authority of whoever minted it. */
+/** A one-use ticket. It is stored by the hash of its secret, with the authority of the caller that minted it. */
 export interface StreamTicketInput {
   readonly ticket_sha256: string;
   readonly job_id: string;

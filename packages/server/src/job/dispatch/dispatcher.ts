@@ -1,7 +1,7 @@
 /**
  * Gives jobs a slot: as many at once as the service may run and the disk has room for, as much memory together as they may
  * have, in the order the store says. While no cell can be made, all of them wait. One loop, woken by a nudge, by a freed
- * slot and by a slow timer, since nobody says when a disk has room again; it reads what it needs from the store each time.
+ * slot and by a slow timer, since no event says that a disk has room again. Each time it reads what it needs from the store.
  *
  * A submission for which a slot and a parked cell are free, and before which no job waits, starts at once: it is stored
  * running, in the transaction that accepts it.

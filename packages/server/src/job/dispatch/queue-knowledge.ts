@@ -6,7 +6,7 @@
 import { fairShare, type Shares } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records.ts';
 
-/** Stands for tenants that nobody has named yet. */
+/** Stands for tenants that have not been seen yet. */
 const SEVERAL = ['', ''];
 
 export class QueueKnowledge {
@@ -41,7 +41,7 @@ export class QueueKnowledge {
     }
   }
 
-  /** Begins a look at the queue; what it found is told to the answer. `isEmpty` says whether everything found was taken. */
+  /** Begins a look at the queue. Call the answer with what was found; `isEmpty` says whether all of it was taken. */
   look(): (found: Pick<QueueAnswer, 'isEmpty' | 'tenants'>) => void {
     const changes = this.#changes;
     return ({ isEmpty, tenants }) => {

@@ -31,7 +31,7 @@ export interface ExecuteOptions {
   readonly giveUp: AbortSignal;
 }
 
-/** Releases the program and sees it through. A record with a gap ends the program: it could not be told truthfully. */
+/** Releases the program and follows it to its end. If its output cannot be recorded without a gap, the program is ended. */
 export async function execute({ sandbox, ...options }: ExecuteOptions): Promise<Execution> {
   const { clock } = options;
   const recorder = createRecorder({ ...options, onGap: () => sandbox.stop('server_shutdown') });

@@ -20,7 +20,7 @@ export interface Flight {
   readonly landed: Promise<void>;
 }
 
-/** What a flight shares with whoever may stop it. */
+/** What a flight shares with the code that may stop it. */
 export interface Control {
   cause: StopCause | null;
   started: boolean;

@@ -113,7 +113,7 @@ function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: FlightCont
       violations: [],
     });
   }
-  // Its limits stay what the client was told, so it can neither be clamped nor run.
+  // The client was told its limits, so they cannot be brought down, and the job cannot run.
   if (mem_mb > concurrentMemMbMax) {
     const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${concurrentMemMbMax})`;
     const violation: Violation = { type: 'memory', message, limit: concurrentMemMbMax, observed: mem_mb };

@@ -25,7 +25,7 @@ import type { JobClock } from './clock.ts';
 
 /** Events of one append, or of an end: bounded, so that one flood does not hold the store's writer for long. */
 const appendEventsMax = 1000;
-/** How long output waits before it is appended: nobody who looks on minds, and a short program ends before. */
+/** How long output waits before it is appended. A reader does not notice it, and a short program ends sooner. */
 const gatherMilliseconds = 50;
 
 /** Whether everything that was offered is on disk. `superseded` says that the job was no longer running. */
@@ -151,7 +151,7 @@ function take(stream: Stream, records: readonly OutputRecord[]): readonly Output
   return taken === records.length ? records : records.slice(0, taken);
 }
 
-/** What was seen of a stream when it exceeded a cap, and what is kept of it. Where nobody counted, what is kept was seen. */
+/** What was seen of a stream when it exceeded a cap, and what is kept of it. Without a count, only what is kept was seen. */
 function truncation(stream: StreamName, { bytes, records }: Stream, cut: Cut | undefined): Truncation {
   return {
     stream,

@@ -18,7 +18,7 @@ export interface Ended {
   readonly duration_ms: number | null;
   readonly execution: ExecutionRecord | null;
   readonly collection: Collection | null;
-  /** Events of the run that were not stored while it lasted; they are told first. */
+  /** Events of the run that were not stored while it lasted. They are stored first. */
   readonly unstored?: readonly EventBody[];
   /** What stood against running it at all; what a run broke is in its collection. */
   readonly violations?: readonly Violation[];

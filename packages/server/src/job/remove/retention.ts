@@ -19,7 +19,7 @@ export interface RetentionOptions {
 
 /** How often it looks for jobs that have become old. */
 const recheckMilliseconds = 600_000;
-/** Jobs of one transaction, of which large ones are fewer: nobody else can write meanwhile. */
+/** Jobs of one transaction. It is small because no other write can happen meanwhile; large jobs count for more. */
 const stepJobsMax = 16;
 const millisecondsOfDay = 86_400_000;
 

@@ -49,7 +49,7 @@ function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
   }
 }
 
-/** Undefined, which no JSON text stands for, where the text is none. */
+/** Undefined if the text is not JSON: no JSON text stands for undefined. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

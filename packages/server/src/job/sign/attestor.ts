@@ -23,7 +23,7 @@ export interface AttestorOptions {
   readonly signer?: Pick<Signer, 'attest'>;
 }
 
-/** Why nothing is signed at the moment, for whoever may read the status: it names no path. */
+/** Why nothing is signed at the moment. Any caller may read it in the status, so it names no path. */
 export interface Trouble {
   readonly message: string;
   readonly at: string;
@@ -75,7 +75,7 @@ export class Attestor implements AsyncDisposable {
     return drainOutbox({ store, signer, log, currentKey: () => keys.current(), signal });
   }
 
-  /** Whether it succeeded. A failure is logged whole and told in the status without what is private in it. */
+  /** Whether it succeeded. A failure is logged in full; the status shows it without its private parts. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();

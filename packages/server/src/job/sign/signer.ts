@@ -11,7 +11,7 @@ import type { SigningAnswer, SigningRequest, SigningResult } from './signing-mes
 /** As a thread of the store, it keeps little for longer than a call. */
 const newObjectsMb = 8;
 
-/** Signs records on a thread of its own. Disposing ends the thread; whatever it was still given is then refused. */
+/** Signs records on a separate thread. Disposing ends the thread and refuses what it was still given. */
 export class Signer implements AsyncDisposable {
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly SigningResult[]>>();
   #worker: Worker | null = null;

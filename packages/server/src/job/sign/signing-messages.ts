@@ -16,7 +16,7 @@ export interface StorableAttestation extends Omit<Attestation, 'result'> {
   readonly result_size_bytes: number;
 }
 
-/** What came of one record; `failed` is a bug, told as it was thrown. */
+/** What came of one record. `failed` is a bug, with the error as it was thrown. */
 export type SigningResult =
   | Exclude<AttestResult, { readonly kind: 'attested' }>
   | { readonly kind: 'attested'; readonly attestation: StorableAttestation }

@@ -23,7 +23,7 @@ export interface ResultOptions {
 
 export interface ResultWait {
   readonly waitSeconds: number;
-  /** Aborts when nobody waits any more; the promise then rejects with its reason. */
+  /** Aborts when the client is gone; the promise then rejects with its reason. */
   readonly signal: AbortSignal;
 }
 
@@ -88,7 +88,7 @@ function longArtifact(store: ResultOptions['store'], key: JobKey, record: Artifa
   return longObject<Artifact>({ path, content_base64: longBase64(store, key, record), size_bytes, sha256 });
 }
 
-/** Waits until the job has ended, the time is over, nobody waits any more, or the service stops. */
+/** Waits until the job has ended, the time is over, the client is gone, or the service stops. */
 async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown }: ResultOptions): Promise<void> {
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
   if (!(await history.ended(key, deadline.signal))) throw jobNotFound();

@@ -47,7 +47,7 @@ export function linkedRun({ tenant, job_id, seq, head }: Tail, run: OutputRun): 
   return { row, tail: { tenant, job_id, ...last } };
 }
 
-/** The records of a stored run. @throws Error where what is stored is none. */
+/** The records of a stored run. @throws Error if the stored bytes are not a run. */
 export function readRun({ content, size_bytes }: StoredRun): OutputRun {
   const bytes = expanded(content, size_bytes);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
@@ -58,7 +58,7 @@ export function readRun({ content, size_bytes }: StoredRun): OutputRun {
   return { groups, stdout: text.slice(start, end), stderr: text.slice(end) };
 }
 
-/** The events of a stored run. @throws Error where what is stored is none. */
+/** The events of a stored run. @throws Error if the stored bytes are not a run. */
 export function* eventsOfStoredRun(job_id: string, stored: StoredRun): Generator<JobEvent> {
   const digests = Buffer.from(stored.event_hashes).toString('hex');
   let { seq } = stored;

@@ -54,7 +54,7 @@ interface Contender {
   /** Slots that it holds: of the caller's jobs, and of those chosen just now. */
   load: number;
   readonly lastTurn: number;
-  /** Its queued jobs that nobody took, oldest first; null until it is first considered. */
+  /** Its queued jobs that were not taken, oldest first; null until it is first considered. */
   jobs: QueuedJob[] | null;
 }
 

@@ -206,7 +206,7 @@ function readPiece(db: LedgerDatabase, { kind, from, ...range }: Asked & { reado
     after,
     bytesMax: Number.POSITIVE_INFINITY,
   });
-  // The last piece is told to the end of the text, so that nobody asks for one more: hence one text is looked ahead.
+  // The last piece ends with the text, so that none is asked for after it. So one text is read ahead.
   for (const { text, seq } of textsOfKind(db, kind, range)) {
     const [piece] = builder.pieces;
     if (piece !== undefined) return piece;

@@ -1,6 +1,6 @@
 /**
- * The whole record of a terminal job as it is stored, for whoever is to vouch for it. Nothing of it is parsed or checked
- * here: what rotted is found by whoever does.
+ * The whole record of a terminal job as it is stored, for the signer. Nothing of it is parsed or checked
+ * here: the signer finds what rotted.
  */
 
 import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed-history.ts';

@@ -120,7 +120,7 @@ class SqliteDriver implements Driver {
 
   async releaseConnection(): Promise<void> {}
 
-  /** The connection belongs to whoever opened it. */
+  /** The code that opened the connection closes it. */
   async destroy(): Promise<void> {}
 }
 

@@ -1,4 +1,4 @@
-/** What SQLite reports, told in the store's own codes. https://www.sqlite.org/rescode.html */
+/** What SQLite reports, in the store's own codes. https://www.sqlite.org/rescode.html */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /** The low byte of an extended result code is its primary code. */

@@ -21,7 +21,7 @@ export interface SqliteStoreOptions {
   /** Absolute path of the database; its directory is created where it is missing. */
   readonly path: string;
   readonly check: LedgerCheck;
-  /** Told of what no caller is told: a checkpoint that failed, a thread that died. */
+  /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
   readonly onTrouble: (error: StoreError) => void;
   /** What runs the two sides of the store; threads of the process without. */
   readonly threads?: Threads;

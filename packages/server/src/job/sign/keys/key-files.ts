@@ -181,7 +181,7 @@ function signingKeyOf(path: string, material: string | KeyObject): SigningKey {
   };
 }
 
-/** Null for what is no key. Why it is none is not told: the text may be one with a typing error in it. */
+/** Null if the text is not a key. The reason is withheld, because it could quote a mistyped secret. */
 function parsePrivateKey(pem: string): KeyObject | null {
   try {
     return createPrivateKey(pem);

@@ -21,7 +21,7 @@ import {
 export interface SigningKeys {
   /** The key to sign with now. @throws SigningKeyError where what is stored cannot be used any more. */
   current(): SigningKey;
-  /** The key that could last be used, for whoever asks which one that is. */
+  /** The key that could last be used. */
   published(): SigningKey;
   /** A public key that this service signed with at some time; null for any other. */
   publicKey(key_id: string): PinnedKey | null;
@@ -52,7 +52,7 @@ export function openSigningKeys(dataDir: string): SigningKeys {
       try {
         return current();
       } catch {
-        // Why it cannot be used is told where something was to be signed.
+        // The attestor reports why it cannot be used.
         return loaded.key;
       }
     },

@@ -48,7 +48,7 @@ export class LedgerLock implements Disposable {
   }
 }
 
-/** What was acknowledged is not there any more: nobody but the owner may decide to go on without it. */
+/** Acknowledged changes are missing. Only the owner may decide to go on without them. */
 export function lacksLastWrites(): StoreError {
   return new StoreError(
     'corrupt',

@@ -1,6 +1,6 @@
 /**
  * A file that one process holds at a time. The lock is the kernel's, which SQLite takes on it: it ends with the process
- * however the process ends. The file is removed by whoever lets go of it.
+ * however the process ends. The holder removes the file when it lets go of it.
  */
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

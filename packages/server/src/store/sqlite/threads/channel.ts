@@ -151,7 +151,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     this.#refuse(error);
   }
 
-  /** Refuses every call that waits and every later one. The first reason is the one that is told. */
+  /** Refuses every call that waits and every later one. Each gets the first reason. */
   #refuse(error: StoreError): void {
     this.#refusal ??= error;
     this.#opened.reject(this.#refusal);

@@ -10,7 +10,7 @@ import { type Answer, type Call, portable } from './messages.ts';
 /** Runs one command inside the transaction that is open. */
 export type RunCommand = (call: Call) => Promise<unknown>;
 
-/** A group closes when it holds this many commands or took this long: whoever is in it waits for all of it. */
+/** A group closes when it holds this many commands or took this long. Each of its callers waits for all of it. */
 export const groupCommandsMax = 2048;
 const groupMillisecondsMax = 20;
 

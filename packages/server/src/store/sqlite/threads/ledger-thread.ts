@@ -7,7 +7,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { IdleMemory } from '../../../ground/idle-memory.ts';
 import { type Call, portable, type Report, type Request } from './messages.ts';
 
-/** How long calls that nobody waits for wait for one that somebody does. */
+/** How long calls without a waiting caller wait for one that has a caller. */
 const patienceMilliseconds = 25;
 
 /** An open thread of the store. Disposing closes its connection. */
@@ -16,7 +16,7 @@ export interface LedgerThread extends AsyncDisposable {
   readonly names: readonly string[];
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
-  /** Whether nobody waits for the answer to this call; left out, somebody does for every one. */
+  /** Whether no caller waits for the answer to this call. Left out, a caller waits for each. */
   isPatient?(call: Call): boolean;
 }
 
@@ -35,7 +35,7 @@ export function serveLedger(port: MessagePort, open: OpenThread): void {
   port.on('message', (request: Request) => service.receive(request));
 }
 
-/** What it throws is a bug: it ends the thread, and everyone who waits is told. */
+/** What it throws is a bug: it ends the thread and fails every call that waits. */
 class CallService {
   readonly #port: MessagePort;
   readonly #open: OpenThread;
@@ -87,7 +87,7 @@ class CallService {
     if (this.#closing) await this.#close();
   }
 
-  /** Whether nobody waits for any of the calls. */
+  /** Whether no caller waits for any of the calls. */
   #hasTime(): boolean {
     const thread = this.#thread;
     return !this.#closing && this.#waiting.every((call) => thread?.isPatient?.(call) === true);

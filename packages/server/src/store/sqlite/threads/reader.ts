@@ -52,7 +52,7 @@ async function answerGroup(waiting: Call[], ledger: LedgerDatabase): Promise<Gro
 
 type BytesOf<Name extends keyof Reads> = (answer: AnswerOf<Reads[Name]>) => readonly Uint8Array[];
 
-/** Large bytes of these answers are handed over: they were read for whoever asked, and nobody else has them. */
+/** Large bytes of these answers are handed over: they were read for this answer alone. */
 const BYTES_OF: { readonly [Name in keyof Reads]?: BytesOf<Name> } = {
   artifactPiece: (piece) => (piece === null ? [] : [piece]),
   textPiece: (piece) => (piece === null ? [] : [piece.content]),
