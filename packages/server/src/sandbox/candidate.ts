@@ -12,12 +12,12 @@ export interface PreflightOptions {
   readonly namespaceLauncher?: 'auto' | 'fork' | 'crun';
   /** What starts gVisor cells; `auto` by default: our own program where it was built and knows this runsc, else `runsc run`. */
   readonly gvisorLauncher?: 'auto' | 'direct' | 'runsc';
-  /** Names the groups and the directory on the host. Whoever opens a provider holds it: what is left of it is killed. */
+  /** Names the groups and the directory on the host. The opener of a provider holds it, and kills what is left of it. */
   readonly instance: string;
   readonly packsDirectory: string | null;
   /** The most that a job can write below `/work`, in bytes. */
   readonly workBytes: number;
-  /** Asked for each cell: trials are made while the host is still being looked at. Null where nobody wants to know. */
+  /** Asked for each cell, since trials run while the host is still being examined. Null if receipts need none. */
   readonly hostPostureSha256: (() => string | null) | null;
   /** Which cells have a `lo` that is up. `auto`, which is the default: those whose kernel is not the host's. */
   readonly loopback?: LoopbackChoice;

@@ -10,7 +10,7 @@ import type { Breach } from './watch/watch.ts';
 /** How the program's own process ended, from waitpid(2). */
 export type WaitStatus = { readonly exitCode: number } | { readonly signal: string };
 
-/** Everything known of an end. `status` is null where nobody lived to see it. */
+/** Everything known of an end. `status` is null if process 1 died before it could report it. */
 export interface EndingFacts {
   readonly stopCause: StopCause | null;
   readonly breach: Breach | null;

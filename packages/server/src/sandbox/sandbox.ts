@@ -87,7 +87,7 @@ export interface HeldLimits {
 /** Why the service ended a program itself. */
 export type StopCause = 'cancelled' | 'server_shutdown';
 
-/** How a program ended, told apart by who killed it and by the kernel's counters, never by an exit code. */
+/** How a program ended. It is decided by who killed it and by the kernel's counters, never by an exit code. */
 export type Ending =
   | { readonly kind: 'exited'; readonly exit_code: number }
   | { readonly kind: 'signaled'; readonly signal: string }
@@ -131,7 +131,7 @@ export interface Sandbox extends AsyncDisposable {
   collect(): Promise<Collection>;
 }
 
-/** What cells are told apart by. */
+/** What identifies a kind of cell. */
 export interface CellKind {
   readonly language: Language;
   /** A runtime pack's name; null is the usual pack of the language. */

@@ -11,7 +11,7 @@ import type { Trial } from './trial.ts';
 
 const run = promisify(execFile);
 const NODE_OLDEST = [26, 4] as const;
-/** The oldest long-term kernel that the hostile suite is meant for; older ones may hold, but nobody tried. */
+/** The oldest long-term kernel that the hostile suite is meant for; older ones may hold, but were not tried. */
 const KERNEL_OLDEST = [5, 10] as const;
 const GIB = 1024 ** 3;
 

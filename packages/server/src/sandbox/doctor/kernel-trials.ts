@@ -85,7 +85,7 @@ function namespaceTrial(kind: string): Trial {
   };
 }
 
-/** The mount must bound what is written, and must not be seen outside. */
+/** The mount must bound writes, and must not be visible outside. */
 async function tryPrivateMount(): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
   try {

@@ -14,7 +14,7 @@ const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
 /** What the buffers of a job's Internet sockets may hold, where they are no memory of its group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
-/** The part of the processors that a cell gets which nobody waits for, where others want them too. */
+/** The share of the processors that a cell gets while no job waits for it and others want them too. */
 const AHEAD_SHARE = 1 / 16;
 
 /** A cell at the workload-ready boundary. */
@@ -23,7 +23,7 @@ export interface Bootstrapped {
   readonly cell: WaitingCell;
   readonly workspace: Workspace;
   readonly posture: Posture;
-  /** Whether it still has the small share of the processors of a cell that nobody waits for. */
+  /** Whether it still has the small share of the processors that a cell has while no job waits for it. */
   readonly isAhead: boolean;
 }
 

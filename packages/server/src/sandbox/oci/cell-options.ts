@@ -1,4 +1,4 @@
-/** Everything one cell is made of, chosen before it exists, and how its parts are told of it. */
+/** Everything one cell is made of, chosen before it exists, and how its parts learn of it. */
 import { join } from 'node:path';
 import type { Language } from '@svc/protocol';
 import type { Group } from '../cgroup/cgroup.ts';

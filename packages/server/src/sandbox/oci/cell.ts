@@ -36,7 +36,7 @@ export class OciCell implements Sandbox {
   readonly #cell: WaitingCell;
   readonly #workspace: Workspace;
   readonly #releaseResources: () => void;
-  /** Whether it has the small share of the processors of a cell that nobody waits for. */
+  /** Whether it has the small share of the processors that a cell has while no job waits for it. */
   readonly #isAhead: boolean;
   #loaded: Loaded | null = null;
   #running: Running | null = null;

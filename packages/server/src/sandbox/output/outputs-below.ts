@@ -88,7 +88,7 @@ class Walk {
   }
 }
 
-/** A name that nobody checked, in a form that is harmless to print. */
+/** An unchecked name, in a form that is harmless to print. */
 function shown(path: string): string {
   const escaped = JSON.stringify(path).slice(1, -1);
   return escaped.length <= SHOWN_CHARS_MAX ? escaped : `${escaped.slice(0, SHOWN_CHARS_MAX)}...`;

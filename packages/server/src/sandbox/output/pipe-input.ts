@@ -5,7 +5,7 @@
 import { closeSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** Takes over a descriptor that does not block. Nobody need read: what cannot be written because nobody does is dropped. */
+/** Takes over a descriptor that does not block. A reader is not needed: what cannot be written for want of one is dropped. */
 export class PipeInput {
   #descriptor: number | null;
   #rest: Socket | null = null;

@@ -77,7 +77,7 @@ function endOf(child: ChildProcess, said: () => string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   child.once('error', reject);
   child.once('close', (code, signal) => reject(new Error(said() || `the process ended (${signal ?? code})`)));
-  promise.catch(() => {}); // Once the pipes are ours, nobody waits for this.
+  promise.catch(() => {}); // Once the pipes are ours, no code waits for this.
   return promise;
 }
 
@@ -138,7 +138,7 @@ const passing = Buffer.alloc(64 * 1024);
 
 /**
  * The reading end of a pipe. A chunk of its `data` event is the listener's until it returns, and is overwritten by the next
- * read. What comes while nobody listens is kept as any stream keeps it.
+ * read. Without a listener it is kept, as by any stream.
  */
 function readInPlace(descriptor: number): Socket {
   const socket: Socket = new Socket({

@@ -132,7 +132,7 @@ export function removePack(packs: string, name: string, version: string | null):
   return places;
 }
 
-/** Moved aside first: nobody ever meets half a pack. */
+/** It is moved aside first, so that half a pack is never found. */
 function removeDirectory(packs: string, directory: string): void {
   const aside = join(packs, `.removed-${process.pid}-${Date.now()}`);
   renameSync(directory, aside);

@@ -48,7 +48,7 @@ export class Demand {
     return this.#weight === 0 ? 0 : this.#weight * 2 ** ((this.#lastAt - now) / HALF_LIFE_MILLISECONDS);
   }
 
-  /** When fewer may be wanted though nobody asks; infinite where that does not come. */
+  /** When the demand may fall without another request; infinite if it will not. */
   changesAt(): number {
     const [peak] = this.#peaks;
     if (peak !== undefined && peak.count > 1) return peak.at + PEAK_MILLISECONDS;

@@ -209,7 +209,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     });
   }
 
-  /** Not before whoever waits for the end of the program has been told. */
+  /** Only after the end of the program was reported. */
   #refillSoon(): void {
     if (this.#isRunning) setImmediate(() => this.refill());
   }

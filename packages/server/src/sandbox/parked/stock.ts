@@ -64,7 +64,7 @@ export class Stock {
     return counts;
   }
 
-  /** Makes shelves for what waits though nobody asked. */
+  /** Makes shelves for cells that wait although no job asked for them. */
   addUsual(): void {
     const { languages } = this.#options.provider;
     for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.find({ language, runtime: null });
@@ -102,7 +102,7 @@ export class Stock {
     this.end(cell);
   }
 
-  /** Ends a cell; whoever waits for all ends waits for this one too. */
+  /** Ends a cell. Waiting for all ends includes this one. */
   end(cell: Sandbox): void {
     const ended = this.#endOf(cell).finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);

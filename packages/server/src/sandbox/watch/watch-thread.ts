@@ -11,7 +11,7 @@ import type { Group } from '../cgroup/cgroup.ts';
 import { openGroup } from '../cgroup/open-group.ts';
 import { type Breach, Verdict, type Watched, type WatchMessage, type WatchRequest } from './watch-messages.ts';
 
-/** How often CPU and memory events are looked at: no kernel interface tells of either on every host. */
+/** How often CPU and memory events are looked at: no kernel interface reports both on every host. */
 const LOOK_MILLISECONDS_MAX = 100;
 const LOOK_MILLISECONDS_MIN = 5;
 const NANOSECONDS = 1_000_000;
@@ -92,7 +92,7 @@ function processesOf(watched: Watched): Processes {
   return { group, isAlive: () => group.members().length > 0, kill: () => group.kill() };
 }
 
-/** Led by a child of the service: until that was waited for, and even when it has ended, its id is nobody else's. */
+/** Its leader is a child of the service. The kernel does not reuse the id until the service has waited for it. */
 function processGroup(id: number): Processes {
   return {
     group: null,

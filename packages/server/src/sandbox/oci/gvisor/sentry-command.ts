@@ -76,7 +76,7 @@ function hasFilter(): boolean {
   return existsSync(SVC_FILTER);
 }
 
-/** The same rules that runsc is given, in the same order: what they trace there is what nobody knows. */
+/** The same rules that runsc is given, in the same order. Rules that trace are for calls that the filter does not know. */
 function compileFilter({ syscalls }: SeccompProfile): Uint8Array {
   const lines = [...syscalls.map(ruleLine), `otherwise ${ENOSYS}`];
   return execFileSync(SVC_FILTER, { input: `${lines.join('\n')}\n`, stdio: ['pipe', 'pipe', 'pipe'] });

@@ -1,4 +1,4 @@
-/** What a cell is told to hold of a job's limits, and what a receipt may then say: only what the kernel said. */
+/** Sets a job's limits on a cell, and says of each only what the kernel reports: that is what a receipt may say. */
 import type { RequestedLimits } from '@svc/protocol';
 import { heapMb } from '../../javascript-heap.ts';
 import type { HeldLimits } from '../../sandbox.ts';

@@ -153,7 +153,7 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
 /** File systems that are made for each cell. */
 const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
 
-/** An inode that others have too tells of them: to a watch, by a lock. */
+/** An inode that is shared with others reveals them, through a watch or a lock. */
 function foreignInodes(mounts: readonly GuestMount[]): string[] {
   return mounts.filter(({ type }) => !OF_ONE_CELL.has(type)).map(({ path }) => `inodes of its own on ${path}`);
 }

@@ -31,7 +31,7 @@ const internet: readonly Rule[] = [AF_INET, AF_INET6].flatMap((family) =>
   ),
 );
 
-/** Allowances alone: whoever applies them refuses the rest. */
+/** Only what is allowed. The code that applies the rules refuses the rest. */
 export function allowedSockets(loopback: boolean): readonly Rule[] {
   return loopback ? [...unix, ...internet] : unix;
 }
