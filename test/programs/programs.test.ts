@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runBare } from './bare.ts';
 import { COMMANDS } from './commands.ts';
-import { differenceOf, isHere } from './compare.ts';
+import { differenceOf, isHere, passed } from './compare.ts';
 import { cpythonPrograms, interpreterPrograms } from './cpython.ts';
 import { type CellRunner, CLASSES, openCellRunner } from './in-cell.ts';
 import { KNOWN_DIFFERENCES, knownReason } from './known-differences.ts';
@@ -42,8 +42,14 @@ const programs = every.filter(
 );
 
 const bareRuns = new Map<string, Promise<Run>>();
+
+/** A program that fails bare is tried a second time, as CPython tries its own tests: a busy machine must not decide. */
 function bareRunOf(program: (typeof programs)[number]): Promise<Run> {
-  const run = bareRuns.get(program.name) ?? runBare(program);
+  const tryTwice = async () => {
+    const first = await runBare(program);
+    return passed(first) ? first : await runBare(program);
+  };
+  const run = bareRuns.get(program.name) ?? tryTwice();
   bareRuns.set(program.name, run);
   return run;
 }
@@ -59,7 +65,8 @@ describe.each(CLASSES)('in the class of %s', (className) => {
     '%s does what it does bare',
     async (name, program) => {
       const bare = await bareRunOf(program);
-      expect(bare, 'the program passes without a cell').toMatchObject({ ended: 'exit 0' });
+      const said = `${bare.stdout}${bare.stderr}`.slice(-2000);
+      expect(bare, `the program passes without a cell: ${said}`).toMatchObject({ ended: 'exit 0' });
       const difference = differenceOf(program, { bare, cell: await cells.run(program) });
       expect(knownReason(name, className) === null ? difference : null).toBeNull();
     },
