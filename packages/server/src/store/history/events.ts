@@ -10,8 +10,8 @@ import { prepared } from '../prepared.ts';
 import type { EventPage, JobKey } from '../records.ts';
 import type { EventTable, JobTable, LedgerDatabase, OutputRunTable } from '../schema.ts';
 import { type HistoryPart, isOutputRun } from './output-run.ts';
-import { type HistoryRange, storedParts } from './stored-history.ts';
-import { eventsOfStoredRun, isRun, linkedRun } from './stored-runs.ts';
+import { eventsInRange, type HistoryRange, storedParts } from './stored-history.ts';
+import { isRun, linkedRun } from './stored-runs.ts';
 
 /** Where a job's chain ends. */
 export type ChainedJob = JobKey & Pick<JobTable, 'chain_seq' | 'chain_head'>;
@@ -144,10 +144,6 @@ export async function events(
 export function* storedEvents(db: LedgerDatabase, range: HistoryRange): Generator<JobEvent> {
   for (const part of storedParts(db, range)) {
     if (!isRun(part)) yield { ...part, data: JSON.parse(part.data) as unknown };
-    else for (const event of eventsOfStoredRun(range.job_id, part)) if (isIn(range, event)) yield event;
+    else yield* eventsInRange(range, part);
   }
-}
-
-function isIn({ after, until }: HistoryRange, { seq }: JobEvent): boolean {
-  return seq > after && seq <= until;
 }

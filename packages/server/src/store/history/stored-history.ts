@@ -2,10 +2,11 @@
  * A job's history as it is read: rows of one event and runs of output, in their order. Runs are looked for only where the
  * numbers of the rows leave a gap, so that a job without any costs one query.
  */
+import type { JobEvent } from '@svc/protocol';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredEvent } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';
-import type { StoredRun } from './stored-runs.ts';
+import { eventsOfStoredRun, type StoredRun } from './stored-runs.ts';
 
 /** Events of a job whose numbers are above `after` and at most `until`. */
 export interface HistoryRange extends JobKey {
@@ -47,6 +48,13 @@ export function* storedParts(db: LedgerDatabase, range: HistoryRange): Generator
     after = row.seq;
   }
   if (after < range.until) yield* selectRuns.each(db, { ...range, after });
+}
+
+/** The events of a run that are in the range. @throws Error if the stored bytes are not a run. */
+export function* eventsInRange({ job_id, after, until }: HistoryRange, run: StoredRun): Generator<JobEvent> {
+  for (const event of eventsOfStoredRun(job_id, run)) {
+    if (event.seq > after && event.seq <= until) yield event;
+  }
 }
 
 /** The runs of a whole history that has so many rows of one event. */

@@ -7,8 +7,8 @@ import { HASH_VERSION } from '@svc/evidence';
 import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@svc/protocol';
 import { isTerminal } from '@svc/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
-import { type HistoryRange, type StoredPart, storedParts } from '../history/stored-history.ts';
-import { eventsOfStoredRun, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
+import { eventsInRange, type HistoryRange, type StoredPart, storedParts } from '../history/stored-history.ts';
+import { isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
 import { prepared } from '../prepared.ts';
@@ -71,10 +71,10 @@ function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
 }
 
 /** All of a run at once, save where the range has only some of its events. */
-function addOutput(stored: StoredRun, { job_id, after, until }: HistoryRange, add: AddText): void {
-  if (stored.seq <= after || stored.last_seq > until) {
-    for (const { kind, seq, data } of eventsOfStoredRun(job_id, stored)) {
-      if (seq > after && seq <= until) add(kind as StreamName, escapedRecord(data as OutputRecord), seq);
+function addOutput(stored: StoredRun, range: HistoryRange, add: AddText): void {
+  if (stored.seq <= range.after || stored.last_seq > range.until) {
+    for (const { kind, seq, data } of eventsInRange(range, stored)) {
+      add(kind as StreamName, escapedRecord(data as OutputRecord), seq);
     }
     return;
   }
@@ -93,18 +93,12 @@ function eventText(event: Omit<JobEvent, 'data'>, data: unknown): JsonText<JobEv
 }
 
 /** The events of a part that are in the range. */
-function* eventTexts(
-  part: StoredPart,
-  { job_id, after, until }: HistoryRange,
-): Generator<{ text: string; seq: number }> {
+function* eventTexts(part: StoredPart, range: HistoryRange): Generator<{ text: string; seq: number }> {
   if (!isRun(part)) {
     yield { text: eventText(part, new Spelled(part.data)), seq: part.seq };
     return;
   }
-  for (const event of eventsOfStoredRun(job_id, part)) {
-    const { seq } = event;
-    if (seq > after && seq <= until) yield { text: eventText(event, event.data), seq };
-  }
+  for (const event of eventsInRange(range, part)) yield { text: eventText(event, event.data), seq: event.seq };
 }
 
 const LINE = '{"text":"';
