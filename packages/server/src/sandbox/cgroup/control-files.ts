@@ -1,7 +1,7 @@
 /** Reading and writing the one-value files of a control group, and removing its directories. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Reading, Writing } from './cgroup.ts';
+import type { Group, GroupLimits, Reading, Writing } from './cgroup.ts';
 
 const REMOVE_MILLISECONDS_MAX = 10_000;
 
@@ -27,6 +27,13 @@ export function readFrom(directories: readonly string[], { directory, file, pars
 /** Writes one value after the other. */
 export function writeTo(directories: readonly string[], writings: readonly Writing[]): void {
   for (const { directory, file, value } of writings) write(`${directories[directory]}/${file}`, value);
+}
+
+/** Sets both limits of a group as its plan says, and returns what the kernel then says they are. */
+export function setLimits(group: Pick<Group, 'plan' | 'read' | 'write'>, limits: GroupLimits): GroupLimits {
+  const inForce = () => ({ memoryBytes: group.read('memoryLimitBytes'), processes: group.read('processesLimit') });
+  group.write(group.plan.toLimit(limits, inForce()));
+  return inForce();
 }
 
 export function write(file: string, value: string | number): void {

@@ -12,6 +12,7 @@ import {
   readFrom,
   readProcesses,
   removeDirectory,
+  setLimits,
   write,
   writeTo,
 } from './control-files.ts';
@@ -130,9 +131,7 @@ export class GroupV1 implements Group {
   }
 
   limit(limits: GroupLimits): GroupLimits {
-    const now = { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
-    this.write(this.plan.toLimit(limits, now));
-    return { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
+    return setLimits(this, limits);
   }
 
   anonymousBytes(): number {

@@ -11,6 +11,7 @@ import {
   readFrom,
   readProcesses,
   removeDirectory,
+  setLimits,
   write,
   writeTo,
 } from './control-files.ts';
@@ -133,9 +134,7 @@ export class GroupV2 implements Group {
   }
 
   limit(limits: GroupLimits): GroupLimits {
-    const now = { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
-    this.write(this.plan.toLimit(limits, now));
-    return { memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') };
+    return setLimits(this, limits);
   }
 
   anonymousBytes(): number {
