@@ -3,8 +3,8 @@
  * forks them. The cell is the same as crun's, and is observed in the same way.
  */
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { versionOf } from '../host/executable.ts';
+import { nativePath } from '../native.ts';
 import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
 import type { Runtime } from '../oci/runtime/runtime.ts';
@@ -12,10 +12,8 @@ import { launcherConfiguration, type Zygote } from './configuration.ts';
 import { startForked } from './forked-start.ts';
 import { Launcher } from './launcher.ts';
 
-/** Where the set-up puts what it builds of this folder. */
-const BUILT = fileURLToPath(new URL('../../../native/', import.meta.url));
-const LAUNCHER_PROGRAM = `${BUILT}svc-launcher`;
-const LAUNCHER_LIBRARY = `${BUILT}svc-launcher.so`;
+const LAUNCHER_PROGRAM = nativePath('svc-launcher');
+const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 
 /** Process 1 of the cell is in its group and is not the job's. */
 const OWN_PROCESSES = 1;

@@ -5,19 +5,18 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { nativePath } from '../../native.ts';
 import { bundleConfig, GUEST } from '../bundle.ts';
 import { bundleOptions, type CellOptions, compiledStage } from '../cell-options.ts';
 import type { RootFiles } from '../rootfs.ts';
 import { runscSeccompProfile, type SeccompProfile } from '../seccomp/seccomp.ts';
 import { ruleLine } from '../seccomp/seccomp-rule.ts';
 
-/** Where the set-up puts what it builds: of `../../sentry`, and of `../../launcher` process 1 of cells that are started so. */
-const NATIVE = fileURLToPath(new URL('../../../../native/', import.meta.url));
-const SVC_SENTRY = join(NATIVE, 'svc-sentry');
-const SVC_STAGE = join(NATIVE, 'svc-stage');
-const SVC_INIT = join(NATIVE, 'svc-init');
-const SVC_FILTER = join(NATIVE, 'svc-filter');
+/** Built of `../../sentry`, and process 1 of cells that are started so of `../../launcher`. */
+const SVC_SENTRY = nativePath('svc-sentry');
+const SVC_STAGE = nativePath('svc-stage');
+const SVC_INIT = nativePath('svc-init');
+const SVC_FILTER = nativePath('svc-filter');
 const ENOSYS = 38;
 
 /** The release of Debian 13 and of the backports to Debian 12, as both builds of it name themselves. */
