@@ -76,7 +76,7 @@ module.exports = {
         path: '^packages/',
         pathNot: [
           '^packages/$1/',
-          '^packages/[^/]+/src/(index|vocabulary|administration|service|svc)\\.ts$',
+          '^packages/[^/]+/src/(index|vocabulary|administration|service|vouchbox)\\.ts$',
           '\\.json$',
         ],
       },

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServiceClient } from '@svc/client';
+import { createServiceClient } from '@vouchbox/client';
 import { ATTACKS, type Attack, type AttackName, type Done } from './attacks/attacker.ts';
 import { type Experience, experience } from './attacks/bystander.ts';
 import { residentMib, type Served, serveService } from './http/processes.ts';

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { openProvider } from '../packages/server/src/sandbox/preflight.ts';
 import type { Provider } from '../packages/server/src/sandbox/sandbox.ts';
 import { type Measurement, median } from './measurement.ts';

@@ -7,8 +7,8 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createServiceClient, type ServiceClient } from '@svc/client';
-import { connectionsMax } from '@svc/protocol';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { connectionsMax } from '@vouchbox/protocol';
 import { Client, cpuSeconds, residentMib, type Served, serveBare, serveService } from './http/processes.ts';
 import { type Measurement, median } from './measurement.ts';
 

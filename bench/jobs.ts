@@ -1,7 +1,7 @@
 /** What running a program through the service costs, beside the bare interpreter on the same host. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type EmbeddedService, openEmbeddedService } from '@svc/cli/embedded-service';
+import { type EmbeddedService, openEmbeddedService } from 'vouchbox/embedded-service';
 import { type Measurement, median } from './measurement.ts';
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@
  * default. Then what the service itself costs: with very many stored jobs, at its start, when idle, and on the host
  * afterwards.
  */
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { measure as measureHttp } from './http.ts';
 import type { Measurement } from './measurement.ts';
 import { type BarePrograms, startBarePrograms } from './speed/bare-programs.ts';

@@ -94,7 +94,7 @@ function words(text) {
 
 function stanza({ uris, signedBy }, suite) {
   const key = signedBy === null ? '' : `Signed-By:${signedBy}\n`;
-  return `# Written by the set-up of svc, for what ${BACKPORTS_FILES.preferences} names alone.\nTypes: deb\nURIs: ${uris}\nSuites: ${suite}\nComponents: main\n${key}`;
+  return `# Written by the set-up of Vouchbox, for what ${BACKPORTS_FILES.preferences} names alone.\nTypes: deb\nURIs: ${uris}\nSuites: ${suite}\nComponents: main\n${key}`;
 }
 
 function pin(name, suite, priority) {

@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, '..');
 /** Vectors that others published, where they are beside a clone. */
 const BESIDE = join(ROOT, '../shared');
 /** These of the installed modules link to the sources, and must link to those of the copy. */
-const OWN = ['@svc', '.bin'];
+const OWN = ['@vouchbox', 'vouchbox', '.bin'];
 
 export interface Change {
   readonly file: string;

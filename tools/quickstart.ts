@@ -8,13 +8,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
-import type { EmbeddedService } from '@svc/cli/embedded-service';
-import { openEmbeddedService } from '@svc/cli/embedded-service';
-import { exportJob } from '@svc/cli/export';
-import { takeInterrupts } from '@svc/cli/interrupts';
-import { type FoldedResult, type JobDetail, type JobSubmission, LIMIT_NAMES, type OutputRecord } from '@svc/protocol';
-import { StartError } from '@svc/server/administration';
-import { serviceVerify } from '@svc/verifier';
+import {
+  type FoldedResult,
+  type JobDetail,
+  type JobSubmission,
+  LIMIT_NAMES,
+  type OutputRecord,
+} from '@vouchbox/protocol';
+import { StartError } from '@vouchbox/server/administration';
+import { serviceVerify } from '@vouchbox/verifier';
+import type { EmbeddedService } from 'vouchbox/embedded-service';
+import { openEmbeddedService } from 'vouchbox/embedded-service';
+import { exportJob } from 'vouchbox/export';
+import { takeInterrupts } from 'vouchbox/interrupts';
 
 const PROGRAM = `import csv, statistics, time
 
@@ -97,7 +103,7 @@ async function showVerification({ client, url, key }: EmbeddedService, { job_id,
   try {
     const [pinned, output] = [join(directory, 'pinned.pem'), join(directory, job_id)];
     await writeFile(pinned, (await client.publicKey()).public_key_pem);
-    process.stdout.write('    svc export          ');
+    process.stdout.write('    vouchbox export          ');
     await exportJob(job_id, { url, key, output });
     say(`    service-verify directory ${job_id} --public-key pinned.pem --tenant ${tenant}`);
     const words = ['directory', output, '--job', job_id, '--public-key', pinned, '--tenant', tenant];
@@ -113,9 +119,9 @@ async function showVerification({ client, url, key }: EmbeddedService, { job_id,
 /** Three commands to copy; each works by itself, whether this service runs or not. */
 function showNext(): void {
   title('Try next');
-  say("    echo 'print(6 * 7)' > answer.py && npx svc run answer.py");
+  say("    echo 'print(6 * 7)' > answer.py && npx --no vouchbox run answer.py");
   say('    SERVICE_LEGACY_KEYS=me=change-this-key npm start');
-  say('    npx svc doctor');
+  say('    npx --no vouchbox doctor');
 }
 
 async function main(): Promise<void> {

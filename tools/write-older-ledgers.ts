@@ -17,8 +17,8 @@ import {
   keyIdOf,
   outputEvidence,
   sha256Hex,
-} from '@svc/evidence';
-import type { EventBody, JobEvent, TerminalStatus } from '@svc/protocol';
+} from '@vouchbox/evidence';
+import type { EventBody, JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/ledger.fixture.ts';
 import { migrate } from '../packages/server/src/store/migrations/migrate.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';

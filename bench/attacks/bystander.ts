@@ -4,7 +4,7 @@
  */
 import { request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createServiceClient } from '@svc/client';
+import { createServiceClient } from '@vouchbox/client';
 import { mainThreadSeconds, residentMib, type Served } from '../http/processes.ts';
 import { percentile } from '../measurement.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createServiceClient, type ServiceClient } from '@svc/client';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { Client, cpuSeconds, type Served, serveService, threadSeconds } from '../http/processes.ts';
 
 /** Each resolves with microseconds of processor time, on all threads of the service, for one of what is named. */

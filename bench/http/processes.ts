@@ -20,7 +20,7 @@ export interface Served extends AsyncDisposable {
   readonly pid: number;
 }
 
-/** `svc serve` of a tree, with these settings by flag. Its log goes to a file, as on most hosts. */
+/** `vouchbox serve` of a tree, with these settings by flag. Its log goes to a file, as on most hosts. */
 export async function serveService(
   flags: Readonly<Record<string, string>>,
   directory: string,
@@ -29,8 +29,11 @@ export async function serveService(
   const given = { host: '127.0.0.1', port: '0', 'data-dir': directory, ...flags };
   const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   const log = openSync(join(directory, 'log'), 'a');
-  const svc = join(tree, 'packages/cli/bin/svc.mjs');
-  return { ...(await served([svc, 'serve', ...words], { stdio: ['ignore', 'pipe', log] })), dataDirectory: directory };
+  const command = join(tree, 'packages/cli/bin/vouchbox.mjs');
+  return {
+    ...(await served([command, 'serve', ...words], { stdio: ['ignore', 'pipe', log] })),
+    dataDirectory: directory,
+  };
 }
 
 /** Fastify alone. */

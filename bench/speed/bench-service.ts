@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { serveService } from '../http/processes.ts';
 import type { Measurement } from '../measurement.ts';
 import type { BarePrograms } from './bare-programs.ts';

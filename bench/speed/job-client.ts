@@ -3,7 +3,7 @@
  * of a client library is not the service's.
  */
 import { Agent, request } from 'node:http';
-import type { FoldedResult, JobSubmission, SubmissionAnswer } from '@svc/protocol';
+import type { FoldedResult, JobSubmission, SubmissionAnswer } from '@vouchbox/protocol';
 
 export interface JobClient extends Disposable {
   /** From the first byte of the submission to the last of the terminal result, in milliseconds. */

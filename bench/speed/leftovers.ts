@@ -1,5 +1,5 @@
 /** What a thousand cells leave on the host: control groups, directories, mounts and processes. */
-import type { JobSubmission, ServiceStatus } from '@svc/protocol';
+import type { JobSubmission, ServiceStatus } from '@vouchbox/protocol';
 import type { Measurement } from '../measurement.ts';
 import { driven, type Figures, hello, KEY, type ServedCells } from './bench-service.ts';
 import { type CellRemains, countRemains } from './cell-remains.ts';

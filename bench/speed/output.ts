@@ -2,7 +2,7 @@
  * A flood of output, which the service reads to its end while it stores the beginning, beside `cat` into the same kind
  * of pipe.
  */
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { residentMib, type Served } from '../http/processes.ts';
 import { type Measurement, median } from '../measurement.ts';
 import type { BarePrograms } from './bare-programs.ts';

@@ -1,5 +1,5 @@
 /** How long one job takes, and how many complete in a second, beside the same programs without the service. */
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission } from '@vouchbox/protocol';
 import type { Served } from '../http/processes.ts';
 import { type Measurement, median, percentile } from '../measurement.ts';
 import type { BareAnswer, BareOrder, BarePrograms } from './bare-programs.ts';

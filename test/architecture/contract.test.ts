@@ -11,7 +11,7 @@ import {
   SCOPES,
   TERMINAL_REASONS,
   VIOLATION_TYPES,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { statementsOf } from '../../tools/statements.ts';
 

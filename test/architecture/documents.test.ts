@@ -1,7 +1,7 @@
 /** Documents that repeat what the code says are compared with it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SETTINGS } from '@svc/server';
+import { SETTINGS } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');

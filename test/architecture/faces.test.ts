@@ -26,24 +26,24 @@ async function packagesOf(face: string): Promise<string[]> {
 }
 
 test.each([
-  ['@svc/protocol', []],
-  ['@svc/protocol/vocabulary', []],
-  ['@svc/client', []],
-  ['@svc/evidence', ['canonicalize']],
-  ['@svc/server/administration', ['canonicalize']],
-  ['@svc/cli', ['commander']],
-  ['@svc/verifier', ['canonicalize', 'commander']],
+  ['@vouchbox/protocol', []],
+  ['@vouchbox/protocol/vocabulary', []],
+  ['@vouchbox/client', []],
+  ['@vouchbox/evidence', ['canonicalize']],
+  ['@vouchbox/server/administration', ['canonicalize']],
+  ['vouchbox', ['commander']],
+  ['@vouchbox/verifier', ['canonicalize', 'commander']],
 ])('%s loads %j, and no other third-party package', async (face, names) => {
   expect(await packagesOf(face)).toEqual(names);
 });
 
 test("a service starts without the packages that only some settings, an operator's build or a library's checks need", async () => {
-  const loaded = await packagesOf('@svc/server/service');
+  const loaded = await packagesOf('@vouchbox/server/service');
   expect(loaded).toContain('fastify');
   const unneeded = ['typebox', 'ajv', 'kysely', 'jose', '@prometheus-io/client', '@opentelemetry/api'];
   expect(unneeded.filter((name) => loaded.includes(name))).toEqual([]);
 });
 
 test('the packages that a whole package loads are noticed', async () => {
-  expect(await packagesOf('@svc/server')).toContain('typebox');
+  expect(await packagesOf('@vouchbox/server')).toContain('typebox');
 });

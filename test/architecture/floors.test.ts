@@ -46,12 +46,12 @@ describe('the sources', () => {
 
 describe('a planted violation of a rule is noticed', () => {
   const planted: readonly [rule: string, file: string, source: string][] = [
-    ['floor-of-protocol', 'protocol/src/a.ts', "import '@svc/evidence';"],
-    ['floor-of-evidence', 'evidence/src/a.ts', "import '@svc/server';"],
-    ['floor-of-server', 'server/src/a.ts', "import '@svc/client';"],
-    ['floor-of-client', 'client/src/a.ts', "import '@svc/server';"],
-    ['floor-of-cli', 'cli/src/a.ts', "import '@svc/verifier';"],
-    ['floor-of-verifier', 'verifier/src/a.ts', "import '@svc/server';"],
+    ['floor-of-protocol', 'protocol/src/a.ts', "import '@vouchbox/evidence';"],
+    ['floor-of-evidence', 'evidence/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-server', 'server/src/a.ts', "import '@vouchbox/client';"],
+    ['floor-of-client', 'client/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-cli', 'cli/src/a.ts', "import '@vouchbox/verifier';"],
+    ['floor-of-verifier', 'verifier/src/a.ts', "import '@vouchbox/server';"],
     ['packages-meet-at-their-index', 'client/src/b.ts', "import '../../protocol/src/inner.ts';"],
     ['floor-of-server-http', 'server/src/http/a.ts', "import '../store/inner.ts';"],
     ['floor-of-server-job', 'server/src/job/a.ts', "import '../http/inner.ts';"],
@@ -90,11 +90,11 @@ describe('a planted violation of a rule is noticed', () => {
       writeFileSync(join(base, file), source);
     };
     write('package.json', '{}');
-    mkdirSync(join(base, 'node_modules/@svc'), { recursive: true });
+    mkdirSync(join(base, 'node_modules/@vouchbox'), { recursive: true });
     for (const name of packages) {
-      write(`packages/${name}/package.json`, JSON.stringify({ name: `@svc/${name}`, exports: './src/index.ts' }));
+      write(`packages/${name}/package.json`, JSON.stringify({ name: `@vouchbox/${name}`, exports: './src/index.ts' }));
       write(`packages/${name}/src/index.ts`, 'export {};');
-      symlinkSync(join(base, 'packages', name), join(base, 'node_modules/@svc', name));
+      symlinkSync(join(base, 'packages', name), join(base, 'node_modules/@vouchbox', name));
     }
     for (const folder of ['http', 'job', 'store', 'operator', 'facts', 'job/finish', 'job/sign']) {
       write(`packages/server/src/${folder}/inner.ts`, 'export {};');

@@ -3,12 +3,12 @@ import { mkdtempSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SCOPES, STREAM_CLOSE_CODES } from '@svc/protocol';
-import { type IssuedCredential, type OpenCredentials, openCredentials } from '@svc/server';
+import { SCOPES, STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import { type IssuedCredential, type OpenCredentials, openCredentials } from '@vouchbox/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { secretOf } from '../rig/credentials.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
@@ -21,9 +21,9 @@ const rig = useRig({ ...issuer.settings, concurrency: '4' });
  */
 const heededWithin = { timeout: 30_000, interval: 100 };
 
-/** `svc keys`, while the service runs. */
+/** `vouchbox keys`, while the service runs. */
 function keys(...words: string[]) {
-  return svc(['keys', ...words, '--data-dir', rig().dataDir]);
+  return vouchbox(['keys', ...words, '--data-dir', rig().dataDir]);
 }
 
 /** The same without the command line: asked of the running service over its socket. */
@@ -39,7 +39,7 @@ const rotate = (credential_id: string, overlap_seconds = 0) =>
 const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 const whoami = (key: string) => rig().request('/v1/whoami', { key });
 
-describe('svc keys', () => {
+describe('vouchbox keys', () => {
   test('issues a key that works at once on the running service, with its tenant, principal and scopes', {
     tags: ['Authentication-2'],
   }, async () => {
@@ -142,7 +142,7 @@ test('a key that is issued while no service runs works in the next one, and a ke
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
   const before = await Rig.start({ provider: 'subprocess' }, dataDir);
   expect(await before.stop('kept')).toEqual([]);
-  const good = (await svc(['keys', 'create', '--tenant', 'gamma', '--data-dir', dataDir])).stdout.trim();
+  const good = (await vouchbox(['keys', 'create', '--tenant', 'gamma', '--data-dir', dataDir])).stdout.trim();
   let spoilt: IssuedCredential;
   {
     await using offline = await openCredentials({ dataDir });
@@ -192,7 +192,7 @@ describe('an access token', () => {
   });
 });
 
-describe('once svc keys revoke has answered', { tags: ['Authentication-8'] }, () => {
+describe('once vouchbox keys revoke has answered', { tags: ['Authentication-8'] }, () => {
   const BODY = '{"language":"bash","code":"true"}';
   const head = (key: string) => `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
 

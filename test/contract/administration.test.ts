@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Command, type CommandOptions, svc } from '../rig/command.ts';
+import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
 
 let scratch: string;
 let directories = 0;
@@ -51,7 +51,7 @@ const COMMANDS = [
 
 describe('without a service and without data of one', () => {
   test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
-    'svc %s says what to give, and creates nothing in the working directory',
+    'vouchbox %s says what to give, and creates nothing in the working directory',
     { tags: ['OPER-03'] },
     async (_name, words) => {
       const cwd = emptyDirectory();
@@ -60,19 +60,19 @@ describe('without a service and without data of one', () => {
       expect({ code, stdout, stderr }).toEqual({
         code: 1,
         stdout: '',
-        stderr: `svc: no service runs here, and ${join(cwd, 'data')} has no data of one; give --data-dir or SERVICE_DATA_DIR\n`,
+        stderr: `vouchbox: no service runs here, and ${join(cwd, 'data')} has no data of one; give --data-dir or SERVICE_DATA_DIR\n`,
       });
       expect(readdirSync(cwd)).toEqual([]);
     },
   );
 
   test.each(COMMANDS.slice(0, 8).map((words) => [words.join(' '), words] as const))(
-    'svc %s creates nothing in a given directory',
+    'vouchbox %s creates nothing in a given directory',
     async (_name, words) => {
       const dataDir = emptyDirectory();
-      const { code, stdout, stderr } = await svc([...words, '--data-dir', dataDir], { cwd: emptyDirectory() });
+      const { code, stdout, stderr } = await vouchbox([...words, '--data-dir', dataDir], { cwd: emptyDirectory() });
       expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toMatch(/^svc: [^\n]*\n$/);
+      expect(stderr).toMatch(/^vouchbox: [^\n]*\n$/);
       expect(stderr).toContain(dataDir);
       expect(readdirSync(dataDir)).toEqual([]);
     },
@@ -80,14 +80,16 @@ describe('without a service and without data of one', () => {
 
   test('an export from missing data creates nothing', async () => {
     const dataDir = emptyDirectory();
-    const ended = await svc(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], { cwd: emptyDirectory() });
-    expect(ended.stderr).toMatch(/^svc: there is no store .*svc\.db; [^\n]+\n$/);
+    const ended = await vouchbox(['export', 'job_1', '--data-dir', dataDir, '--tenant', 'acme'], {
+      cwd: emptyDirectory(),
+    });
+    expect(ended.stderr).toMatch(/^vouchbox: there is no store .*svc\.db; [^\n]+\n$/);
     expect([ended.code, readdirSync(dataDir)]).toEqual([1, []]);
   });
 });
 
 describe('with a running service', () => {
-  test('svc keys works from any directory, and names the one it used', { tags: ['OPER-03'] }, async () => {
+  test('vouchbox keys works from any directory, and names the one it used', { tags: ['OPER-03'] }, async () => {
     const host = ownHost();
     const dataDir = emptyDirectory();
     await using service = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: dataDir } });
@@ -95,12 +97,12 @@ describe('with a running service', () => {
     await using create = host(['keys', 'create', '--tenant', 'acme'], { cwd: emptyDirectory() });
     const { code, stdout, stderr } = await create.ended();
     expect(code).toBe(0);
-    expect(stderr).toContain(`svc: data directory ${dataDir}\n`);
+    expect(stderr).toContain(`vouchbox: data directory ${dataDir}\n`);
     const whoami = await fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${stdout.trim()}` } });
     expect(await whoami.json()).toMatchObject({ tenant: 'acme' });
   });
 
-  test('svc backup finds a store outside the data directory', async () => {
+  test('vouchbox backup finds a store outside the data directory', async () => {
     const host = ownHost();
     const cwd = emptyDirectory();
     const env = { ...SERVING, SERVICE_DATA_DIR: emptyDirectory(), SERVICE_DATABASE_URL: `sqlite:${cwd}/elsewhere.db` };
@@ -121,7 +123,7 @@ describe('with a running service', () => {
     const { code, stderr } = await unsaid.ended();
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^svc: there are several services: \S+, \S+; say which with --data-dir or SERVICE_DATA_DIR\n$/,
+      /^vouchbox: there are several services: \S+, \S+; say which with --data-dir or SERVICE_DATA_DIR\n$/,
     );
     expect([stderr.includes(one), stderr.includes(two)]).toEqual([true, true]);
     await using said = host(['keys', 'list', '--data-dir', two], { cwd: scratch });

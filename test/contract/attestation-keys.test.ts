@@ -2,9 +2,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parsePublicKey } from '@svc/evidence';
+import { parsePublicKey } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 let dataDir: string;
@@ -15,16 +15,18 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dataDir, { recursive: true }));
 
-const keys = (...words: string[]) => svc(['attestation-keys', ...words, '--data-dir', dataDir]);
+const keys = (...words: string[]) => vouchbox(['attestation-keys', ...words, '--data-dir', dataDir]);
 const serve = () =>
-  svc(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
+  vouchbox(['serve', '--port', '0', '--provider', 'subprocess', '--data-dir', dataDir, '--log-level', 'silent']);
 
 test('before the first key nothing is listed or exported', async () => {
   expect(await keys('list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
   expect(await keys('export')).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(/^svc: there is no signing key yet: a service that signs makes one\n$/m) as string,
+    stderr: expect.stringMatching(
+      /^vouchbox: there is no signing key yet: a service that signs makes one\n$/m,
+    ) as string,
   });
 });
 
@@ -76,7 +78,7 @@ describe('a service refuses to start with a key that others can use, and says in
     const { code, stdout, stderr } = await serve();
     chmodSync(path, name === '.' ? 0o700 : 0o600);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(new RegExp(`^svc: .* is open to other users \\(mode ${mode}\\); ${fix} /[^\n]*\n$`));
+    expect(stderr).toMatch(new RegExp(`^vouchbox: .* is open to other users \\(mode ${mode}\\); ${fix} /[^\n]*\n$`));
   });
 
   test('a service refuses to start without the key that signed its results', async () => {
@@ -84,7 +86,7 @@ describe('a service refuses to start with a key that others can use, and says in
     const { code, stderr } = await serve();
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^svc: the signing key .* is gone.*; restore it, or make a new one with `svc attestation-keys rotate`\n$/,
+      /^vouchbox: the signing key .* is gone.*; restore it, or make a new one with `vouchbox attestation-keys rotate`\n$/,
     );
     expect((await keys('rotate')).code).toBe(0);
     expect(JSON.parse((await keys('list', '--json')).stdout)).toHaveLength(3);

@@ -5,9 +5,9 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sha256Hex, verifyEnvelope } from '@svc/evidence';
+import { sha256Hex, verifyEnvelope } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { type Ran, Rig, type Tenant } from '../rig/rig.ts';
 
 const signing = { 'attestation-mode': 'on' };
@@ -198,7 +198,7 @@ describe('the key of the service', () => {
   }, async () => {
     const before = await attested(rig, ran.job_id);
     const old = await rig.alpha.client.publicKey();
-    const rotated = await svc(['attestation-keys', 'rotate', '--data-dir', rig.dataDir]);
+    const rotated = await vouchbox(['attestation-keys', 'rotate', '--data-dir', rig.dataDir]);
     expect(rotated.code).toBe(0);
     const fresh = await rig.alpha.client.publicKey();
     expect(rotated.stdout).toBe(`${fresh.key_id}\n`);
@@ -207,7 +207,7 @@ describe('the key of the service', () => {
     await attested(rig, job_id);
     expect((await rig.alpha.client.detail(job_id)).attestation.key_id).toBe(fresh.key_id);
     expect(await attested(rig, ran.job_id)).toEqual(before);
-    const exported = await svc(['attestation-keys', 'export', old.key_id, '--data-dir', rig.dataDir]);
+    const exported = await vouchbox(['attestation-keys', 'export', old.key_id, '--data-dir', rig.dataDir]);
     expect(exported.stdout).toBe(old.public_key_pem);
   });
 });
@@ -278,7 +278,7 @@ test('with signing off no key is made and nothing is signed, but earlier attesta
   expect(signer).toBeNull();
   expect((await off.request('/v1/status')).json.signer).toMatchObject({ enabled: false, outbox_depth: 1 });
   expect(await off.stop('kept')).toEqual([]);
-  const listed = await svc(['attestation-keys', 'list', '--json', '--data-dir', off.dataDir]);
+  const listed = await vouchbox(['attestation-keys', 'list', '--json', '--data-dir', off.dataDir]);
   expect(listed).toMatchObject({ code: 0, stdout: '[]\n' });
 
   const on = await Rig.start(signing, off.dataDir);

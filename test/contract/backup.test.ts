@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync, statSync } from 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 let rig: Rig;
@@ -16,7 +16,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-const backup = (file: string, dataDir = rig.dataDir) => svc(['backup', file, '--data-dir', dataDir]);
+const backup = (file: string, dataDir = rig.dataDir) => vouchbox(['backup', file, '--data-dir', dataDir]);
 
 test('a running service is copied whole, and the copy passes every check when it is restored', {
   tags: ['STORE-12'],
@@ -62,7 +62,10 @@ test('a backup overwrites nothing, and leaves no partial file', async () => {
   const file = join(scratch, 'twice.db');
   await backup(file);
   const second = await backup(file);
-  expect(second).toMatchObject({ code: 1, stderr: expect.stringMatching(/^svc: .*twice\.db: it exists[^\n]*\n$/) });
+  expect(second).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^vouchbox: .*twice\.db: it exists[^\n]*\n$/),
+  });
   expect((await backup(join(scratch, 'nowhere', 'x.db'))).code).toBe(1);
   expect((await backup(join(scratch, 'none.db'), scratch)).stderr).toMatch(/there is no store\n$/);
   expect(existsSync(join(scratch, 'none.db'))).toBe(false);

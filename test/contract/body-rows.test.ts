@@ -3,7 +3,7 @@
  * is kept to the byte, and what is repeated to the client is short and harmless. Rows BODY-01 to BODY-13.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { LIMIT_CEILINGS, LIMIT_NAMES } from '@svc/protocol';
+import { LIMIT_CEILINGS, LIMIT_NAMES } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Answer, useRig } from '../rig/rig.ts';

@@ -3,7 +3,7 @@
  * nothing.
  */
 import { connect, type Socket } from 'node:net';
-import { openCredentials } from '@svc/server';
+import { openCredentials } from '@vouchbox/server';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
 import { seriesOf } from '../rig/metric-series.ts';

@@ -1,8 +1,8 @@
 /** Spec § Endpoints, § Errors, § Response transfer rules: the reference client against the real service. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { createServiceClient, type ServiceClient } from '@svc/client';
-import { OPERATIONS, type OperationId } from '@svc/protocol';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { OPERATIONS, type OperationId } from '@vouchbox/protocol';
 import type { TSchema } from 'typebox';
 import { Errors } from 'typebox/value';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 /** Random requests, made from the contract's own document: every answer is one of the contract, and nothing fails. */
-import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES, type LimitName } from '@svc/protocol';
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES, type LimitName } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { beforeAll, expect, inject, test } from 'vitest';
 import { Contract, type ContractOperation, type JsonSchema, type Parameter } from '../rig/contract.ts';

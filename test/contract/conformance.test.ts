@@ -1,6 +1,6 @@
 /** Every operation of the contract: whom it refuses, how, and that a foreign job and an unknown one look the same. */
-import { OPERATION_IDS, type Operation, operationOf, SCOPES, type Scope } from '@svc/protocol';
-import { openCredentials } from '@svc/server';
+import { OPERATION_IDS, type Operation, operationOf, SCOPES, type Scope } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Contract } from '../rig/contract.ts';
 import { type Answer, type RequestOptions, useRig } from '../rig/rig.ts';

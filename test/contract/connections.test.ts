@@ -2,7 +2,7 @@
  * Spec § Limits 13, 16: the service holds as many connections as it may, idle ones give way to new ones, and callers
  * with a credential are served. Rows E-13 and E-26.
  */
-import { connectionsMax } from '@svc/protocol';
+import { connectionsMax } from '@vouchbox/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { seriesOf } from '../rig/metric-series.ts';

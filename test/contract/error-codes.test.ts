@@ -4,8 +4,8 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { bodyBytesMax, ERROR_CODES, ERRORS, type ErrorCode } from '@svc/protocol';
-import { openCredentials } from '@svc/server';
+import { bodyBytesMax, ERROR_CODES, ERRORS, type ErrorCode } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
 import { beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
 import { KEY_OF_ACME, openDoor } from '../../packages/server/src/http/door.fixture.ts';

@@ -1,5 +1,5 @@
 /** Spec § Errors, § Authentication: every refusal has the one envelope with a request id, whichever layer refuses. */
-import { ERRORS } from '@svc/protocol';
+import { ERRORS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import type { RawAnswer } from '../rig/raw-http.ts';
 import { type Answer, useRig } from '../rig/rig.ts';

@@ -1,13 +1,13 @@
 /**
- * `svc export`: a directory that `service-verify` accepts without the service, from a running service and from its
+ * `vouchbox export`: a directory that `service-verify` accepts without the service, from a running service and from its
  * data.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serviceVerify } from '@svc/verifier';
+import { serviceVerify } from '@vouchbox/verifier';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const doubler = {
@@ -31,7 +31,7 @@ afterAll(async () => {
   expect(await rig.stop()).toEqual([]);
 });
 
-const exported = (job_id: string, ...words: string[]) => svc(['export', job_id, ...words], { cwd: scratch });
+const exported = (job_id: string, ...words: string[]) => vouchbox(['export', job_id, ...words], { cwd: scratch });
 const access = () => ['--url', rig.service.url, '--key', rig.alpha.key];
 const filesOf = (directory: string) =>
   readdirSync(join(scratch, directory), { recursive: true, encoding: 'utf8' }).sort();
@@ -44,7 +44,7 @@ async function verified(directory: string, pem = 'pinned.pem') {
 
 async function pin(name: string): Promise<void> {
   const words = ['attestation-keys', 'export', '--output', join(scratch, name), '--data-dir', rig.dataDir];
-  expect((await svc(words)).code).toBe(0);
+  expect((await vouchbox(words)).code).toBe(0);
 }
 
 describe('from a service', () => {
@@ -104,7 +104,7 @@ describe('from a service', () => {
 
   test('a job that an older key signed is exported with that key, which must be given', async () => {
     const old = join(scratch, 'pinned.pem');
-    expect((await svc(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
+    expect((await vouchbox(['attestation-keys', 'rotate', '--data-dir', rig.dataDir])).code).toBe(0);
     const without = await exported(ran.job_id, ...access(), '--output', 'rotated');
     expect([without.code, existsSync(join(scratch, 'rotated'))]).toEqual([2, false]);
     expect(without.stderr).toMatch(/give that one with --public-key/);
@@ -120,7 +120,7 @@ describe('from the data of a service', () => {
   test('nothing is exported while the service runs, and the message says to ask the service', async () => {
     const { code, stderr } = await exported(ran.job_id, '--data-dir', rig.dataDir, '--tenant', 'alpha');
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^svc: .*another service holds.*; ask the service that runs: give --url and --key\n$/);
+    expect(stderr).toMatch(/^vouchbox: .*another service holds.*; ask the service that runs: give --url and --key\n$/);
   });
 
   test('the same is exported once it has stopped, whichever key signed it', async () => {
@@ -128,7 +128,7 @@ describe('from the data of a service', () => {
     const { job_id } = await own.run(doubler);
     const words = ['--url', own.service.url, '--key', own.alpha.key];
     expect((await exported(job_id, ...words, '--output', 'served')).code).toBe(0);
-    expect((await svc(['attestation-keys', 'rotate', '--data-dir', own.dataDir])).code).toBe(0);
+    expect((await vouchbox(['attestation-keys', 'rotate', '--data-dir', own.dataDir])).code).toBe(0);
     expect(await own.stop('kept')).toEqual([]);
     const data = ['--data-dir', own.dataDir, '--tenant', 'alpha'];
     expect((await exported(job_id, ...data, '--output', 'stored')).code).toBe(0);
@@ -139,7 +139,7 @@ describe('from the data of a service', () => {
     }
     const other = await exported(job_id, '--data-dir', own.dataDir, '--tenant', 'beta', '--output', 'foreign');
     expect([other.code, existsSync(join(scratch, 'foreign'))]).toEqual([1, false]);
-    expect(other.stderr).toMatch(/^svc: no job .* of beta has ended here\n$/);
+    expect(other.stderr).toMatch(/^vouchbox: no job .* of beta has ended here\n$/);
     rmSync(own.dataDir, { recursive: true });
   });
 });
@@ -148,8 +148,8 @@ test.each([
   [['job_1'], 'name a service'],
   [['job_1', '--data-dir', '.'], '--tenant'],
   [['job_1', '--data-dir', '.', '--tenant', 'a', '--url', 'http://localhost:1', '--key', 'k'], 'not from both'],
-])('svc export %j is refused as usage', async (words, says) => {
-  const { code, stderr } = await svc(['export', ...words], { cwd: scratch });
+])('vouchbox export %j is refused as usage', async (words, says) => {
+  const { code, stderr } = await vouchbox(['export', ...words], { cwd: scratch });
   expect(code).toBe(2);
   expect(stderr).toContain(says);
 });

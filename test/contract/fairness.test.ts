@@ -1,5 +1,5 @@
 /** Spec § What the service does 5: tenants take turns, however many jobs one of them has queued. */
-import { openCredentials } from '@svc/server';
+import { openCredentials } from '@vouchbox/server';
 import { beforeAll, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 

@@ -3,10 +3,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parsePublicKey, sha256Hex } from '@svc/evidence';
+import { parsePublicKey, sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { json, refusal, type ScriptedService, scriptedService } from '../../packages/client/test/scripted-service.ts';
-import { type Ended, svc } from '../rig/command.ts';
+import { type Ended, vouchbox } from '../rig/command.ts';
 
 let scratch: string;
 beforeAll(() => {
@@ -19,7 +19,7 @@ const EVIL = 'x\u001b[2J\u009b2J\u202e\u2028\u007f\u0007';
 const SPELLED = 'x\\u{1b}[2J\\u{9b}2J\\u{202e}\\u{2028}\\u{7f}\\u{7}';
 
 const call = ({ baseUrl }: ScriptedService, ...words: string[]): Promise<Ended> =>
-  svc([...words, '--url', baseUrl, '--key', 'k'], { cwd: scratch });
+  vouchbox([...words, '--url', baseUrl, '--key', 'k'], { cwd: scratch });
 
 /** Only printable ASCII, line feeds and the few other characters of our messages. */
 const isHarmless = ({ stdout, stderr }: Ended) => !/[^\n -~…]/u.test(stdout + stderr);
@@ -51,7 +51,7 @@ describe('an export from a hostile service', () => {
       await using service = await exporting(path);
       const refused = await call(service, 'export', 'job_1', '--output', 'exported');
       expect([refused.code, refused.stdout]).toEqual([1, '']);
-      expect(refused.stderr).toMatch(/^svc: the service names an output file [^\n]+, which [^\n]+\n$/);
+      expect(refused.stderr).toMatch(/^vouchbox: the service names an output file [^\n]+, which [^\n]+\n$/);
       expect(isHarmless(refused)).toBe(true);
       expect(readdirSync(scratch)).toEqual(before);
     },
@@ -59,7 +59,7 @@ describe('an export from a hostile service', () => {
 
   test('is refused in one line if the job has no receipt', async () => {
     await using service = await exporting('output/a', null);
-    expect((await call(service, 'export', 'job_1')).stderr).toBe('svc: the job has no receipt\n');
+    expect((await call(service, 'export', 'job_1')).stderr).toBe('vouchbox: the job has no receipt\n');
   });
 
   test('leaves everything beside it untouched, whatever its name', { tags: ['OPER-07'] }, async () => {
@@ -99,7 +99,7 @@ describe('text of a hostile service is escaped', () => {
   });
 
   test('in a refusal, in one line', { tags: ['OPER-06'] }, async () => {
-    const error = { code: EVIL, message: `${EVIL}\nsvc: all is well`, request_id: EVIL, retryable: false };
+    const error = { code: EVIL, message: `${EVIL}\nvouchbox: all is well`, request_id: EVIL, retryable: false };
     await using service = await scriptedService([json({ error }, 400)]);
     for (const words of [
       ['jobs', 'list'],
@@ -107,7 +107,7 @@ describe('text of a hostile service is escaped', () => {
       ['export', 'job_1'],
     ]) {
       const refused = await call(service, ...words);
-      expect(refused.stderr).toMatch(/^svc: x\\u\{1b\}[^\n]*\n$/);
+      expect(refused.stderr).toMatch(/^vouchbox: x\\u\{1b\}[^\n]*\n$/);
       expect(isHarmless(refused)).toBe(true);
     }
   });

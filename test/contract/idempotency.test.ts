@@ -1,5 +1,5 @@
 /** Spec § POST /v1/jobs 1, 2, 7: one key, one job. */
-import { LIMIT_NAMES } from '@svc/protocol';
+import { LIMIT_NAMES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { Rig, useRig } from '../rig/rig.ts';
 

@@ -1,6 +1,6 @@
 /** Spec § Other routes, § Authentication 9: metrics of the service for the operator, and of a tenant for itself. */
-import { LANGUAGES, OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, SCOPES } from '@svc/protocol';
-import { openCredentials } from '@svc/server';
+import { LANGUAGES, OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, SCOPES } from '@vouchbox/protocol';
+import { openCredentials } from '@vouchbox/server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seriesOf } from '../rig/metric-series.ts';
 import { useRig } from '../rig/rig.ts';

@@ -1,5 +1,5 @@
 /** Running a program in one call, and following it by long polls: waits that older clients never ask for. */
-import type { JobEvent, ReplayPage } from '@svc/protocol';
+import type { JobEvent, ReplayPage } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 

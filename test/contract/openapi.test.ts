@@ -10,7 +10,7 @@ import {
   OPENMETRICS_MEDIA_TYPE,
   openApiDocument,
   PROMETHEUS_MEDIA_TYPE,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../packages/server/src/access/authenticate.ts';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';

@@ -2,7 +2,7 @@
  * How a job ends and how the endings are told apart, the five limits, and that nothing of a program survives it. Spec §
  * Job submission, limits.
  */
-import type { LimitName } from '@svc/protocol';
+import type { LimitName } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { type Ran, useRig } from '../rig/rig.ts';

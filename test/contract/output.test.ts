@@ -1,6 +1,6 @@
 /** Spec § Events 5–6, § Folded result, § Limits: output comes back exact to the byte, or says that it does not. */
 import { createHash } from 'node:crypto';
-import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { type Ran, useRig } from '../rig/rig.ts';
 

@@ -2,7 +2,7 @@
  * Languages of runtime packs, with the shipped recipes. Two packs are built for every run: an interpreted and a
  * compiled language. `PACKS=all` builds the others too, which takes some minutes the first time.
  */
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
 import { useRig } from '../rig/rig.ts';

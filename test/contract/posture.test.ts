@@ -2,7 +2,7 @@
  * Spec § Job detail, § Receipt: what is claimed of a job is what was observed, and a program can check it from inside.
  */
 import { createHash } from 'node:crypto';
-import { verifyReceipt } from '@svc/evidence';
+import { verifyReceipt } from '@vouchbox/evidence';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Ran, useRig } from '../rig/rig.ts';
 

@@ -1,6 +1,6 @@
 /** What a program gets beside its source, and outputs that were not named: additions to the contract. */
-import { canonicalJson, sha256Hex } from '@svc/evidence';
-import type { JobSubmission } from '@svc/protocol';
+import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 

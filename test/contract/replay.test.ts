@@ -1,6 +1,6 @@
 /** Spec § GET /v1/jobs/{id}/replay, § Events: the stored history, in order, chained, in pages. */
 import { createHash } from 'node:crypto';
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Ran, useRig } from '../rig/rig.ts';
 

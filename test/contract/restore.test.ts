@@ -1,4 +1,4 @@
-/** `svc restore` makes a data directory that a service starts from, of a backup that passes every check, or none. */
+/** `vouchbox restore` makes a data directory that a service starts from, of a backup that passes every check, or none. */
 import {
   copyFileSync,
   cpSync,
@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-restore-'));
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on' });
   ran = await rig.run({ language: 'bash', code: 'echo kept' });
   signed = await signedBytes(rig, ran.job_id);
-  expect((await svc(['backup', file, '--data-dir', rig.dataDir])).code).toBe(0);
+  expect((await vouchbox(['backup', file, '--data-dir', rig.dataDir])).code).toBe(0);
   cpSync(join(rig.dataDir, 'attestation-keys'), keys, { recursive: true });
   expect(await rig.stop()).toEqual([]);
 });
@@ -36,7 +36,7 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'svc-rig-')), 'data');
 const restoring = (from: string, dataDir: string, ...more: string[]) =>
-  svc(['restore', from, '--data-dir', dataDir, ...more]);
+  vouchbox(['restore', from, '--data-dir', dataDir, ...more]);
 
 async function signedBytes({ alpha: { client } }: Rig, job_id: string) {
   const expectSigned = async () => expect((await client.detail(job_id)).attestation.available).toBe(true);
@@ -109,7 +109,7 @@ test('a store that was copied beside its log is no backup', async () => {
   const copied = join(scratch, 'copied.db');
   copyFileSync(file, copied);
   writeFileSync(`${copied}-wal`, 'log');
-  await expectRefused(copied, /a store with a log beside it.*svc backup/);
+  await expectRefused(copied, /a store with a log beside it.*vouchbox backup/);
 });
 
 test('keys that no service would use are refused', async () => {

@@ -1,4 +1,4 @@
-/** `svc run` and `svc jobs`: a program's output, files and exit code at the command line. */
+/** `vouchbox run` and `vouchbox jobs`: a program's output, files and exit code at the command line. */
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { watch } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Command, type CommandOptions, svc } from '../rig/command.ts';
+import { Command, type CommandOptions, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { useRig } from '../rig/rig.ts';
 
@@ -26,7 +26,7 @@ const toService = (): CommandOptions => ({
   cwd: scratch,
   env: { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key },
 });
-const run = (...words: string[]) => svc(['run', ...words], toService());
+const run = (...words: string[]) => vouchbox(['run', ...words], toService());
 
 /** The name of the first entry that appears in a directory. */
 async function firstEntryOf(directory: string): Promise<string> {
@@ -34,7 +34,7 @@ async function firstEntryOf(directory: string): Promise<string> {
   throw new Error(`nothing appeared in ${directory}`);
 }
 
-describe('svc run', () => {
+describe('vouchbox run', () => {
   test('passes both streams on to the byte, and the exit code', async () => {
     const file = program(
       'a.py',
@@ -48,7 +48,7 @@ describe('svc run', () => {
   }, async () => {
     const file = program('escapes.sh', String.raw`printf 'a\033]0;title\007\302\233\342\200\256\n'`);
     const terminal = ['sh', '-c', 'exec script -qefc "$*" /dev/null', 'sh'];
-    const onTerminal = (...words: string[]) => svc(['run', file, ...words], { ...toService(), within: terminal });
+    const onTerminal = (...words: string[]) => vouchbox(['run', file, ...words], { ...toService(), within: terminal });
     const bytes = 'a\u001b]0;title\u0007\u009b\u202e';
     expect((await onTerminal()).stdout).toContain('a\\u{1b}]0;title\\u{7}\\u{9b}\\u{202e}\r\n');
     expect((await onTerminal('--raw')).stdout).toContain(`${bytes}\r\n`);
@@ -87,9 +87,9 @@ describe('svc run', () => {
 
   test('reads the program, or its stdin, from its own stdin', async () => {
     const code = { ...toService(), stdin: 'print(6 * 7)' };
-    expect(await svc(['run', '-', '--language', 'python'], code)).toMatchObject({ code: 0, stdout: '42\n' });
+    expect(await vouchbox(['run', '-', '--language', 'python'], code)).toMatchObject({ code: 0, stdout: '42\n' });
     const input = { ...toService(), stdin: 'piped' };
-    expect(await svc(['run', program('cat.sh', 'cat'), '--stdin', '-'], input)).toMatchObject({ stdout: 'piped' });
+    expect(await vouchbox(['run', program('cat.sh', 'cat'), '--stdin', '-'], input)).toMatchObject({ stdout: 'piped' });
   });
 
   test.each<[string, string, string[], number, RegExp]>([
@@ -98,16 +98,16 @@ describe('svc run', () => {
       'sleep 60',
       ['--limit', 'wall_seconds=0.3'],
       124,
-      /^svc: wall_time: .*\nsvc: timed_out: wall_limit\n$/,
+      /^vouchbox: wall_time: .*\nvouchbox: timed_out: wall_limit\n$/,
     ],
     [
       'the memory limit',
       'x=$(head -c 200000000 /dev/zero | tr "\\0" x); echo "$x"',
       ['--limit', 'mem_mb=32'],
       137,
-      /svc: oom_killed/,
+      /vouchbox: oom_killed/,
     ],
-    ['a signal', 'kill -SEGV $$', [], 139, /^svc: failed: signaled \(SIGSEGV\)\n$/],
+    ['a signal', 'kill -SEGV $$', [], 139, /^vouchbox: failed: signaled \(SIGSEGV\)\n$/],
   ])('says when %s ended the program', async (_name, code, words, exitCode, stderr) => {
     const ended = await run(program('c.sh', code), ...words);
     expect(ended.code).toBe(exitCode);
@@ -127,14 +127,14 @@ describe('svc run', () => {
     ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1048576 bytes'],
   ])('says that the cap on %s cut the output', async (_cap, code, remark) => {
     expect((await run(program('long.sh', code))).stderr).toBe(
-      `svc: stdout is truncated: only its first ${remark} are recorded\n`,
+      `vouchbox: stdout is truncated: only its first ${remark} are recorded\n`,
     );
   });
 
   test('names an output that did not come back', async () => {
     const ended = await run(program('d.sh', 'true'), '--output', 'output/a=never');
     expect(ended.stderr).toBe(
-      'svc: output_missing: output/a: output/a was not written\nsvc: output/a did not come back\n',
+      'vouchbox: output_missing: output/a: output/a was not written\nvouchbox: output/a did not come back\n',
     );
     expect(existsSync(join(scratch, 'never'))).toBe(false);
   });
@@ -145,16 +145,16 @@ describe('svc run', () => {
     await command.shows(/^first\n/);
     command.kill('SIGINT');
     const { code, stderr } = await command.ended();
-    expect([code, stderr]).toEqual([130, 'svc: cancelled: cancelled\n']);
+    expect([code, stderr]).toEqual([130, 'vouchbox: cancelled: cancelled\n']);
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
   test('prints a refusal in one line, with code 125', async () => {
     const ended = await run(program('f.py', ''), '--minimum-isolation', 'hardware-vm');
     expect(ended.code).toBe(125);
-    expect(ended.stderr).toMatch(/^svc: .*empty.* \(invalid_request, request \S+\)\n$/);
+    expect(ended.stderr).toMatch(/^vouchbox: .*empty.* \(invalid_request, request \S+\)\n$/);
     const minimum = await run(program('g.sh', 'true'), '--minimum-isolation', 'hardware-vm');
-    expect(minimum.stderr).toMatch(/^svc: .*hardware-vm.* \(minimum_isolation_unsatisfied, request \S+\)\n$/);
+    expect(minimum.stderr).toMatch(/^vouchbox: .*hardware-vm.* \(minimum_isolation_unsatisfied, request \S+\)\n$/);
   });
 
   test.each([
@@ -164,7 +164,7 @@ describe('svc run', () => {
     ['an unknown limit', ['g.sh', '--limit', 'disk=1']],
     ['a key without a service', ['g.sh', '--key', 'k']],
   ])('is wrong usage for %s: code 2', async (_name, words) => {
-    const { code, stderr } = await svc(['run', ...words], { cwd: scratch });
+    const { code, stderr } = await vouchbox(['run', ...words], { cwd: scratch });
     expect([code, stderr.length > 0]).toEqual([2, true]);
   });
 
@@ -174,14 +174,14 @@ describe('svc run', () => {
     const { port } = nobody.address() as AddressInfo;
     await new Promise((resolve) => nobody.close(resolve));
     const env = { SERVICE_URL: `http://127.0.0.1:${port}`, SERVICE_KEY: 'k' };
-    const { code, stderr } = await svc(['run', program('h.sh', 'true')], { cwd: scratch, env });
+    const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], { cwd: scratch, env });
     expect(code).toBe(125);
-    expect(stderr).toMatch(/^svc: no answer to POST \/v1\/jobs: .*ECONNREFUSED/);
+    expect(stderr).toMatch(/^vouchbox: no answer to POST \/v1\/jobs: .*ECONNREFUSED/);
   });
 
   test('starts its own service if none is named, and leaves nothing of it', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
-    const { code, stdout } = await svc(['run', program('i.py', 'print("own")')], { cwd: scratch, env });
+    const { code, stdout } = await vouchbox(['run', program('i.py', 'print("own")')], { cwd: scratch, env });
     expect([code, stdout]).toEqual([0, 'own\n']);
     expect(existsSync(scratch) && readFileSync(join(scratch, 'i.py'), 'utf8')).toBe('print("own")');
   });
@@ -199,22 +199,22 @@ describe('svc run', () => {
   });
 });
 
-describe('svc jobs', () => {
+describe('vouchbox jobs', () => {
   test('lists, shows and cancels', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'exit 3' });
-    const listed = await svc(['jobs', 'list', '--limit', '1'], toService());
+    const listed = await vouchbox(['jobs', 'list', '--limit', '1'], toService());
     expect(listed.stdout).toMatch(new RegExp(`^job_id +status .*\\n${job_id} +failed +bash .* 3\\n$`));
-    const json = await svc(['jobs', 'list', '--json', '--status', 'failed'], toService());
+    const json = await vouchbox(['jobs', 'list', '--json', '--status', 'failed'], toService());
     expect(JSON.parse(json.stdout)[0].job_id).toBe(job_id);
-    const shown = await svc(['jobs', 'show', job_id], toService());
+    const shown = await vouchbox(['jobs', 'show', job_id], toService());
     expect(JSON.parse(shown.stdout)).toEqual(await rig().alpha.client.detail(job_id));
-    const cancelled = await svc(['jobs', 'cancel', job_id], toService());
+    const cancelled = await vouchbox(['jobs', 'cancel', job_id], toService());
     expect(cancelled).toMatchObject({ code: 0, stdout: `${job_id} had ended: failed\n` });
   });
 
   test('needs a service and an existing job', async () => {
-    expect((await svc(['jobs', 'list'])).code).toBe(2);
-    const { code, stderr } = await svc(['jobs', 'show', 'job_1'], toService());
+    expect((await vouchbox(['jobs', 'list'])).code).toBe(2);
+    const { code, stderr } = await vouchbox(['jobs', 'show', 'job_1'], toService());
     expect([code, stderr.includes('job_not_found')]).toEqual([1, true]);
   });
 });

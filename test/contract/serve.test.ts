@@ -1,4 +1,4 @@
-/** `svc serve` as a process: how it starts, refuses to start, stops, and what it finds when it starts again. */
+/** `vouchbox serve` as a process: how it starts, refuses to start, stops, and what it finds when it starts again. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -15,10 +15,10 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServiceClient } from '@svc/client';
+import { createServiceClient } from '@vouchbox/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTokenIssuer } from '../rig/access-tokens.ts';
-import { Command, svc } from '../rig/command.ts';
+import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
 let scratch: string;
@@ -335,7 +335,7 @@ test('a job that is larger than a restarted service allows ends as an error that
 
 describe('a failed start prints one clear line and exits with 1', () => {
   async function expectLine(env: Record<string, string>, line: RegExp, within: string[] = []): Promise<void> {
-    const { code, stdout, stderr } = await svc(['serve'], { env, within });
+    const { code, stdout, stderr } = await vouchbox(['serve'], { env, within });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(line);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
@@ -346,58 +346,58 @@ describe('a failed start prints one clear line and exits with 1', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const port = String((other.address() as AddressInfo).port);
     const env = { ...settingsFor(freshDirectory()), SERVICE_PORT: port, SERVICE_PROVIDER: 'subprocess' };
-    await expectLine(env, new RegExp(`^svc: .*${port}.*in use`));
+    await expectLine(env, new RegExp(`^vouchbox: .*${port}.*in use`));
     other.close();
   });
 
   test('a data directory that is a file', async () => {
     const file = freshDirectory();
     writeFileSync(file, '');
-    await expectLine(settingsFor(file), /^svc: the data directory .* cannot be used/);
+    await expectLine(settingsFor(file), /^vouchbox: the data directory .* cannot be used/);
   });
 
   test('a data directory that others may change', { tags: ['OPER-02'] }, async () => {
     const dataDir = freshDirectory();
     mkdirSync(dataDir);
     chmodSync(dataDir, 0o777);
-    await expectLine(settingsFor(dataDir), /^svc: the data directory .* is open to other users .*; chmod go-w /);
+    await expectLine(settingsFor(dataDir), /^vouchbox: the data directory .* is open to other users .*; chmod go-w /);
     expect(readdirSync(dataDir)).toEqual([]);
     const elsewhere = { ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${dataDir}/svc.db` };
-    await expectLine(elsewhere, /^svc: the directory of the store .* is open to other users .*; chmod go-w /);
+    await expectLine(elsewhere, /^vouchbox: the directory of the store .* is open to other users .*; chmod go-w /);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 
   test('a malformed store', async () => {
     const file = freshDirectory();
     writeFileSync(file, 'this is no database, and it is longer than a header of one '.repeat(10));
-    await expectLine({ ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${file}` }, /^svc: /);
+    await expectLine({ ...settingsFor(freshDirectory()), SERVICE_DATABASE_URL: `sqlite:${file}` }, /^vouchbox: /);
   });
 
   test('a store that another service holds', async () => {
     const dataDir = freshDirectory();
     const { command } = await serving(dataDir, { SERVICE_PROVIDER: 'subprocess' });
     await using _command = command;
-    await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'subprocess' }, /^svc: /);
+    await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'subprocess' }, /^vouchbox: /);
   });
 
   test('a /run/svc that cannot be written, with what to do', async () => {
     const within = ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o ro tmpfs /run/svc && exec "$@"', 'sh'];
-    await expectLine(settingsFor(freshDirectory()), /^svc: \/run\/svc cannot be written: EROFS; make /, within);
+    await expectLine(settingsFor(freshDirectory()), /^vouchbox: \/run\/svc cannot be written: EROFS; make /, within);
   });
 
   test('an unknown or wrong setting', async () => {
-    await expectLine({ SERVICE_PROT: '1' }, /^svc: SERVICE_PROT is not a setting/);
-    await expectLine({ SERVICE_PORT: 'http' }, /^svc: SERVICE_PORT does not take "http"/);
+    await expectLine({ SERVICE_PROT: '1' }, /^vouchbox: SERVICE_PROT is not a setting/);
+    await expectLine({ SERVICE_PORT: 'http' }, /^vouchbox: SERVICE_PORT does not take "http"/);
   });
 
   test('a missing runtime, with what to do', async () => {
     const hide = 'mount --bind /dev/null "$(command -v crun)" && exec "$@"';
     const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
     const settings = { ...settingsFor(freshDirectory()), SERVICE_NAMESPACE_LAUNCHER: 'crun' };
-    await expectLine(settings, /^svc: .*namespace.*svc doctor/, within);
+    await expectLine(settings, /^vouchbox: .*namespace.*vouchbox doctor/, within);
   });
 
   test('an unknown flag is a wrong usage', async () => {
-    expect((await svc(['serve', '--prot', '1'])).code).toBe(2);
+    expect((await vouchbox(['serve', '--prot', '1'])).code).toBe(2);
   });
 });

@@ -1,6 +1,6 @@
 /** Spec § Endpoints, § Other bodies: what the service says about itself, to anyone and to a caller. */
 import { readFileSync } from 'node:fs';
-import { LIMIT_CEILINGS, LIMIT_DEFAULTS, SCOPES } from '@svc/protocol';
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, SCOPES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 
@@ -23,7 +23,7 @@ describe('to anyone', () => {
   test('openapi.json is the checked-in contract', { tags: ['Endpoints-5'] }, async () => {
     const { status, json } = await rig().request('/openapi.json', { key: null });
     expect(status).toBe(200);
-    const file = readFileSync(new URL(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8');
+    const file = readFileSync(new URL(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8');
     expect(json).toEqual(JSON.parse(file));
     expect(json.openapi).toMatch(/^3\.1\./);
   });

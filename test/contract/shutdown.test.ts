@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { rawAnswers } from '../rig/raw-http.ts';

@@ -2,7 +2,7 @@
  * Spec § WebSocket stream 3 and 5: a job that ends anywhere between the history that a stream replays and the events
  * that it follows live. Each event comes once and in order, `finished` is the last, and then the stream closes.
  */
-import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedDoor, type Streamed } from './scripted-door.ts';

@@ -1,5 +1,5 @@
 /** Spec § GET /v1/jobs/{id}/replay, § WebSocket stream: histories and readers too large to hold in memory. */
-import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { KEY_OF_ACME } from '../../packages/server/src/http/door.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';

@@ -1,6 +1,6 @@
 /** Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream, § Authentication 6: tickets and streams over HTTP. */
-import { STREAM_CLOSE_CODES } from '@svc/protocol';
-import { type OpenCredentials, openCredentials } from '@svc/server';
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import { type OpenCredentials, openCredentials } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { Rig, useRig } from '../rig/rig.ts';

@@ -1,7 +1,7 @@
 /**
  * Spec § Job submission, § POST /v1/jobs, § Limits: what is accepted, what is refused, and that a refusal makes no job.
  */
-import { LIMIT_CEILINGS, LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { useRig } from '../rig/rig.ts';
 

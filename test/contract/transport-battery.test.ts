@@ -4,7 +4,7 @@
  * the connection is executed, and the next client is served normally. Rows E-01 to E-12, E-17 and E-19.
  */
 import { gzipSync } from 'node:zlib';
-import { bodyBytesMax } from '@svc/protocol';
+import { bodyBytesMax } from '@vouchbox/protocol';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type RawAnswer, RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { seriesOf } from '../rig/metric-series.ts';

@@ -8,11 +8,11 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { createServiceClient, type ServiceClient } from '@svc/client';
-import { JobDetail, type JobEvent, LIMIT_DEFAULTS } from '@svc/protocol';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import { JobDetail, type JobEvent, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { Check, Errors } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { svc } from '../rig/command.ts';
+import { vouchbox } from '../rig/command.ts';
 import { Rig } from '../rig/rig.ts';
 
 const fixtures = join(import.meta.dirname, '../../packages/server/src/store/migrations/fixtures');
@@ -273,8 +273,12 @@ test('a store of a newer version is refused in one line and left unchanged', asy
   database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
   const rows = () => database.prepare('select (select count(*) from schema_history) as schemas, * from jobs').all();
   const before = rows();
-  const told = await svc(['serve', '--data-dir', dataDir, '--port', '0', '--provider', 'subprocess']);
-  expect(told).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^svc: [^\n]*newer than[^\n]*\n$/) });
+  const told = await vouchbox(['serve', '--data-dir', dataDir, '--port', '0', '--provider', 'subprocess']);
+  expect(told).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^vouchbox: [^\n]*newer than[^\n]*\n$/),
+  });
   expect(rows()).toEqual(before);
   rmSync(dataDir, { recursive: true });
 });

@@ -3,15 +3,15 @@
  * exists, each ended once, every chain, receipt and envelope verifies, and every program wrote exactly what it should
  * have.
  */
-import type { ServiceClient } from '@svc/client';
-import { resultSubjectName, verifyChain, verifyEnvelope, verifyReceipt } from '@svc/evidence';
+import type { ServiceClient } from '@vouchbox/client';
+import { resultSubjectName, verifyChain, verifyEnvelope, verifyReceipt } from '@vouchbox/evidence';
 import {
   type FoldedResult,
   type JobDetail,
   type JobEvent,
   RESULT_MEDIA_TYPE,
   type TerminalReason,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { CRASH_TENANT } from './service-process.ts';
 import { crashClient, type Promised } from './workload.ts';
 

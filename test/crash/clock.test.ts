@@ -1,5 +1,5 @@
 /** The host's clock is set forward or back while jobs wait, run and end (CHAIN-08, RST-10). */
-import { verifyChain, verifyReceipt } from '@svc/evidence';
+import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Ran, Rig } from '../rig/rig.ts';
 

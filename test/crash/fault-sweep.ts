@@ -6,8 +6,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServiceFailure, TransportFailure } from '@svc/client';
-import type { ServiceStatus } from '@svc/protocol';
+import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+import type { ServiceStatus } from '@vouchbox/protocol';
 import { leftoversOf } from '../rig/leftovers.ts';
 import { auditJobs, runProblems } from './audit.ts';
 import { FAULT_VARIABLES, type FaultPoint, isKill, isParked } from './fault-points.ts';
@@ -23,7 +23,7 @@ const REACHED_MILLISECONDS_MAX = 120_000;
 /** Languages that have a parked cell from the start of a service. */
 const usualLanguages = 3;
 /** The one line that a service prints if it cannot start. */
-const ONE_LINE = /^svc: [^\n]+$/;
+const ONE_LINE = /^vouchbox: [^\n]+$/;
 
 /** What one life with a fault shares with the lives before and after it. */
 interface Ordeal {

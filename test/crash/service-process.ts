@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const SVC = fileURLToPath(new URL('../../packages/cli/bin/svc.mjs', import.meta.url));
+const SVC = fileURLToPath(new URL('../../packages/cli/bin/vouchbox.mjs', import.meta.url));
 /** The sources as Node compiled them, kept by a service that stops: the next one starts faster. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/crash', import.meta.url));
 

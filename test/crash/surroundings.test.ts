@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServiceFailure } from '@svc/client';
+import { ServiceFailure } from '@vouchbox/client';
 import { expect, test } from 'vitest';
 import { auditJobs } from './audit.ts';
 import { ServiceProcess } from './service-process.ts';
@@ -30,7 +30,7 @@ test('a service with a read-only data directory says so in one line', patient, a
   copyFileSync(FIXTURE, join(dataDir, 'svc.db'));
   const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
   await using service = new ServiceProcess({ dataDir, wrapper: ['unshare', '--mount', 'sh', '-c', mount, dataDir] });
-  expect(await refusal(service)).toMatch(/^svc: [^\n]*read-only[^\n]*$/);
+  expect(await refusal(service)).toMatch(/^vouchbox: [^\n]*read-only[^\n]*$/);
   rmSync(dataDir, { recursive: true });
 });
 
@@ -67,8 +67,8 @@ test(
     // On a full disk it starts, or says in one line why it does not.
     await using onFullDisk = new ServiceProcess(surroundings);
     const url = await onFullDisk.listening.catch(() => null);
-    const lines = url === null ? await refusal(onFullDisk) : 'svc: it started';
-    expect(lines).toMatch(/^svc: [^\n]+$/);
+    const lines = url === null ? await refusal(onFullDisk) : 'vouchbox: it started';
+    expect(lines).toMatch(/^vouchbox: [^\n]+$/);
     await onFullDisk.kill();
     disk.clear();
     await using service = await ServiceProcess.start(surroundings);

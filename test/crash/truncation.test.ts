@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FoldedResult } from '@svc/protocol';
-import { streamRecordsMax } from '@svc/protocol';
+import type { FoldedResult } from '@vouchbox/protocol';
+import { streamRecordsMax } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';

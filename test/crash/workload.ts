@@ -2,8 +2,8 @@
  * Clients that keep submitting while the service is being killed, and remember every promise it made: an acknowledged
  * job, an acknowledged cancellation, and a key whose answer was lost.
  */
-import { createServiceClient, type ServiceClient, ServiceFailure } from '@svc/client';
-import type { JobSubmission } from '@svc/protocol';
+import { createServiceClient, type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import type { JobSubmission } from '@vouchbox/protocol';
 import { CRASH_KEY } from './service-process.ts';
 import type { Witness } from './witness.ts';
 

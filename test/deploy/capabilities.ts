@@ -1,12 +1,14 @@
 /**
- * `npm run capabilities`: takes each capability of the unit away, one at a time, and prints what then fails in `svc doctor`
+ * `npm run capabilities`: takes each capability of the unit away, one at a time, and prints what then fails in `vouchbox doctor`
  * and in services of both isolation classes. The last lines are of none missing, and of none left.
  */
 import { CLASSES, doctorProblems, serviceProblems } from './capability-trial.ts';
 import { unitCapabilities } from './unit.ts';
 
 async function print(title: string, capabilities: readonly string[]): Promise<void> {
-  process.stdout.write(`${title}\n  svc doctor: ${(await doctorProblems(capabilities)).join(', ') || 'nothing'}\n`);
+  process.stdout.write(
+    `${title}\n  vouchbox doctor: ${(await doctorProblems(capabilities)).join(', ') || 'nothing'}\n`,
+  );
   for (const isolated of CLASSES) {
     const problems = await serviceProblems(isolated, capabilities);
     process.stdout.write(`  ${isolated}: ${problems.join('; ') || 'nothing'}\n`);

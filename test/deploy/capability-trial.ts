@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServiceClient, type ServiceClient } from '@svc/client';
-import type { JobSubmission } from '@svc/protocol';
-import { Command, svc } from '../rig/command.ts';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import type { JobSubmission } from '@vouchbox/protocol';
+import { Command, vouchbox } from '../rig/command.ts';
 import { leftoversOf } from '../rig/leftovers.ts';
 
 /** Providers whose cells are isolated. */
@@ -20,10 +20,10 @@ function withOnly(capabilities: readonly string[]): string[] {
   return ['setpriv', `--bounding-set=${set}`, '--inh-caps=-all'];
 }
 
-/** The checks of `svc doctor` that do not pass, by their ids. */
+/** The checks of `vouchbox doctor` that do not pass, by their ids. */
 export async function doctorProblems(capabilities: readonly string[]): Promise<readonly string[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-capabilities-'));
-  const { stdout } = await svc(['doctor', '--json', '--data-dir', scratch], { within: withOnly(capabilities) });
+  const { stdout } = await vouchbox(['doctor', '--json', '--data-dir', scratch], { within: withOnly(capabilities) });
   rmSync(scratch, { recursive: true });
   const { checks } = JSON.parse(stdout) as { readonly checks: readonly { id: string; result: string }[] };
   return checks.filter(({ result }) => result === 'fail' || result === 'warn').map(({ id }) => id);

@@ -3,13 +3,13 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '@svc/server';
+import { loadConfig } from '@vouchbox/server';
 import { describe, expect, test } from 'vitest';
 import { CLASSES, serviceProblems } from './capability-trial.ts';
 import { DEPLOY, readUnit, serviceUnit, unitCapabilities } from './unit.ts';
 
 /** The name of the command. Each file has it once. */
-const COMMAND = 'svc';
+const COMMAND = 'vouchbox';
 const root = join(DEPLOY, '..');
 const unit = serviceUnit();
 const read = (name: string) => readFileSync(join(DEPLOY, name), 'utf8');

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { fileBytesMax, filesTotalBytesMax } from '@svc/protocol';
+import { fileBytesMax, filesTotalBytesMax } from '@vouchbox/protocol';
 import type { Attack, HostileCase, Seen } from './hostile-case.ts';
 import { answersOf, assertExited } from './seen.ts';
 import { sizeFor } from './size.ts';

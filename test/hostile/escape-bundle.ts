@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { LANGUAGES } from '@svc/protocol';
+import { LANGUAGES } from '@vouchbox/protocol';
 import * as fc from 'fast-check';
 import { type BundleOptions, bundleConfig } from '../../packages/server/src/sandbox/oci/bundle.ts';
 import { sealPack } from '../../packages/server/src/sandbox/packs/build/seal-pack.ts';

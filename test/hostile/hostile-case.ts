@@ -2,7 +2,7 @@
  * One attack, and its required outcome. The tests, the benchmark and the table in docs/THREATS.md all read these
  * tables, so the document lists what is tried.
  */
-import type { RequestedLimits } from '@svc/protocol';
+import type { RequestedLimits } from '@vouchbox/protocol';
 import type { Collection, HeldLimits, Posture, Program } from '../../packages/server/src/sandbox/sandbox.ts';
 import type { Target } from './target.ts';
 

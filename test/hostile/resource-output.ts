@@ -1,7 +1,7 @@
 /** Exhausting a service by what a program writes. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import { recordBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import type { HostileCase } from './hostile-case.ts';
 import { assertExited } from './seen.ts';
 import { sizeFor } from './size.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type JobDetail, type JobSubmission, LIMIT_CEILINGS, LIMIT_NAMES } from '@svc/protocol';
+import { type JobDetail, type JobSubmission, LIMIT_CEILINGS, LIMIT_NAMES } from '@vouchbox/protocol';
 import { instanceOf } from '../rig/leftovers.ts';
 import { Rig, type RigSettings } from '../rig/rig.ts';
 import { groupMembers, groupNames, statusOf } from './host-groups.ts';

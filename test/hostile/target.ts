@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS, type OutputRecord } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS, type OutputRecord } from '@vouchbox/protocol';
 import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
 import type { Program, Provider, Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';

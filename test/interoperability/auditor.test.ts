@@ -3,9 +3,9 @@
  * finds an error, the other finds it at the same place.
  */
 import { join } from 'node:path';
-import { canonicalJson, EXPORT_FILES } from '@svc/evidence';
-import type { EventBody, JobEvent } from '@svc/protocol';
-import { serviceVerify } from '@svc/verifier';
+import { canonicalJson, EXPORT_FILES } from '@vouchbox/evidence';
+import type { EventBody, JobEvent } from '@vouchbox/protocol';
+import { serviceVerify } from '@vouchbox/verifier';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { hasPublishedVectors, publishedBytes, publishedFiles } from '../../packages/evidence/test/vectors.ts';

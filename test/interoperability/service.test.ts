@@ -1,9 +1,9 @@
 /** What the running service serves, checked by an auditor that shares no code with it, and by `service-verify`. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@svc/evidence';
-import type { JobSubmission } from '@svc/protocol';
-import { serviceVerify } from '@svc/verifier';
+import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@vouchbox/evidence';
+import type { JobSubmission } from '@vouchbox/protocol';
+import { serviceVerify } from '@vouchbox/verifier';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { eventLines, Scratch } from '../../packages/verifier/test/attested-job.ts';
 import { type Ran, useRig } from '../rig/rig.ts';

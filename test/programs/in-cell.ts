@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServiceClient } from '@svc/client';
-import { loadConfig, startService } from '@svc/server';
+import { createServiceClient } from '@vouchbox/client';
+import { loadConfig, startService } from '@vouchbox/server';
 import type { Run, TriedProgram } from './program.ts';
 
 export const CLASSES = ['namespace', 'gvisor'] as const;

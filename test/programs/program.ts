@@ -1,5 +1,5 @@
 /** A program that any Linux runs, tried bare and in cells. */
-import type { LimitName } from '@svc/protocol';
+import type { LimitName } from '@vouchbox/protocol';
 
 export interface TriedProgram {
   /** `KIND/NAME`, as on the command line and in the list of known differences. */

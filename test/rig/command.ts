@@ -1,9 +1,9 @@
-/** The `svc` command as a separate process, as a person or a supervisor starts it. */
+/** The `vouchbox` command as a separate process, as a person or a supervisor starts it. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-const bin = join(import.meta.dirname, '../../packages/cli/bin/svc');
+const bin = join(import.meta.dirname, '../../packages/cli/bin/vouchbox');
 
 export interface CommandOptions {
   /** Added to an environment that has PATH and HOME alone. */
@@ -22,7 +22,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** A running `svc`. Disposing asks it to stop if it still runs: a killed one could not clean up. */
+/** A running `vouchbox`. Disposing asks it to stop if it still runs: a killed one could not clean up. */
 export class Command implements AsyncDisposable {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #closed: Promise<unknown>;
@@ -62,7 +62,7 @@ export class Command implements AsyncDisposable {
       if (match !== null) return match;
       const next = await Promise.race([once(this.#child.stdout, 'data'), this.#closed.then(() => null)]);
       if (next === null && !pattern.test(this.stdout)) {
-        throw new Error(`svc ended without ${pattern}: ${this.stdout}${this.stderr}`);
+        throw new Error(`vouchbox ended without ${pattern}: ${this.stdout}${this.stderr}`);
       }
     }
   }
@@ -79,8 +79,8 @@ export class Command implements AsyncDisposable {
   }
 }
 
-/** Runs `svc` to its end. */
-export async function svc(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
+/** Runs `vouchbox` to its end. */
+export async function vouchbox(words: readonly string[], options: CommandOptions = {}): Promise<Ended> {
   await using command = new Command(words, options);
   return await command.ended();
 }

@@ -5,14 +5,14 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServiceClient, type ServiceClient } from '@svc/client';
-import type { FoldedResult, JobDetail, JobEvent, JobSubmission } from '@svc/protocol';
-import { loadConfig, startService } from '@svc/server';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
+import type { FoldedResult, JobDetail, JobEvent, JobSubmission } from '@vouchbox/protocol';
+import { loadConfig, startService } from '@vouchbox/server';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { instanceOf, leftoversOf } from './leftovers.ts';
 import { type RawAnswer, rawAnswers, rawExchange } from './raw-http.ts';
 
-/** Settings by flag, as `svc serve` takes them. */
+/** Settings by flag, as `vouchbox serve` takes them. */
 export type RigSettings = Readonly<Record<string, string>>;
 
 export interface RequestOptions {

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-COMMAND = ROOT / "packages/cli/bin/svc"
+COMMAND = ROOT / "packages/cli/bin/vouchbox"
 TENANTS = [f"tenant{number}" for number in range(200)]
 """Each scenario has a tenant of its own."""
 

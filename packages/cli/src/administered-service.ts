@@ -10,7 +10,7 @@ import {
   loadConfig,
   OperatorError,
   runningServices,
-} from '@svc/server/administration';
+} from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 
 /** The settings that name the places of a service's data, by their flags. */
@@ -28,7 +28,7 @@ export interface DataOptions {
  */
 export async function administeredService(options: DataOptions): Promise<Config> {
   const config = await locate(options);
-  if (options.dataDir === undefined) process.stderr.write(`svc: data directory ${config.dataDir}\n`);
+  if (options.dataDir === undefined) process.stderr.write(`vouchbox: data directory ${config.dataDir}\n`);
   return config;
 }
 

@@ -1,15 +1,15 @@
 /**
- * `svc attestation-keys`: manages the keys that sign results, on the service's own host. They are files in the data
+ * `vouchbox attestation-keys`: manages the keys that sign results, on the service's own host. They are files in the data
  * directory. A running service uses a new key from its next signature on.
  */
 import { writeFile } from 'node:fs/promises';
-import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@svc/server/administration';
+import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options of the `svc attestation-keys` commands; no command has all of them. */
+/** Options of the `vouchbox attestation-keys` commands; no command has all of them. */
 export interface AttestationKeysOptions extends DataOptions {
   readonly json?: true;
   readonly output?: string;
@@ -53,7 +53,7 @@ export async function exportAttestationKey(
     throw new UsageError(
       key_id === undefined
         ? 'there is no signing key yet: a service that signs makes one'
-        : `${key_id} is none of the keys; \`svc attestation-keys list\` lists them`,
+        : `${key_id} is none of the keys; \`vouchbox attestation-keys list\` lists them`,
     );
   }
   if (options.output === undefined) process.stdout.write(found.public_key_pem);

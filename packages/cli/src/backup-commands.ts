@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { BackupOptions } from './backup.ts';
 import type { RestoreCommandOptions } from './restore.ts';
 
-/** `svc backup`. */
+/** `vouchbox backup`. */
 export function addBackup(program: Command): void {
   program
     .command('backup')
@@ -16,12 +16,12 @@ export function addBackup(program: Command): void {
     });
 }
 
-/** `svc restore`. */
+/** `vouchbox restore`. */
 export function addRestore(program: Command): void {
   program
     .command('restore')
     .description('make a data directory from a backup: every check is made first, and nothing is written over')
-    .argument('<file>', 'what `svc backup` made')
+    .argument('<file>', 'what `vouchbox backup` made')
     .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
     .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
     .action(async (file: string, options: RestoreCommandOptions) => {

@@ -1,6 +1,6 @@
-/** `svc backup`: copies the store, whether a service runs or not. */
+/** `vouchbox backup`: copies the store, whether a service runs or not. */
 import { resolve } from 'node:path';
-import { backUp, StartError, StoreError } from '@svc/server/administration';
+import { backUp, StartError, StoreError } from '@vouchbox/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 
@@ -16,6 +16,6 @@ export async function backupTo(file: string, options: BackupOptions): Promise<nu
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
     throw error;
   }
-  process.stderr.write(`svc: the store is in ${target}; the signing keys are not\n`);
+  process.stderr.write(`vouchbox: the store is in ${target}; the signing keys are not\n`);
   return EXIT.ok;
 }

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { DoctorReport } from '@svc/server';
+import type { DoctorReport } from '@vouchbox/server';
 import { expect, test } from 'vitest';
 
-const SVC = fileURLToPath(new URL('../bin/svc', import.meta.url));
+const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
 const NOBODY = 65534;
 
 function doctor(env: Record<string, string>, ...args: string[]) {
@@ -29,5 +29,5 @@ test('the doctor’s JSON is one document with every finding', () => {
 test('a wrong setting is reported in one line, before anything is tried', () => {
   const { status, stdout, stderr } = doctor({ SERVICE_PORT: 'eighty' });
   expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^svc: SERVICE_PORT does not take "eighty".*\n$/);
+  expect(stderr).toMatch(/^vouchbox: SERVICE_PORT does not take "eighty".*\n$/);
 });

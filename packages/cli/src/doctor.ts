@@ -1,7 +1,7 @@
-/** `svc doctor`: tries every control of this host and says what passed, what did not, and what to do about it. */
+/** `vouchbox doctor`: tries every control of this host and says what passed, what did not, and what to do about it. */
 import { styleText } from 'node:util';
-import { printable } from '@svc/protocol/vocabulary';
-import { type Check, type CheckResult, type DoctorReport, doctor } from '@svc/server';
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
 import { administeredServiceIfAny } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 

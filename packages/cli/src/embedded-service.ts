@@ -7,9 +7,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createServiceClient } from '@svc/client';
-import { loadConfig } from '@svc/server/administration';
-import { startService } from '@svc/server/service';
+import { createServiceClient } from '@vouchbox/client';
+import { loadConfig } from '@vouchbox/server/administration';
+import { startService } from '@vouchbox/server/service';
 import { serverEnvironment } from './environment.ts';
 import type { ServiceAccess } from './service-access.ts';
 

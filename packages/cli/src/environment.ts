@@ -3,7 +3,7 @@
  * `SERVICE_*` names are settings of a service that is started here.
  */
 
-/** The service that `svc run` and `svc jobs` call, if the environment names one. */
+/** The service that `vouchbox run` and `vouchbox jobs` call, if the environment names one. */
 export interface ClientEnvironment {
   readonly url: string | null;
   readonly key: string | null;

@@ -1,4 +1,4 @@
-import { TERMINAL_STATUSES } from '@svc/protocol';
+import { TERMINAL_STATUSES } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { exitCodeOf } from './exit-code.ts';
 

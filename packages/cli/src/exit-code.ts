@@ -1,10 +1,10 @@
 /**
- * The exit codes of `svc`. `svc run` exits with the program's own code. An ending that is not the program's own has the
+ * The exit codes of `vouchbox`. `vouchbox run` exits with the program's own code. An ending that is not the program's own has the
  * code that shells, `timeout` and container tools use for it. A program may exit with any of these itself: the line on
  * stderr and the job's status tell them apart.
  */
 import { constants } from 'node:os';
-import type { JobStatus } from '@svc/protocol';
+import type { JobStatus } from '@vouchbox/protocol';
 
 export const EXIT = {
   ok: 0,

@@ -9,9 +9,9 @@ import {
   policyText,
   sha256Hex,
   variablesText,
-} from '@svc/evidence';
-import type { JobEvent, Receipt, StoredSpec } from '@svc/protocol';
-import { pathProblem } from '@svc/protocol/vocabulary';
+} from '@vouchbox/evidence';
+import type { JobEvent, Receipt, StoredSpec } from '@vouchbox/protocol';
+import { pathProblem } from '@vouchbox/protocol/vocabulary';
 import { CommandFailure } from './command-failure.ts';
 
 /** What an export is made of, whether it was read from a service or from its data. */

@@ -1,5 +1,5 @@
 /**
- * `svc export`: writes everything an auditor needs of one job into one directory that can be checked without the
+ * `vouchbox export`: writes everything an auditor needs of one job into one directory that can be checked without the
  * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
 
@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ServiceClient, ServiceFailure } from '@svc/client';
-import { canonicalJson, parsePublicKey } from '@svc/evidence';
+import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { canonicalJson, parsePublicKey } from '@vouchbox/evidence';
 import { CommandFailure } from './command-failure.ts';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
@@ -55,7 +55,7 @@ async function readSource(job_id: string, options: ExportOptions): Promise<Expor
 async function fromDataDir(job_id: string, options: ExportOptions): Promise<ExportSource> {
   const { tenant, dataDir, databaseUrl } = options;
   if (tenant === undefined) throw new UsageError('say whose job it is with --tenant');
-  const { loadConfig, readStoredJob } = await import('@svc/server/administration');
+  const { loadConfig, readStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
   return readStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags));
 }

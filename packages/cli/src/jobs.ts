@@ -1,6 +1,6 @@
-/** `svc jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
-import type { JobListItem, JobStatus, Language } from '@svc/protocol';
-import { JOB_STATUSES, LANGUAGES, printable, printableJson } from '@svc/protocol/vocabulary';
+/** `vouchbox jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
+import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
+import { JOB_STATUSES, LANGUAGES, printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { type AccessOptions, requireService } from './service-access.ts';
 import { tableOf } from './table.ts';

@@ -1,21 +1,21 @@
 /**
- * `svc keys`: manages the credentials of a service, on the service's own host. A running service is asked, and applies
+ * `vouchbox keys`: manages the credentials of a service, on the service's own host. A running service is asked, and applies
  * every change at once. If none runs, the store itself is opened.
  */
 
-import { printableJson } from '@svc/protocol/vocabulary';
+import { printableJson } from '@vouchbox/protocol/vocabulary';
 import {
   type CredentialView,
   type IssuedCredential,
   type OpenCredentials,
   openCredentials,
-} from '@svc/server/administration';
+} from '@vouchbox/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Options of the `svc keys` commands; no command has all of them. */
+/** Options of the `vouchbox keys` commands; no command has all of them. */
 export interface KeysOptions extends DataOptions {
   readonly tenant?: string;
   readonly principal?: string;

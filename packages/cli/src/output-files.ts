@@ -1,8 +1,8 @@
 /** Writes the files that a job gave back to the requested places, and nothing else. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Artifact } from '@svc/protocol';
-import { directoryOfPattern, pathProblem } from '@svc/protocol/vocabulary';
+import type { Artifact } from '@vouchbox/protocol';
+import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
 import type { WantedOutput } from './submission-options.ts';
 
 /** Writes each requested output that came back, and returns the missing ones. Nothing else is written. */

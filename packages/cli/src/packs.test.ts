@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 
-const SVC = fileURLToPath(new URL('../bin/svc', import.meta.url));
+const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
 const packs = mkdtempSync(join(tmpdir(), 'svc-cli-packs-'));
 afterAll(() => rmSync(packs, { recursive: true }));
 
@@ -21,7 +21,7 @@ test('the list is empty if no pack is built', () => {
 });
 
 test.each(['verify', 'remove'])('%s says that there is no such pack, and which command lists the packs', (command) => {
-  const stderr = `svc: there is no runtime pack nothing in ${packs}; \`svc packs list\` shows those there are\n`;
+  const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows those there are\n`;
   expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
 });
 
@@ -32,14 +32,17 @@ test('an unknown recipe is wrong usage, and the message names the known ones', (
 test('a recipe of the operator’s own is read from its path, and its error is reported', () => {
   const file = join(packs, '.recipe.json');
   writeFileSync(file, '{"name":"x"}');
-  expect(svcPacks(['build', file])).toMatchObject({ status: 1, stderr: expect.stringContaining(`svc: ${file}: `) });
+  expect(svcPacks(['build', file])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(`vouchbox: ${file}: `),
+  });
 });
 
 test('only root can build a pack', () => {
   const { status, stderr } = svcPacks(['build', 'python-data'], { uid: 65534 });
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: 'svc: only root can build a runtime pack; run it as root\n',
+    stderr: 'vouchbox: only root can build a runtime pack; run it as root\n',
   });
 });
 

@@ -1,8 +1,8 @@
-/** `svc packs`: builds runtime packs from recipes, and lists, verifies and removes those that are built. */
+/** `vouchbox packs`: builds runtime packs from recipes, and lists, verifies and removes those that are built. */
 import { existsSync, globSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { printable } from '@svc/protocol/vocabulary';
+import { printable } from '@vouchbox/protocol/vocabulary';
 import {
   buildPack,
   type ListedPack,
@@ -12,7 +12,7 @@ import {
   removePack,
   requirePack,
   verifyPack,
-} from '@svc/server';
+} from '@vouchbox/server';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { proxyEnvironment, serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
@@ -22,7 +22,7 @@ import { UsageError } from './usage-error.ts';
 /** Recipes that come with the service. */
 const RECIPES = fileURLToPath(new URL('../../../packs/', import.meta.url));
 
-/** Options of every `svc packs` command: the settings that say where packs are, by their flags. */
+/** Options of every `vouchbox packs` command: the settings that say where packs are, by their flags. */
 export type PacksOptions = DataOptions;
 
 /**

@@ -1,6 +1,6 @@
-/** `svc restore`: makes a data directory from a backup, for a service that does not run. */
+/** `vouchbox restore`: makes a data directory from a backup, for a service that does not run. */
 import { resolve } from 'node:path';
-import { loadConfig, OperatorError, restore } from '@svc/server/administration';
+import { loadConfig, OperatorError, restore } from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 
@@ -24,6 +24,6 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
     dataDir,
   });
   const keys = attestationKeys === undefined ? '; it has no signing keys: the first start makes a new one' : '';
-  process.stderr.write(`svc: ${dataDir} has everything of the backup, and every check passed${keys}\n`);
+  process.stderr.write(`vouchbox: ${dataDir} has everything of the backup, and every check passed${keys}\n`);
   return EXIT.ok;
 }

@@ -1,10 +1,10 @@
 /**
- * `svc run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
+ * `vouchbox run`: runs one program through a service, passes its output on as it comes, and exits with the program's exit
  * code.
  */
-import type { ServiceClient } from '@svc/client';
-import type { EventData, JobEvent } from '@svc/protocol';
-import { printable } from '@svc/protocol/vocabulary';
+import type { ServiceClient } from '@vouchbox/client';
+import type { EventData, JobEvent } from '@vouchbox/protocol';
+import { printable } from '@vouchbox/protocol/vocabulary';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
 import { writeOutputs } from './output-files.ts';
@@ -82,7 +82,7 @@ function truncationRemark({ stream, records_stored, limit_records, bytes_stored 
 }
 
 function note(line: string): void {
-  process.stderr.write(`svc: ${printable(line)}\n`);
+  process.stderr.write(`vouchbox: ${printable(line)}\n`);
 }
 
 /** The first interrupt cancels the job, whose end then ends the command. */

@@ -1,6 +1,6 @@
-/** `svc serve`: the service as a process, from its settings to its last signal. */
+/** `vouchbox serve`: the service as a process, from its settings to its last signal. */
 import { isatty } from 'node:tty';
-import { announceService, loadConfig } from '@svc/server/administration';
+import { announceService, loadConfig } from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { takeServiceSignals } from './service-signals.ts';
@@ -15,12 +15,14 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>)
   const config = loadConfig(serverEnvironment(), flags);
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
   // Loaded after the settings were checked: a wrong setting is reported at once.
-  const { startService } = await import('@svc/server/service');
+  const { startService } = await import('@vouchbox/server/service');
   await using service = await startService(config);
   using _announced = announceService(config);
   signals.onReload(() => void service.reload());
   if (!service.hasCallers) {
-    process.stderr.write('svc: nobody can call this service yet: `svc keys create --tenant NAME` issues a key\n');
+    process.stderr.write(
+      'vouchbox: nobody can call this service yet: `vouchbox keys create --tenant NAME` issues a key\n',
+    );
   }
   process.stdout.write(`listening on ${service.url}\n`);
   await signals.stopAsked;

@@ -1,5 +1,5 @@
 /** The service that a command uses: the one it is pointed to, or its own, which lives as long as the command. */
-import { createServiceClient, type ServiceClient } from '@svc/client';
+import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { clientEnvironment } from './environment.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { type OutputTarget, showOutput } from './show-output.ts';
 

@@ -4,8 +4,8 @@
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import type { JobEvent, OutputRecord } from '@svc/protocol';
-import { printableText } from '@svc/protocol/vocabulary';
+import type { JobEvent, OutputRecord } from '@vouchbox/protocol';
+import { printableText } from '@vouchbox/protocol/vocabulary';
 
 /** The target of one of a program's streams. */
 export type OutputTarget = Writable & { readonly isTTY?: boolean };

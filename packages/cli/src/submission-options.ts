@@ -1,8 +1,8 @@
-/** Turns the options of `svc run` into a submission. Wrong spelling fails here; the service judges the values. */
+/** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import type { JobSubmission } from '@svc/protocol';
+import type { JobSubmission } from '@vouchbox/protocol';
 import {
   directoryOfPattern,
   ISOLATION_CLASSES,
@@ -10,7 +10,7 @@ import {
   type Language,
   LIMIT_NAMES,
   type LimitName,
-} from '@svc/protocol/vocabulary';
+} from '@vouchbox/protocol/vocabulary';
 import { ownVariable } from './environment.ts';
 import { UsageError } from './usage-error.ts';
 

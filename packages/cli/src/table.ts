@@ -1,5 +1,5 @@
 /** Rows of text for a person at a terminal. */
-import { printable } from '@svc/protocol/vocabulary';
+import { printable } from '@vouchbox/protocol/vocabulary';
 
 /** Columns as wide as their widest cell, two spaces apart, one row a line. The last column may have any width. */
 export function tableOf(texts: readonly (readonly string[])[]): string {

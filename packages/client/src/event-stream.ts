@@ -1,5 +1,5 @@
 /** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 import { TransportFailure } from './failure.ts';
 
 export interface StreamOptions {

@@ -2,7 +2,7 @@
  * The two ways in which a call can fail: the service refused it with its error envelope, or no usable answer came.
  * Callers tell them apart by class and act on `code` and `reason`, never on message text.
  */
-import type { ErrorCode } from '@svc/protocol';
+import type { ErrorCode } from '@vouchbox/protocol';
 
 export interface ServiceFailureFields {
   readonly code: ErrorCode | (string & {});

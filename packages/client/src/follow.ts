@@ -4,8 +4,8 @@
  * event it yielded, so nothing is lost or repeated. Once the credential has ended, the next ticket is refused, and
  * following ends with that refusal. Spec § WebSocket stream.
  */
-import type { JobEvent } from '@svc/protocol';
-import { replayLimitMax, STREAM_CLOSE_CODES } from '@svc/protocol/vocabulary';
+import type { JobEvent } from '@vouchbox/protocol';
+import { replayLimitMax, STREAM_CLOSE_CODES } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds, isWorthRetrying, type RetryPolicy, type Sleep } from './backoff.ts';
 import { openEventStream, type StreamEnd } from './event-stream.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';

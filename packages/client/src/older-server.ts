@@ -3,8 +3,8 @@
  * cancellation and the stream with the key in its address, and answers other paths with 404. Only an answer without the
  * error envelope shows that: a structured refusal never leads here. Spec § Versioning 5, § Errors.
  */
-import type { EventData, FoldedResult, JobDetail, JobEvent, ReplayPage } from '@svc/protocol';
-import { isTerminal, jobPath } from '@svc/protocol/vocabulary';
+import type { EventData, FoldedResult, JobDetail, JobEvent, ReplayPage } from '@vouchbox/protocol';
+import { isTerminal, jobPath } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';
 import { openEventStream } from './event-stream.ts';
 import { TransportFailure } from './failure.ts';

@@ -1,6 +1,6 @@
 /** A call of one operation, in the types that the contract has for it, as the exchange that it is. */
-import type { BodyOf, JobOperationId, MediaTypeOf, OperationId, QueryOf, StatusOf } from '@svc/protocol';
-import { ENDPOINTS, jobPath } from '@svc/protocol/vocabulary';
+import type { BodyOf, JobOperationId, MediaTypeOf, OperationId, QueryOf, StatusOf } from '@vouchbox/protocol';
+import { ENDPOINTS, jobPath } from '@vouchbox/protocol/vocabulary';
 import type { Exchange } from './transport.ts';
 
 /** What an operation takes in its query; what is undefined is not sent. */

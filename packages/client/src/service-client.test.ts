@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { cutShort, json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';

@@ -21,8 +21,8 @@ import type {
   StreamTicket,
   SubmissionAnswer,
   Whoami,
-} from '@svc/protocol';
-import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, replayLimitMax } from '@svc/protocol/vocabulary';
+} from '@vouchbox/protocol';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { DEFAULT_RETRY, type RetryPolicy, retrying, type Sleep, sleepFor } from './backoff.ts';
 import { checkExactBytes, type ExactBytes, platformSha256, type Sha256 } from './exact-bytes.ts';
 import { ServiceFailure } from './failure.ts';

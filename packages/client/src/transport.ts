@@ -2,7 +2,7 @@
  * One HTTP exchange with the service: the request with its credential, then the whole answer or a failure. It never
  * retries, never follows a redirect (which would give the key to another host) and never returns part of a body.
  */
-import type { ErrorEnvelope } from '@svc/protocol';
+import type { ErrorEnvelope } from '@vouchbox/protocol';
 import { ServiceFailure, TransportFailure } from './failure.ts';
 
 export interface Endpoint {

@@ -1,6 +1,6 @@
 /** Waits for a job's end through the result route, whose wait the service holds. Spec § GET /v1/jobs/{id}/result. */
-import type { FoldedResult } from '@svc/protocol';
-import { isTerminal, waitSecondsMax } from '@svc/protocol/vocabulary';
+import type { FoldedResult } from '@vouchbox/protocol';
+import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds, type RetryPolicy, type Sleep } from './backoff.ts';
 import { TransportFailure } from './failure.ts';
 

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import type { EventBody, Receipt } from '@svc/protocol';
+import type { EventBody, Receipt } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { attest, type EnvelopeSigner, type TerminalRecord } from './attest.ts';
 import { canonicalJson } from './canonical-json.ts';

@@ -4,13 +4,13 @@
  * disk is never signed.
  */
 
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 import {
   envelopeBytesMax,
   RECEIPT_SCHEMA_VERSION,
   RESULT_MEDIA_TYPE,
   resultArtifactBytesMax,
-} from '@svc/protocol/vocabulary';
+} from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { encodeEnvelope, preAuthEncoding } from './dsse.ts';

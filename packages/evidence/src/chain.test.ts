@@ -1,4 +1,4 @@
-import type { EventBody } from '@svc/protocol';
+import type { EventBody } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { chainEvents, eventHash, eventText, GENESIS_HASH } from './chain.ts';
 

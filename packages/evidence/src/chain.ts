@@ -4,7 +4,7 @@
  * `verify-chain.ts`. Spec § Events 7.
  */
 
-import type { EventBody, JobEvent } from '@svc/protocol';
+import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 

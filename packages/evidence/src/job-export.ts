@@ -1,5 +1,5 @@
 /**
- * The directory that holds everything an auditor needs of one job, as `svc export` writes it and `service-verify
+ * The directory that holds everything an auditor needs of one job, as `vouchbox export` writes it and `service-verify
  * directory` reads it: its files, and the manifest that lists them. The manifest is not signed: it shows accidental
  * damage, and the attestation shows forgery. docs/VERIFYING.md, the export directory.
  */
@@ -11,7 +11,7 @@ import {
   pathProblem,
   resultArtifactBytesMax,
   stdinBytesMax,
-} from '@svc/protocol/vocabulary';
+} from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 import { isJsonObject, parseStrictJson } from './strict-json.ts';

@@ -3,7 +3,7 @@
  * lone surrogate, a number that a double cannot hold. Nesting and tokens are counted before anything is built, because
  * `JSON.parse` takes seconds over hostile nesting. RFC 8259, RFC 7493.
  */
-import { jsonDepthMax } from '@svc/protocol/vocabulary';
+import { jsonDepthMax } from '@vouchbox/protocol/vocabulary';
 
 /** Bytes that one number may take: more than any number a client has a use for. */
 export const numberBytesMax = 1024;

@@ -4,8 +4,8 @@
  * them. Spec § Receipt, `output`.
  */
 
-import type { JobEvent, OutputEvidence, OutputRecord, StreamName } from '@svc/protocol';
-import { OUTPUT_ENCODING } from '@svc/protocol/vocabulary';
+import type { JobEvent, OutputEvidence, OutputRecord, StreamName } from '@vouchbox/protocol';
+import { OUTPUT_ENCODING } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 
 /** The two members of an event that say what happened. */

@@ -2,8 +2,8 @@
  * What an attestation says about a job: its outcome, the observed posture, and the whole receipt, unchanged. The
  * members beside the receipt repeat what policies ask for most. A predicate that contradicts its receipt is refused.
  */
-import type { TerminalStatus } from '@svc/protocol';
-import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@svc/protocol/vocabulary';
+import type { TerminalStatus } from '@vouchbox/protocol';
+import { RESULT_MEDIA_TYPE, TERMINAL_STATUSES } from '@vouchbox/protocol/vocabulary';
 import { verifyReceipt } from './receipt.ts';
 import type { TerminalJob } from './result-artifact.ts';
 import { isJsonObject } from './strict-json.ts';

@@ -3,7 +3,7 @@
  * who wrote it. Spec § Receipt, `receipt_sha256`.
  */
 
-import type { Receipt } from '@svc/protocol';
+import type { Receipt } from '@vouchbox/protocol';
 import { sha256Hex } from '#sha256';
 import { canonicalJson } from './canonical-json.ts';
 

@@ -2,7 +2,7 @@
  * The result artifact: a job's outcome and its program's output, as one canonical JSON text that is made once, stored,
  * digested and served byte for byte. It is the subject of the attestation. Spec § Result artifact.
  */
-import type { JobEvent, TerminalReason, TerminalStatus, Violation } from '@svc/protocol';
+import type { JobEvent, TerminalReason, TerminalStatus, Violation } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
 import { foldOutput, outputRecords } from './output.ts';
 import { isJsonObject, parseStrictJson } from './strict-json.ts';

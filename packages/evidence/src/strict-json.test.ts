@@ -1,4 +1,4 @@
-import { jsonDepthMax } from '@svc/protocol';
+import { jsonDepthMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { hasPublishedVectors, ownVectors, publishedBytes, publishedFiles } from '../test/vectors.ts';
 import { parseStrictJson } from './strict-json.ts';

@@ -1,4 +1,4 @@
-import type { EventBody, JobEvent } from '@svc/protocol';
+import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
 import { chainEvents, GENESIS_HASH } from './chain.ts';

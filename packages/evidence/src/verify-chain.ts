@@ -2,7 +2,7 @@
  * Recomputes a job's chain of events, as an auditor does who trusts no stored digest. It names the first event that
  * does not follow from the ones before it. Spec § Events 7 and 8.
  */
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 import { eventHash, GENESIS_HASH, HASH_VERSION, type LinkedEvent } from './chain.ts';
 
 /** What else is known about the history, from a receipt's `event_chain` or from the address it was fetched from. */

@@ -124,7 +124,7 @@ export function openApiDocument(): Node {
     JSON.stringify({
       openapi: '3.1.1',
       info: {
-        title: 'svc: sandboxed code execution',
+        title: 'vouchbox: sandboxed code execution',
         version: CONTRACT_VERSION,
         description: DESCRIPTION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FoldedResult, SubmissionAnswer } from '@svc/protocol';
+import type { FoldedResult, SubmissionAnswer } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningService, startService } from './service.ts';
 import { loadConfig } from './settings/config.ts';

@@ -333,7 +333,7 @@ function openDoor({
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
     service: createServiceFacts({ config, store, provider, health, parked, reserve, signing, keys, stopping }),
-    openapi: readFileSync(fileURLToPath(import.meta.resolve('@svc/protocol/openapi.json')), 'utf8'),
+    openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,
     observer: telemetry.observer,

@@ -9,7 +9,7 @@ import {
   LIMIT_CEILINGS,
   type ReplayPage,
   SCOPES,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { cellsOf, ProviderHealth } from '../src/facts/provider-health.ts';
 import type { Caller } from '../src/ground/caller.ts';
 import type { Body } from '../src/job/body.ts';

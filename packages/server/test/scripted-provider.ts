@@ -3,7 +3,7 @@
  * including rare ones, without a process or a clock. Real cells are tested beside the sandbox.
  */
 import { createHash } from 'node:crypto';
-import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@svc/protocol';
+import type { ExecutorOutput, Language, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import {
   type CellKind,
   type CellOrigin,

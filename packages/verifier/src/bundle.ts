@@ -11,8 +11,8 @@ import {
   encodeBase64,
   findSignature,
   parsePublicKey,
-} from '@svc/evidence';
-import { envelopeBytesMax } from '@svc/protocol/vocabulary';
+} from '@vouchbox/evidence';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { failed, passed, type Report } from './report.ts';

@@ -1,5 +1,5 @@
-import { canonicalJson, sealReceipt } from '@svc/evidence';
-import type { JobEvent } from '@svc/protocol';
+import { canonicalJson, sealReceipt } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import { afterAll, describe, expect, test } from 'vitest';
 import { attestedJob, eventLines, line, Scratch } from '../test/attested-job.ts';
 import { MUTATIONS } from '../test/spoiled-history.ts';

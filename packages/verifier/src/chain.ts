@@ -1,8 +1,8 @@
 /**
  * `service-verify chain`: whether this history follows, event by event, from its beginning, and matches the receipt.
  */
-import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@svc/evidence';
-import { envelopeBytesMax } from '@svc/protocol/vocabulary';
+import { historyBytesMax, isJsonObject, parseStrictJson, type StoredReceipt } from '@vouchbox/evidence';
+import { envelopeBytesMax } from '@vouchbox/protocol/vocabulary';
 import { checkRecord, type RecordVerdict } from './check-record.ts';
 import { EXIT } from './exit-code.ts';
 import { type History, joinHistories, parseHistory } from './history.ts';

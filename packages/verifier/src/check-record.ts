@@ -16,8 +16,8 @@ import {
   type StoredReceipt,
   verifyChain,
   verifyReceipt,
-} from '@svc/evidence';
-import type { JobEvent } from '@svc/protocol';
+} from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import { type Check, checked, failed, passed } from './report.ts';
 
 export interface JobRecord {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sealReceipt } from '@svc/evidence';
+import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sealReceipt } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import { attestedJob, eventLines, exportOf, line, Scratch, signingKey } from '../test/attested-job.ts';
 import { serviceVerify } from './service-verify.ts';

@@ -12,8 +12,8 @@ import {
   resultSubjectName,
   type StoredReceipt,
   sha256Hex,
-} from '@svc/evidence';
-import { RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+} from '@vouchbox/evidence';
+import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { checkRecord, resultCheck } from './check-record.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { type ExportedJob, readExportDirectory } from './export-directory.ts';

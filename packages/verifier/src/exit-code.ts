@@ -1,5 +1,5 @@
 /** The exit codes of `service-verify`: zero for a good verdict, and a different number for each kind of bad one. */
-import type { VerificationFailure } from '@svc/evidence';
+import type { VerificationFailure } from '@vouchbox/evidence';
 
 export const EXIT = {
   good: 0,

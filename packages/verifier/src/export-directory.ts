@@ -11,7 +11,7 @@ import {
   exportFilesMax,
   readExportManifest,
   sha256Hex,
-} from '@svc/evidence';
+} from '@vouchbox/evidence';
 import { readDescriptor } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -3,8 +3,8 @@
  * Events keep their order, and only their form is checked here; `check-record.ts` checks whether they follow from one
  * another.
  */
-import { isJsonObject, parseStrictJson } from '@svc/evidence';
-import type { JobEvent } from '@svc/protocol';
+import { isJsonObject, parseStrictJson } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 
 /** The position that the last replay page states: the end, more events to come, or no page. */
 export type HistoryEnd = 'terminal' | 'more' | 'unknown';

@@ -1,4 +1,4 @@
-import { sha256Hex } from '@svc/evidence';
+import { sha256Hex } from '@vouchbox/evidence';
 import { afterAll, describe, expect, test } from 'vitest';
 import { attestedJob, Scratch } from '../test/attested-job.ts';
 import { parsePolicy } from './policy.ts';

@@ -2,7 +2,7 @@
  * `service-verify policy`: a good attestation is not yet a good result. This compares the signed receipt with what a
  * caller demands of the program, its outcome and the observed protections.
  */
-import type { ExecutionPredicate } from '@svc/evidence';
+import type { ExecutionPredicate } from '@vouchbox/evidence';
 import { parseDuration } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { type Check, checked, exitCodeOf, type Report } from './report.ts';

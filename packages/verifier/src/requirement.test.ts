@@ -1,4 +1,4 @@
-import { executionPredicate } from '@svc/evidence';
+import { executionPredicate } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { attestedJob } from '../test/attested-job.ts';
 import { parseRequirement, requirementForms } from './requirement.ts';

@@ -2,8 +2,8 @@
  * One requirement of a signed result, such as `isolation>=gvisor-application-kernel`: what may be required, how it is
  * written, and whether a receipt meets it. A value that was not observed meets no requirement.
  */
-import type { ExecutionPredicate } from '@svc/evidence';
-import type { IsolationClass, LimitName } from '@svc/protocol';
+import type { ExecutionPredicate } from '@vouchbox/evidence';
+import type { IsolationClass, LimitName } from '@vouchbox/protocol';
 import {
   BACKENDS,
   ISOLATION_CLASSES,
@@ -13,7 +13,7 @@ import {
   satisfiesIsolation,
   TERMINAL_REASONS,
   TERMINAL_STATUSES,
-} from '@svc/protocol/vocabulary';
+} from '@vouchbox/protocol/vocabulary';
 import { UsageError } from './usage-error.ts';
 
 export interface Requirement {

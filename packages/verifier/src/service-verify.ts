@@ -3,7 +3,7 @@
  * nothing else: no network, no service, no stored trust. Each command is in its own file.
  */
 import { readFileSync } from 'node:fs';
-import { printable, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { type BundleOptions, makeBundle } from './bundle.ts';
 import { type ChainOptions, verifyHistory } from './chain.ts';

@@ -1,5 +1,5 @@
 /** Shows a report: a line for each check and each fact, or one JSON object. */
-import { printable, printableJson } from '@svc/protocol/vocabulary';
+import { printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
 import type { Check, Facts, Report } from './report.ts';
 

@@ -9,8 +9,8 @@ import {
   type ExecutionPredicate,
   resultSubjectName,
   verifyEnvelope,
-} from '@svc/evidence';
-import { envelopeBytesMax, resultArtifactBytesMax } from '@svc/protocol/vocabulary';
+} from '@vouchbox/evidence';
+import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
 import { readBounded } from './read-file.ts';
 import { type Check, type Facts, failed, passed, type Report } from './report.ts';

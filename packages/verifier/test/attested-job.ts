@@ -22,8 +22,8 @@ import {
   sealReceipt,
   sha256Hex,
   type UnsealedReceipt,
-} from '@svc/evidence';
-import type { ArtifactRecord, EventBody, JobEvent, Receipt, StoredSpec } from '@svc/protocol';
+} from '@vouchbox/evidence';
+import type { ArtifactRecord, EventBody, JobEvent, Receipt, StoredSpec } from '@vouchbox/protocol';
 
 /** A key pair as the service has one. */
 export interface SigningKey {

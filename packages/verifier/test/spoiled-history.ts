@@ -1,5 +1,5 @@
 /** Ways to damage one event of a whole history, for every implementation that must notice. */
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 
 /** Each changes the event at an index, in place, and returns the first sequence number that is then wrong. */
 export const MUTATIONS: Readonly<Record<string, (all: JobEvent[], at: number) => number>> = {

@@ -1,4 +1,4 @@
-import { SCOPES } from '@svc/protocol';
+import { SCOPES } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { createAccess, tokenBytesMax } from './authenticate.ts';
 import { createLegacyKeys } from './legacy.ts';

@@ -2,7 +2,7 @@
  * Finds the caller: the `Authorization` header of a request becomes a caller, or a refusal. The kinds of credential are
  * tried in turn; each recognises its own by their form. Spec § Authentication.
  */
-import type { AuthMethod } from '@svc/protocol';
+import type { AuthMethod } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { type Soon, whenKnown } from '../ground/soon.ts';

@@ -1,4 +1,4 @@
-import type { Scope } from '@svc/protocol';
+import type { Scope } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import type { CredentialRow } from '../store/records.ts';
 import { createIndexedKeys, newKey } from './indexed.ts';

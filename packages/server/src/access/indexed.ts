@@ -3,8 +3,8 @@
  * stored, so that nobody who reads the store can use a key. Spec § Authentication 2.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { sha256Hex } from '@svc/evidence';
-import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
+import { sha256Hex } from '@vouchbox/evidence';
+import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { Caller } from '../ground/caller.ts';
 import { whenKnown } from '../ground/soon.ts';
 import type { CredentialRow } from '../store/records.ts';

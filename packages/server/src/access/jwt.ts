@@ -3,7 +3,7 @@
  * What a token does not state plainly is refused, not guessed.
  */
 import { hash } from 'node:crypto';
-import { SCOPES } from '@svc/protocol';
+import { SCOPES } from '@vouchbox/protocol';
 import { errors, type JWTVerifyResult, jwtVerify } from 'jose';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';

@@ -1,7 +1,7 @@
 /** Keys that the operator sets beside a tenant's name: every scope, no expiry. Spec § Authentication 2. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { sha256Hex } from '@svc/evidence';
-import { SCOPES } from '@svc/protocol/vocabulary';
+import { sha256Hex } from '@vouchbox/evidence';
+import { SCOPES } from '@vouchbox/protocol/vocabulary';
 import type { Caller } from '../ground/caller.ts';
 import type { CredentialKind } from './authenticate.ts';
 import { isTenantName } from './tenant.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { streamTicketSeconds } from '@svc/protocol';
+import { streamTicketSeconds } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';

@@ -4,8 +4,8 @@
  * restart opens a stream after it. Spec § Authentication 6.
  */
 import { randomBytes } from 'node:crypto';
-import { sha256Hex } from '@svc/evidence';
-import { streamTicketSeconds } from '@svc/protocol';
+import { sha256Hex } from '@vouchbox/evidence';
+import { streamTicketSeconds } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import type { Store } from '../store/store.ts';

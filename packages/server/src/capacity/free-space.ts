@@ -3,7 +3,7 @@
  * § POST /v1/jobs 6b.
  */
 import { statfsSync } from 'node:fs';
-import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import { filesTotalBytesMax, resultArtifactBytesMax, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import { ServiceError } from '../ground/service-error.ts';
 
 const MIB = 1024 * 1024;

@@ -3,7 +3,7 @@
  * a resource. Every preparation is evidence. After one that failed, a trial cell is made. So one broken pack does not
  * count as a broken host, and a service without jobs notices when the host is repaired.
  */
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Cells } from '../job/execute/cells.ts';
 import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
 import {

@@ -10,7 +10,7 @@ import {
   LIMIT_DEFAULTS,
   type Readiness,
   type ServiceStatus,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import type { FreeSpaceReserve } from '../capacity/free-space.ts';
 import { VERSION } from '../ground/version.ts';
 import { within } from '../ground/waiting/within.ts';

@@ -1,5 +1,5 @@
 /** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
-import type { Capabilities, PublicKey, ServiceStatus } from '@svc/protocol';
+import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
 import type { Attestor, Trouble } from '../job/sign/attestor.ts';
 import type { SigningKeys } from '../job/sign/keys/signing-keys.ts';
 import type { StoreCounts } from '../store/records.ts';

@@ -1,5 +1,5 @@
 /** A refusal that a caller can act on. Details for the operator are in `cause`, never in the message. */
-import { ERRORS, type ErrorCode } from '@svc/protocol/vocabulary';
+import { ERRORS, type ErrorCode } from '@vouchbox/protocol/vocabulary';
 
 export interface ServiceErrorOptions {
   /** Whole seconds for `Retry-After`. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { numberBytesMax } from '@svc/evidence';
-import { jsonDepthMax, jsonTokensMax } from '@svc/protocol';
+import { numberBytesMax } from '@vouchbox/evidence';
+import { jsonDepthMax, jsonTokensMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, test } from 'vitest';
 import { parseStrictJson } from './strict-json.ts';

@@ -5,8 +5,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { JsonFault, JsonScan } from '@svc/evidence';
-import { jsonTokensMax } from '@svc/protocol';
+import { JsonFault, JsonScan } from '@vouchbox/evidence';
+import { jsonTokensMax } from '@vouchbox/protocol';
 import { ServiceError } from './service-error.ts';
 
 /** How much is scanned before other work of the process gets a turn. */

@@ -1,4 +1,10 @@
-import { type ErrorEnvelope, OPERATION_IDS, type OperationId, operationOf, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
+import {
+  type ErrorEnvelope,
+  OPERATION_IDS,
+  type OperationId,
+  operationOf,
+  PROMETHEUS_MEDIA_TYPE,
+} from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PERMIT_KINDS, type PermitKind } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';

@@ -3,7 +3,7 @@
  * into responses. Every operation of the contract has its route here.
  */
 import { EventEmitter } from 'node:events';
-import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@svc/protocol';
+import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';

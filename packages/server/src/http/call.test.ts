@@ -1,4 +1,4 @@
-import type { AnswerBody } from '@svc/protocol';
+import type { AnswerBody } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { sendBytes, sendJson } from './answer/respond.ts';
 import { type Call, type Handlers, refuseWhenStopping } from './call.ts';

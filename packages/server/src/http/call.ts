@@ -12,7 +12,7 @@ import {
   type OperationId,
   operationOf,
   type RefusedWith,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Permit, PermitKind, Permits } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';

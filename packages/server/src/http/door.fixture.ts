@@ -13,7 +13,7 @@ import {
   type ReplayPage,
   type Scope,
   type SubmissionAnswer,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { pino } from 'pino';
 import { type Access, type CredentialKind, createAccess } from '../access/authenticate.ts';
 import { createLegacyKeys } from '../access/legacy.ts';

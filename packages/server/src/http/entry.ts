@@ -4,7 +4,7 @@
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type Operation, SCOPES } from '@svc/protocol';
+import { type Operation, SCOPES } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { type Access, bearerToken } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';

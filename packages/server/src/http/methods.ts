@@ -1,5 +1,5 @@
 /** The answer if no route fits: which methods the path takes, or that there is no such path. RFC 9110 § 15.5.6. */
-import { OPERATIONS, type Operation } from '@svc/protocol';
+import { OPERATIONS, type Operation } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
 import { sendRefusal } from './answer/respond.ts';

@@ -3,7 +3,7 @@
  * meanwhile.
  */
 import { connect, type Socket } from 'node:net';
-import type { JobList } from '@svc/protocol';
+import type { JobList } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type JsonText, textOf } from '../ground/json-text.ts';

@@ -1,5 +1,5 @@
 /** Puts the stages of a job together behind the one interface that the door knows. */
-import type { CancellationAnswer, JobDetail } from '@svc/protocol';
+import type { CancellationAnswer, JobDetail } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, withMembers } from '../ground/json-text.ts';
 import { type Soon, whenKnown } from '../ground/soon.ts';

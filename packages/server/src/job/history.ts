@@ -2,7 +2,7 @@
  * The one way to add to a job's past, or to follow it. Every addition is durable before anyone is nudged, and
  * every follower reads the store: history first, then live, with nothing lost, repeated or reordered between the two.
  */
-import { isTerminal, type JobEvent } from '@svc/protocol';
+import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import type { EventPage, JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Nudges } from './nudges.ts';

@@ -2,7 +2,14 @@
  * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
-import type { CancellationAnswer, FilledQueryOf, JobDetail, JobEvent, JobList, SubmissionAnswer } from '@svc/protocol';
+import type {
+  CancellationAnswer,
+  FilledQueryOf,
+  JobDetail,
+  JobEvent,
+  JobList,
+  SubmissionAnswer,
+} from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Soon } from '../ground/soon.ts';

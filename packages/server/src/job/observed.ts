@@ -2,7 +2,7 @@
  * Tells the operator's instruments what becomes of jobs, from around the stages: they know nothing of it. What ended is
  * told as the store has it, whoever ended it.
  */
-import { isTerminal } from '@svc/protocol';
+import { isTerminal } from '@vouchbox/protocol';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SCOPES } from '@svc/protocol';
+import { SCOPES } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccess } from '../access/authenticate.ts';
 import { rememberedRows } from '../access/credential-rows.ts';

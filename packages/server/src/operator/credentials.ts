@@ -3,7 +3,7 @@
  * kept only as a digest. Only operators reach this code, through the command line; nothing of it is reachable over
  * HTTP.
  */
-import { SCOPES, type Scope } from '@svc/protocol/vocabulary';
+import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { CredentialRows } from '../access/credential-rows.ts';
 import { newKey } from '../access/indexed.ts';
 import { isTenantName } from '../access/tenant.ts';
@@ -166,5 +166,5 @@ function checkStanding({ credential_id, expires_at, revoked_at }: CredentialRow,
 
 function unknownCredential(credential_id: string): OperatorError {
   const shown = /^[a-z0-9]{1,64}$/.test(credential_id) ? ` ${credential_id}` : '';
-  return new OperatorError(`there is no credential${shown}`, { hint: '`svc keys list` shows those there are' });
+  return new OperatorError(`there is no credential${shown}`, { hint: '`vouchbox keys list` shows those there are' });
 }

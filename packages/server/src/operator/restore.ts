@@ -25,7 +25,7 @@ import { StoreError } from '../store/store-error.ts';
 import { OperatorError } from './operator-error.ts';
 
 export interface RestoreOptions {
-  /** A file that `svc backup` made. It is only read. */
+  /** A file that `vouchbox backup` made. It is only read. */
   readonly backup: string;
   /** A copy of the directory `attestation-keys`; null where the first start is to make a new key. */
   readonly attestationKeys: string | null;
@@ -73,7 +73,7 @@ function refuseUnlessBackup(backup: string): void {
   if (!facts.isFile()) throw new OperatorError(`${backup} is no file`);
   if (existsSync(`${backup}-wal`)) {
     throw new OperatorError(`${backup} is a store with a log beside it, and no backup`, {
-      hint: 'make one of it with `svc backup`',
+      hint: 'make one of it with `vouchbox backup`',
     });
   }
 }

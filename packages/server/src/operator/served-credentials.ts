@@ -48,7 +48,7 @@ async function exchange(dataDir: string, request: OperatorRequest): Promise<Oper
     return JSON.parse(await text(socket)) as OperatorAnswer;
   } catch (cause) {
     throw new OperatorError('the running service did not answer', {
-      hint: '`svc keys list` shows whether the change holds',
+      hint: '`vouchbox keys list` shows whether the change holds',
       cause,
     });
   }

@@ -2,8 +2,8 @@
  * One attested job from the store of a stopped service, for an operator who passes its evidence on. What is stored is
  * checked as it is before it is served, so tampered data does not leave this way either.
  */
-import type { JobEvent, StoredSpec } from '@svc/protocol';
-import { replayLimitMax } from '@svc/protocol/vocabulary';
+import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
+import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { within } from '../ground/waiting/within.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
 import type { Collection, Posture, Program, Sandbox } from './sandbox.ts';

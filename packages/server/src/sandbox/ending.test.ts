@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { type EndingFacts, endingOf, parseWaitStatus, violationsOf } from './ending.ts';
 

@@ -3,7 +3,7 @@
  * process 1 of its cell reported. An exit code alone decides nothing: a program may exit 137 as it likes.
  */
 import { constants } from 'node:os';
-import type { RequestedLimits, Violation } from '@svc/protocol';
+import type { RequestedLimits, Violation } from '@vouchbox/protocol';
 import type { Ending, StopCause } from './sandbox.ts';
 import type { Breach } from './watch/watch.ts';
 

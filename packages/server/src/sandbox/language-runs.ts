@@ -2,7 +2,7 @@
  * How a program of each language is run: the file that it is written to, what waits in a cell for it, what compiles it
  * first, and which Debian packages a runtime pack has for it. A further language is a row here, a canary and a recipe.
  */
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 
 export interface LanguageRun {
   /** The program's file below `/work`. A node program is renamed inside its cell to `main.mjs` or `main.cjs`. */

@@ -3,7 +3,7 @@
  * offered. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
  */
 import { availableParallelism } from 'node:os';
-import { LANGUAGES, type Language, type RuntimePack } from '@svc/protocol';
+import { LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
 import { type CanaryResult, runCanary } from './canary.ts';
 import type { Candidate, PreflightOptions, ProviderChoice } from './candidate.ts';
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
@@ -29,7 +29,7 @@ export class NoProviderError extends Error {
   constructor(rejections: readonly Rejection[]) {
     super(
       `no sandbox can be used here: ${sayReasons(rejections.map(({ candidate, problem }) => [candidate, oneLine(problem)]))}` +
-        ' (run `svc doctor` to see every control, or choose SERVICE_PROVIDER=subprocess for development, which isolates nothing)',
+        ' (run `vouchbox doctor` to see every control, or choose SERVICE_PROVIDER=subprocess for development, which isolates nothing)',
     );
     this.rejections = rejections;
   }

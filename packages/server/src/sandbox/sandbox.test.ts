@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProviderChoice } from './candidate.ts';
 import { instanceName } from './host/run-directory.ts';

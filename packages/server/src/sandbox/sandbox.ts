@@ -29,7 +29,7 @@ import type {
   SeccompMode,
   StreamName,
   Violation,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 
 /**
  * One program and everything it is given.

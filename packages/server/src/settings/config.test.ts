@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LIMIT_CEILINGS } from '@svc/protocol';
+import { LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { StartError } from '../ground/start-error.ts';
 import { loadConfig } from './config.ts';

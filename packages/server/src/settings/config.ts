@@ -1,11 +1,11 @@
 /**
  * The settings of one process, read once at its start. Only this file reads the environment. Each setting is a
- * `SERVICE_*` variable and a flag of `svc serve` with the same meaning; the flag wins. A setting that is unknown or out
+ * `SERVICE_*` variable and a flag of `vouchbox serve` with the same meaning; the flag wins. A setting that is unknown or out
  * of bounds stops the start.
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { resolve } from 'node:path';
-import { LIMIT_CEILINGS, printable, type RequestedLimits } from '@svc/protocol/vocabulary';
+import { LIMIT_CEILINGS, printable, type RequestedLimits } from '@vouchbox/protocol/vocabulary';
 import type { LegacyKey } from '../access/legacy.ts';
 import { isTenantName } from '../access/tenant.ts';
 import { StartError } from '../ground/start-error.ts';
@@ -103,7 +103,7 @@ export function loadConfig(
 /** The part of a value that is repeated; somebody else may have set it. */
 const shownCharactersMax = 80;
 
-const UNKNOWN_HINT = { hint: '`svc serve --help` lists the settings' };
+const UNKNOWN_HINT = { hint: '`vouchbox serve --help` lists the settings' };
 
 function fromEnvironment(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const given: Record<string, string> = {};

@@ -1,8 +1,8 @@
 /**
- * The settings of the service as data: one table for the environment, the flags of `svc serve` and the documents.
+ * The settings of the service as data: one table for the environment, the flags of `vouchbox serve` and the documents.
  * `config.ts` reads it.
  */
-import { FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@svc/protocol/vocabulary';
+import { FRACTIONAL_LIMITS, LIMIT_CEILINGS, type LimitName } from '@vouchbox/protocol/vocabulary';
 
 /** The values of one setting, in the words of JSON Schema. Bounds are inclusive. */
 export interface SettingShape {
@@ -64,14 +64,14 @@ const SHAPES = {
     enum: ['auto', 'fork', 'crun'],
     default: 'auto',
     description:
-      'What builds cells of the namespace class: `fork` the launcher of svc, `crun` a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
+      'What builds cells of the namespace class: `fork` the launcher of Vouchbox, `crun` a runtime that starts for each. `auto` forks if the set-up has built the launcher.',
   },
   SERVICE_GVISOR_LAUNCHER: {
     type: 'string',
     enum: ['auto', 'direct', 'runsc'],
     default: 'auto',
     description:
-      'What starts cells of the gVisor class: `direct` a program of svc, `runsc` its own `run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
+      'What starts cells of the gVisor class: `direct` a program of Vouchbox, `runsc` its own `run`. `auto` is `direct` if the set-up has built that program for this release of runsc.',
   },
   SERVICE_LOOPBACK: {
     type: 'string',

@@ -1,4 +1,4 @@
-/** The doctor with the settings of a service: what `svc doctor` runs. */
+/** The doctor with the settings of a service: what `vouchbox doctor` runs. */
 import { createFreeSpaceReserve } from '../capacity/free-space.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { runDoctor } from '../sandbox/doctor/doctor.ts';

@@ -71,7 +71,7 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
   if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
 }
 
-/** What `svc doctor --json` says about this host, for receipts. None of it holds a development subprocess. */
+/** What `vouchbox doctor --json` says about this host, for receipts. None of it holds a development subprocess. */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
 }

@@ -1,5 +1,5 @@
 /** Text is a value and never a part of a query: whatever a client writes is stored, found and given back as it was. */
-import type { EventBody } from '@svc/protocol';
+import type { EventBody } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
 import { admission, finishOf, SPEC, startOf, TestLedger } from './ledger.fixture.ts';

@@ -4,8 +4,8 @@ import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sha256Hex } from '@svc/evidence';
-import type { EventBody, RequestedSpec } from '@svc/protocol';
+import { sha256Hex } from '@vouchbox/evidence';
+import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { migrate } from './migrations/migrate.ts';
 import type {
   AdmitInput,

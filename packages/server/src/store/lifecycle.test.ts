@@ -1,6 +1,6 @@
 /** Random schedules of everything that can happen to a job, against a model of what may come of it. */
-import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
-import { isTerminal, type JobEvent, type JobStatus, type TerminalStatus } from '@svc/protocol';
+import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
+import { isTerminal, type JobEvent, type JobStatus, type TerminalStatus } from '@vouchbox/protocol';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { finish } from './evidence/outcomes.ts';

@@ -22,7 +22,7 @@ import type {
   TerminalStatus,
   Violation,
   Whoami,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import type { HistoryPart } from './history/output-run.ts';
 import type { StoredRun } from './history/stored-runs.ts';

@@ -4,7 +4,7 @@
  *
  * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text kept as it was made.
  */
-import type { AuthMethod, JobStatus, Language, TerminalReason } from '@svc/protocol';
+import type { AuthMethod, JobStatus, Language, TerminalReason } from '@vouchbox/protocol';
 import type { Kysely } from 'kysely';
 
 /** A connection, or a transaction on one: what every function of this floor runs its queries on. */

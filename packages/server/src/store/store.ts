@@ -3,7 +3,7 @@
  * resolves only when the change is on disk. Every read for a caller carries the tenant: a foreign job and an unknown
  * one are the same `null`. Nothing above this floor knows SQL; nothing here knows HTTP or processes.
  */
-import type { ArtifactRecord, EventBody, FoldedResult, JobDetail, RequestedSpec, Whoami } from '@svc/protocol';
+import type { ArtifactRecord, EventBody, FoldedResult, JobDetail, RequestedSpec, Whoami } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Soon } from '../ground/soon.ts';
 import type {

@@ -4,7 +4,7 @@
  * exist from the first scrape on.
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client';
-import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@svc/protocol';
+import { LANGUAGES, OPERATIONS, type Operation, TERMINAL_STATUSES } from '@vouchbox/protocol';
 
 /** The label of requests that fit no operation. */
 export const UNROUTED = 'none';

@@ -1,5 +1,5 @@
 /** The two formats of metrics, and which of them a scraper prefers. */
-import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@svc/protocol';
+import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protocol';
 import Negotiator from 'negotiator';
 
 /** The older text format, and OpenMetrics. */

@@ -2,7 +2,7 @@
  * What the service reports to the operator's instruments while it works. The code knows this interface and no
  * instrument: metrics and traces implement it, and nothing does if the operator asked for neither.
  */
-import type { Language, TerminalReason, TerminalStatus } from '@svc/protocol';
+import type { Language, TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 
 /** A request when it begins. */
 export interface BegunRequest {

@@ -1,4 +1,4 @@
-import { LANGUAGES, TERMINAL_STATUSES } from '@svc/protocol';
+import { LANGUAGES, TERMINAL_STATUSES } from '@vouchbox/protocol';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { METRICS_FORMATS } from './metrics-format.ts';
 import type { EndedJob } from './observer.ts';

@@ -1,6 +1,6 @@
 /** Metrics of one tenant's current jobs, made when they are requested. Not a billing ledger. Spec § Other routes. */
 import { Gauge, Registry } from '@prometheus-io/client';
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 import { METRICS_MEDIA_TYPES, type MetricsFormat } from './metrics-format.ts';
 
 /** The current jobs of a tenant, and the bounds that apply to them. */

@@ -1,5 +1,5 @@
 /** What the HTTP side asks of the metrics. Spec § Other routes. */
-import type { MediaTypeOf } from '@svc/protocol';
+import type { MediaTypeOf } from '@vouchbox/protocol';
 
 /** Metrics as text, in the format that was negotiated. */
 export interface MetricsText {

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { responsePumpBytes } from '@svc/protocol';
+import { responsePumpBytes } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { pumpOf } from './pump.ts';
 

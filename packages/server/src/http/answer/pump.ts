@@ -3,7 +3,7 @@
  * the socket has taken it, so a slow reader holds no more of a body than that. Spec § Response transfer rules.
  */
 import { Readable } from 'node:stream';
-import { responsePumpBytes } from '@svc/protocol';
+import { responsePumpBytes } from '@vouchbox/protocol';
 
 /** The pieces of a body: text, or bytes. */
 type Pieces = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;

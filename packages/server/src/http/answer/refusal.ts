@@ -2,7 +2,7 @@
  * The form of a refusal on the wire: one envelope and one set of headers, made from the one error table, whether a
  * route, the router or the HTTP parser refuses. Spec § Errors; RFC 6750 § 3.
  */
-import { ERRORS, type ErrorEnvelope } from '@svc/protocol';
+import { ERRORS, type ErrorEnvelope } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /** Longest public message, in characters. It may contain text from the request. */

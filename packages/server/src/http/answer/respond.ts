@@ -7,7 +7,7 @@ import {
   type OperationId,
   responsePumpBytes,
   type StatusOf,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JsonText } from '../../ground/json-text.ts';
 import type { ServiceError } from '../../ground/service-error.ts';

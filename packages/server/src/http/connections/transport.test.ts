@@ -3,7 +3,7 @@
  * are rows of test/contract/transport-battery.test.ts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { bodyBytesMax } from '@svc/protocol';
+import { bodyBytesMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { bodyOf, LongJson } from '../../job/body.ts';

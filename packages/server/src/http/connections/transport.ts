@@ -9,7 +9,7 @@ import {
   headBytesMax,
   headMillisecondsMax,
   writeProgressMillisecondsMax,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 
 export interface TransportBounds {
   /** Connections open at once. */

@@ -3,7 +3,7 @@
  * refused before a byte is read, and before a waiting client is told to continue. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
-import type { BodyOperationId } from '@svc/protocol';
+import type { BodyOperationId } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import type { Permit } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -1,5 +1,5 @@
 /** The `Idempotency-Key` of a submission. Spec § POST /v1/jobs. */
-import { idempotencyKeyBytesMax } from '@svc/protocol';
+import { idempotencyKeyBytesMax } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /**

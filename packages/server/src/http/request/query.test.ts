@@ -1,4 +1,4 @@
-import { ListQuery, ReplayQuery, ResultQuery, waitSecondsMax } from '@svc/protocol';
+import { ListQuery, ReplayQuery, ResultQuery, waitSecondsMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, test } from 'vitest';
 import { readQuery } from './query.ts';

@@ -3,7 +3,7 @@
  * say anything else. A parameter that is repeated, empty, or unknown to the operation is refused by name: silently
  * dropping a filter would show a client too much.
  */
-import type { Filled, TObject, TSchema } from '@svc/protocol';
+import type { Filled, TObject, TSchema } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /**

@@ -4,7 +4,7 @@
  * is discarded for a short while, and then the connection is closed. RFC 9112 § 9.6.
  */
 import type { IncomingMessage } from 'node:http';
-import { bodyBytesMax } from '@svc/protocol';
+import { bodyBytesMax } from '@vouchbox/protocol';
 
 const discardMilliseconds = 2000;
 /** A client that sends nothing for this long has stopped sending. */

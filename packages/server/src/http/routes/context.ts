@@ -1,5 +1,5 @@
 /** What the handlers are built from. */
-import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@svc/protocol';
+import type { Capabilities, PublicKey, Readiness, ServiceStatus } from '@vouchbox/protocol';
 import type { Access } from '../../access/authenticate.ts';
 import type { Tickets } from '../../access/tickets.ts';
 import type { Jobs } from '../../job/jobs.ts';

@@ -3,7 +3,7 @@
  * WebSocket. Spec § POST /v1/jobs/{id}/stream-ticket, § WebSocket stream.
  */
 import type { WebSocket } from '@fastify/websocket';
-import { jobPath, StreamQuery } from '@svc/protocol';
+import { jobPath, StreamQuery } from '@vouchbox/protocol';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 import { answered } from '../../job/answered.ts';

@@ -2,7 +2,7 @@
  * A submission, with an optional wait for the result of its job. The answer says that the job is stored, whatever becomes of
  * the wait: a result that cannot be sent is left out and stays where `result_url` says. Spec § POST /v1/jobs.
  */
-import { type AwaitedSubmission, type FoldedResult, jobPath } from '@svc/protocol';
+import { type AwaitedSubmission, type FoldedResult, jobPath } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import { type Body, bodyOf, LongJson, longObject } from '../../job/body.ts';

@@ -3,7 +3,7 @@
  * long answer holds a response permit in its place, as one without a wait does, so that waits and long answers have a bound
  * each. Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
-import { responsePumpBytes } from '@svc/protocol';
+import { responsePumpBytes } from '@vouchbox/protocol';
 import type { Permit } from '../../capacity/permits.ts';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { Body } from '../../job/body.ts';

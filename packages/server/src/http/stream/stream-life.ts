@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from '@fastify/websocket';
-import { STREAM_CLOSE_CODES, type StreamCloseReason, streamPingMilliseconds } from '@svc/protocol';
+import { STREAM_CLOSE_CODES, type StreamCloseReason, streamPingMilliseconds } from '@vouchbox/protocol';
 import type { Caller } from '../../ground/caller.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { AuthorityWatch } from './authority.ts';

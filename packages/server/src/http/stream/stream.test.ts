@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type JobEvent, STREAM_CLOSE_CODES, type StreamTicket } from '@svc/protocol';
+import { type JobEvent, STREAM_CLOSE_CODES, type StreamTicket } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../access/authenticate.ts';
 import type { Jobs } from '../../job/jobs.ts';

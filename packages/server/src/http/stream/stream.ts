@@ -4,7 +4,7 @@
  * page and no more. Spec § WebSocket stream.
  */
 import type { WebSocket } from '@fastify/websocket';
-import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';

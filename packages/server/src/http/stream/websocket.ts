@@ -2,7 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import { fastifyWebsocket } from '@fastify/websocket';
-import { STREAM_CLOSE_CODES } from '@svc/protocol';
+import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import type { FastifyInstance } from 'fastify';
 import type { Connections } from '../connections/connections.ts';
 import { isStreamHandshake } from './handshake.ts';

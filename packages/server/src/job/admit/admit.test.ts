@@ -1,4 +1,4 @@
-import { type JobList, LIMIT_CEILINGS } from '@svc/protocol';
+import { type JobList, LIMIT_CEILINGS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -3,7 +3,7 @@
  * Spec § POST /v1/jobs.
  */
 import { randomUUIDv7 } from 'node:crypto';
-import { jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@svc/protocol';
+import { jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

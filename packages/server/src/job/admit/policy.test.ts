@@ -1,4 +1,4 @@
-import { LIMIT_CEILINGS, LIMIT_DEFAULTS, type RequestedSpec } from '@svc/protocol';
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, type RequestedSpec } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
 

@@ -8,7 +8,7 @@ import {
   type RequestedLimits,
   type RequestedSpec,
   satisfiesIsolation,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import type { Provider } from '../../sandbox/sandbox.ts';
 import { quoted, refusal } from './refuse.ts';
 

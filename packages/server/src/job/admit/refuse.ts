@@ -1,5 +1,5 @@
 /** Refusals that point into a request's body. What they repeat of the request is short, escaped and harmless to print. */
-import type { ErrorCode } from '@svc/protocol';
+import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
 /** A refusal's message is at most this long, whatever the client sent. */

@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../ground/service-error.ts';
 import { parseSubmission } from './submission.ts';

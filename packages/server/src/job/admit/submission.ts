@@ -26,7 +26,7 @@ import {
   variableProblem,
   wordBytesMax,
   wordsTotalBytesMax,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { quoted, refusal } from './refuse.ts';
 
 /**

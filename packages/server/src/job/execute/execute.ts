@@ -2,7 +2,7 @@
  * Runs the one program of a sandbox that is ready for it, from release to the moment everything of it is dead and read.
  * Its output is recorded as it comes. What happened is returned; nothing terminal is stored here.
  */
-import type { EventBody } from '@svc/protocol';
+import type { EventBody } from '@vouchbox/protocol';
 import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';

@@ -2,7 +2,7 @@
  * A queued job's way from its row to its end: prepare a sandbox, check what it proved to be, hand the program over, say
  * `running`, and run it. Until the row says `running` nothing of the job has run, and leaving it queued loses nothing.
  */
-import type { RequestedSpec, StoredSpec, Violation } from '@svc/protocol';
+import type { RequestedSpec, StoredSpec, Violation } from '@vouchbox/protocol';
 import { BootstrapError, NO_LIMITS_HELD, type Posture, type Sandbox, unreadyPosture } from '../../sandbox/sandbox.ts';
 import { wholeSpec } from '../../store/jobs/whole-spec.ts';
 import type { ChosenJob, ExecutionRecord } from '../../store/records.ts';

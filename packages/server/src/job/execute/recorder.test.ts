@@ -1,4 +1,4 @@
-import { type EventBody, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import { type EventBody, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { StoreError } from '../../store/store-error.ts';
 import { createLog } from '../../telemetry/log/log.ts';

@@ -14,7 +14,7 @@ import {
   streamBytesMax,
   streamRecordsMax,
   type Truncation,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import { pause } from '../../ground/waiting/pause.ts';
 import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';

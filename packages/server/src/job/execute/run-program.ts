@@ -2,7 +2,7 @@
  * The part of a flight that every job takes whose row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
-import { type RequestedSpec, satisfiesIsolation } from '@svc/protocol';
+import { type RequestedSpec, satisfiesIsolation } from '@vouchbox/protocol';
 import type { HeldLimits, Posture, Program, Sandbox } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

@@ -2,7 +2,7 @@
  * Turns an outcome into the terminal transaction, and does not let go of it until it is stored or the process ends. A job
  * that cannot be stored as it ended is stored as an error of the service: nothing stays `running`.
  */
-import type { EventBody, Violation } from '@svc/protocol';
+import type { EventBody, Violation } from '@vouchbox/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, FinishInput, JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';

@@ -1,5 +1,5 @@
 /** What an ending means in the words of the contract. Spec § States and transitions; § Receipt, lifecycle and outcome. */
-import type { TerminalReason, TerminalStatus } from '@svc/protocol';
+import type { TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 import type { Ending, StopCause } from '../../sandbox/sandbox.ts';
 
 /** How a job ended, as every projection of it says. At most one of `exit_code` and `signal` is set. */

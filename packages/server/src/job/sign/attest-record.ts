@@ -1,6 +1,6 @@
 /** From a record as it is stored to its attestation. What cannot be read any more is a contradiction like any other. */
-import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@svc/evidence';
-import type { JobEvent, TerminalStatus } from '@svc/protocol';
+import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
+import type { JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { unpackHistory } from '../../store/history/packed-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../../store/history/stored-runs.ts';
 import type { TerminalRecord } from '../../store/records.ts';

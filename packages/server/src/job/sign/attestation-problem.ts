@@ -9,7 +9,7 @@ import {
   readPredicate,
   resultSubjectName,
   type Statement,
-} from '@svc/evidence';
+} from '@vouchbox/evidence';
 import type { AttestationRow, JobKey, StoredAttestation } from '../../store/records.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 

@@ -1,6 +1,6 @@
 /** What passes between the service's thread and the thread that signs. */
 import type { KeyObject } from 'node:crypto';
-import type { Attestation, AttestResult } from '@svc/evidence';
+import type { Attestation, AttestResult } from '@vouchbox/evidence';
 import type { TerminalRecord } from '../../store/records.ts';
 
 /** Records to be attested with one key. The key crosses as a handle: its bytes stay where they are. */

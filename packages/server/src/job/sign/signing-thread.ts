@@ -5,7 +5,7 @@
 import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import type { AttestResult, EnvelopeSigner } from '@svc/evidence';
+import type { AttestResult, EnvelopeSigner } from '@vouchbox/evidence';
 import { IdleMemory } from '../../ground/idle-memory.ts';
 import { giveBack, movable } from '../../ground/movable.ts';
 import { compressed } from '../../store/history/compressed.ts';

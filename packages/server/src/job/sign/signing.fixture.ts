@@ -1,6 +1,6 @@
 /** For tests of signing: jobs that ended in a real store, and what an auditor makes of their attestations. */
-import { type EnvelopeVerification, resultSubjectName, verifyEnvelope } from '@svc/evidence';
-import { type EventBody, RESULT_MEDIA_TYPE } from '@svc/protocol';
+import { type EnvelopeVerification, resultSubjectName, verifyEnvelope } from '@vouchbox/evidence';
+import { type EventBody, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
 import { finishOf, runJob, stdout } from '../../store/ledger.fixture.ts';
 import type { FinishInput, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

@@ -3,7 +3,7 @@
  * are not what was signed are never served: they are withdrawn and signed again, or, with signing off, left as they are.
  * Spec § GET attestation and result-artifact.
  */
-import { isTerminal } from '@svc/protocol';
+import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { AttestationPart, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

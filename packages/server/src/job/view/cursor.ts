@@ -4,7 +4,7 @@
  * itself is read for the caller's tenant, whatever a cursor says.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { cursorCharsMax } from '@svc/protocol';
+import { cursorCharsMax } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { ListPlace } from '../../store/records.ts';
 

@@ -1,5 +1,5 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
-import type { FilledQueryOf, JobList } from '@svc/protocol';
+import type { FilledQueryOf, JobList } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { type Soon, whenKnown } from '../../ground/soon.ts';
 import type { ListPage } from '../../store/records.ts';

@@ -1,5 +1,5 @@
 /** The parts of an answer that are read from the store while it is sent. */
-import type { ArtifactRecord } from '@svc/protocol';
+import type { ArtifactRecord } from '@vouchbox/protocol';
 import type { JobKey, LongTextKind, LongTexts, TextExtent } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { LongJson } from '../body.ts';

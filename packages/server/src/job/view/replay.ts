@@ -1,6 +1,6 @@
 /** Stored events in pages, for a client that reads a job's past or follows it. Spec § GET /v1/jobs/{id}/replay. */
 
-import type { ReplayPage } from '@svc/protocol';
+import type { ReplayPage } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { JobKey, TextExtent } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

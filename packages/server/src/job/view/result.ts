@@ -2,7 +2,7 @@
  * The folded result: the exact text a program wrote, its artifacts and its violations, now or once the job has ended.
  * Spec § GET /v1/jobs/{id}/result.
  */
-import { type Artifact, type ArtifactRecord, type FoldedResult, isTerminal } from '@svc/protocol';
+import { type Artifact, type ArtifactRecord, type FoldedResult, isTerminal } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
 import type { JobKey, JobSummary, LongTextKind } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

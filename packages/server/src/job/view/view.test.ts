@@ -1,4 +1,4 @@
-import type { FilledQueryOf, JobList } from '@svc/protocol';
+import type { FilledQueryOf, JobList } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture, unready } from '../../../test/scripted-provider.ts';

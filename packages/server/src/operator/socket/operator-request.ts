@@ -1,5 +1,5 @@
 /** Whether a line on the operator's socket is a valid request: only the service that is asked checks it. */
-import { fits, Type } from '@svc/protocol';
+import { fits, Type } from '@vouchbox/protocol';
 import type { OperatorRequest } from './messages.ts';
 
 const exact = { additionalProperties: false };

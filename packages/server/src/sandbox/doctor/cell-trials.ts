@@ -2,7 +2,7 @@
  * A whole provider, tried: its runtime, then real cells in which every language, the ordinary tools and every runtime pack
  * run a program. It is the same cells that a service makes.
  */
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { runCanary } from '../canary.ts';
 import type { Candidate } from '../candidate.ts';
 import { SYSTEM_LANGUAGES } from '../language-runs.ts';
@@ -36,7 +36,7 @@ export async function tryCells(checks: Checks, { provider, needs, open }: CellTr
       id,
       title: `${provider}: cells can be made`,
       needs,
-      fix: 'see the checks above; `svc doctor` must be run as root',
+      fix: 'see the checks above; `vouchbox doctor` must be run as root',
       async attempt() {
         cells = await open();
         return pass(`as ${cells.backend}`);
@@ -130,8 +130,8 @@ function packTrials(provider: string, cells: Candidate | undefined): Trial[] {
     ...leftOut.map(({ pack, problem }) => ({
       id: `${provider}.pack.${pack.replace(' ', '-')}`,
       title: title(pack),
-      fix: 'svc packs remove it, then svc packs build it again',
-      attempt: () => fail(problem, 'svc packs remove it, then svc packs build it again'),
+      fix: 'vouchbox packs remove it, then vouchbox packs build it again',
+      attempt: () => fail(problem, 'vouchbox packs remove it, then vouchbox packs build it again'),
     })),
     ...packs.map((pack) => ({
       id: `${provider}.pack.${pack.name}-${pack.version}`,

@@ -1,6 +1,6 @@
 /**
  * What this host is, as far as isolation depends on it, in one canonical document. A service computes its digest at start and
- * writes it into every receipt as `host_posture_sha256`; `svc doctor --json` prints the document and the same digest, so
+ * writes it into every receipt as `host_posture_sha256`; `vouchbox doctor --json` prints the document and the same digest, so
  * that an auditor who may look at the host can tell whether it still is the host that ran a job. Spec § Receipt.
  *
  * In it is only what stays the same until the host changes: versions and digests of what holds a cell, settings of the kernel,
@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { machine, release } from 'node:os';
 import { join } from 'node:path';
-import { canonicalJson } from '@svc/evidence';
+import { canonicalJson } from '@vouchbox/evidence';
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { digestOf } from '../host/executable.ts';
 import { instanceName } from '../host/run-directory.ts';
@@ -30,7 +30,7 @@ export interface HostFindings {
   readonly kernel: { readonly release: string; readonly machine: string };
   readonly node: string;
   readonly cgroup: string | null;
-  /** Result by id of every check of the kernel and of its control groups, as `svc doctor` lists them. */
+  /** Result by id of every check of the kernel and of its control groups, as `vouchbox doctor` lists them. */
   readonly controls: Readonly<Record<string, CheckResult>>;
   /** What the kernel says of each known weakness of the processor: /sys/devices/system/cpu/vulnerabilities. */
   readonly vulnerabilities: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
-/** What the doctor found, as data: `svc doctor` prints it, and `svc doctor --json` is exactly this. */
-import type { Language } from '@svc/protocol';
+/** What the doctor found, as data: `vouchbox doctor` prints it, and `vouchbox doctor --json` is exactly this. */
+import type { Language } from '@vouchbox/protocol';
 import type { ProviderChoice } from '../candidate.ts';
 import type { Finding } from './finding.ts';
 import type { HostPosture } from './host-posture.ts';

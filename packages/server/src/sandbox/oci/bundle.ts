@@ -2,7 +2,7 @@
  * The one hardened OCI configuration that crun and runsc both run. It is a pure function of its options: what it says is
  * only what was asked for; what was really on is observed from the running cell.
  */
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { heapOption } from '../javascript-heap.ts';
 import { LANGUAGE_RUNS, type LanguageRun } from '../language-runs.ts';
 import { runscSeccompProfile, type SeccompProfile, seccompProfile } from './seccomp/seccomp.ts';

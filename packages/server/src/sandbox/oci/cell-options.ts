@@ -1,6 +1,6 @@
 /** Everything one cell is made of, chosen before it exists, and how its parts learn of it. */
 import { join } from 'node:path';
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 import type { Group } from '../cgroup/cgroup.ts';
 import { PERL } from '../output/pipes.ts';
 import type { Pack } from '../packs/pack.ts';

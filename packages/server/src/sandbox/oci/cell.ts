@@ -3,7 +3,7 @@
  * says of itself is observed; how it ended is known by who killed it, by the kernel's counters and by process 1.
  */
 import { availableParallelism } from 'node:os';
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 import { type Counters, endingOf, inCompilation, violationsOf } from '../ending.ts';
 import { Captures } from '../output/captures.ts';
 import type { Workspace } from '../output/workspace.ts';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { LoopbackChoice } from '../candidate.ts';
 import { openProvider } from '../preflight.ts';
 import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';

@@ -6,7 +6,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { RuntimePack } from '@svc/protocol';
+import type { RuntimePack } from '@vouchbox/protocol';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
 import { fileStamp } from '../host/file-stamp.ts';
 import { type Pack, SYSTEM_PACK } from '../packs/pack.ts';

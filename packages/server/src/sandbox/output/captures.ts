@@ -1,5 +1,5 @@
 /** Records both output streams of a released program, from the pipes that were its cell's until then. */
-import type { ExecutorOutput } from '@svc/protocol';
+import type { ExecutorOutput } from '@vouchbox/protocol';
 import type { OutputSink } from '../sandbox.ts';
 import { OutputCapture } from './output.ts';
 import type { Pipes } from './pipes.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type OutputRecord, streamBytesMax, streamRecordsMax } from '@svc/protocol';
+import { type OutputRecord, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, it } from 'vitest';
 import { OutputCapture } from './output.ts';

@@ -10,7 +10,7 @@ import {
   type StreamTelemetry,
   streamBytesMax,
   streamRecordsMax,
-} from '@svc/protocol';
+} from '@vouchbox/protocol';
 import type { Cut } from '../sandbox.ts';
 
 const LF = 0x0a;

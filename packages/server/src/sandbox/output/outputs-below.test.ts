@@ -2,7 +2,7 @@
 import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileBytesMax, filesMax } from '@svc/protocol';
+import { fileBytesMax, filesMax } from '@vouchbox/protocol';
 import { expect, onTestFinished, test } from 'vitest';
 import { Workspace } from './workspace.ts';
 

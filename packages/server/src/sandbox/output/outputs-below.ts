@@ -3,7 +3,7 @@
  * directory that is held open, one name at a time, following no link; what is found is not yet believed to be a file.
  */
 import { closeSync, constants, type Dirent, opendirSync, openSync } from 'node:fs';
-import { pathProblem, type Violation } from '@svc/protocol';
+import { pathProblem, type Violation } from '@vouchbox/protocol';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@svc/protocol';
+import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import type { CollectedArtifact, Program } from '../sandbox.ts';
 import { type Below, outputsBelow } from './outputs-below.ts';

@@ -15,7 +15,7 @@ import {
   readSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { canonicalJson } from '@svc/evidence';
+import { canonicalJson } from '@vouchbox/evidence';
 
 const { O_NOFOLLOW, O_RDONLY } = constants;
 /** One for all: a tree has tens of thousands of small files. */

@@ -9,7 +9,7 @@
  */
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fits, LANGUAGES, type Static, Type } from '@svc/protocol';
+import { fits, LANGUAGES, type Static, Type } from '@vouchbox/protocol';
 import { GUEST } from '../oci/bundle.ts';
 import { PACK_NAME, PACK_VERSION, type Pack } from './pack.ts';
 import { PackError } from './pack-error.ts';
@@ -89,7 +89,7 @@ export function requirePack(packs: string, name: string, version: string | null)
   if (last !== undefined) return packPlaces(packs, name, last.version);
   const wanted = version === null ? name : `${name} ${version}`;
   throw new PackError(`there is no runtime pack ${wanted} in ${packs}`, {
-    hint: '`svc packs list` shows those there are',
+    hint: '`vouchbox packs list` shows those there are',
   });
 }
 

@@ -1,5 +1,5 @@
 /** A runtime pack: the read-only trees that a cell sees as its system, and what may be said of them. */
-import type { RuntimePack } from '@svc/protocol';
+import type { RuntimePack } from '@vouchbox/protocol';
 import type { MountPoint } from '../oci/bundle.ts';
 
 /** The name of the pack that every host has, which no other pack may take. */

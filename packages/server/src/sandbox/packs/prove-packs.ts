@@ -1,5 +1,5 @@
 /** Proves runtime packs as languages are proven: each language of each pack runs its canary in a real cell. */
-import type { RuntimePack } from '@svc/protocol';
+import type { RuntimePack } from '@vouchbox/protocol';
 import { type CanaryResult, runCanary } from '../canary.ts';
 import type { Provider } from '../sandbox.ts';
 import type { PackLeftOut } from './load-packs.ts';

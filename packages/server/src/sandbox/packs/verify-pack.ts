@@ -4,7 +4,7 @@
  * almost none.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { canonicalJson } from '@svc/evidence';
+import { canonicalJson } from '@vouchbox/evidence';
 import { entryOf, type ManifestEntry, manifestDigest, parseManifest, type Visited, walkTree } from './manifest.ts';
 import { PackError } from './pack-error.ts';
 import { type PackFacts, type PackPlaces, readFacts } from './pack-store.ts';
@@ -36,7 +36,7 @@ export function verifyPack(places: PackPlaces, content: 'every' | 'changed'): Ve
     const rest = problems.length > PROBLEMS_MAX ? ` and ${problems.length - PROBLEMS_MAX} more` : '';
     throw new PackError(
       `the runtime pack ${facts.name} ${facts.version} was changed: ${problems.slice(0, PROBLEMS_MAX).join(', ')}${rest}`,
-      { hint: `build it again: svc packs remove ${facts.name}, then svc packs build ${facts.name}` },
+      { hint: `build it again: vouchbox packs remove ${facts.name}, then vouchbox packs build ${facts.name}` },
     );
   }
   if (look.read > 0) writeChecked(places, facts.digest, look.newest);

@@ -4,7 +4,7 @@
  * follows what was asked for lately, within a bound of memory. They are made with a small share of the processors, and
  * none is begun while a job waits for a cell.
  */
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
 import type { BootstrapError, CellKind, CellRequest, Provider, Sandbox } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';

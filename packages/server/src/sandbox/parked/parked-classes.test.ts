@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { PreflightOptions } from '../candidate.ts';
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';

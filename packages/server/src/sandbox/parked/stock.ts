@@ -1,5 +1,5 @@
 /** All cells that wait: a shelf for each kind, how many there should be, and the end of those that no job gets. */
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 import type { CellKind, CellOrigin, Provider, Sandbox } from '../sandbox.ts';
 import { planParking } from './parking-plan.ts';
 import { type Parked, Shelf } from './shelf.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Candidate } from '../candidate.ts';
 import { openGvisorCellsOn } from '../oci/open-cells.ts';

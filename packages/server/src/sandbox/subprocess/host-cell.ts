@@ -8,7 +8,7 @@ import { rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { Language } from '@svc/protocol';
+import type { Language } from '@vouchbox/protocol';
 import { endingOf, parseWaitStatus, violationsOf, type WaitStatus } from '../ending.ts';
 import { heapMb } from '../javascript-heap.ts';
 import { capabilitiesOf, parseStatus, seccompOf } from '../oci/observe/guest-report.ts';

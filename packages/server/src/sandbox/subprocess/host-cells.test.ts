@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Candidate } from '../candidate.ts';
 import { openHostCells } from './host-cells.ts';

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Language, LIMIT_DEFAULTS } from '@svc/protocol';
+import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { fileStamp } from '../host/file-stamp.ts';
 import { heapOption } from '../javascript-heap.ts';

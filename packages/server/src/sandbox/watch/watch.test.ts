@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LIMIT_DEFAULTS, type RequestedLimits } from '@svc/protocol';
+import { LIMIT_DEFAULTS, type RequestedLimits } from '@vouchbox/protocol';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName } from '../host/run-directory.ts';

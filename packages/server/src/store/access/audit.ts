@@ -2,8 +2,8 @@
  * Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. It reads everything
  * and changes nothing.
  */
-import { isJsonObject, verifyChain, verifyReceipt } from '@svc/evidence';
-import type { JobEvent } from '@svc/protocol';
+import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { storedParts } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../history/stored-runs.ts';

@@ -1,5 +1,5 @@
 /** Indexed credentials. Of a secret only the hash is here; whether a credential holds now is for `access/` to say. */
-import type { Scope } from '@svc/protocol';
+import type { Scope } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
 import type { CredentialRow } from '../records.ts';
 import type { CredentialTable, LedgerDatabase } from '../schema.ts';

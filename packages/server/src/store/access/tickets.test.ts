@@ -1,4 +1,4 @@
-import type { Whoami } from '@svc/protocol';
+import type { Whoami } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admit } from '../jobs/admission.ts';
 import { admission, admitJob, at, memoryLedger, TestLedger } from '../ledger.fixture.ts';

@@ -1,5 +1,5 @@
 /** Stream tickets: stored as hashes, deleted by being used. Spec § Authentication 6. */
-import type { Scope, Whoami } from '@svc/protocol';
+import type { Scope, Whoami } from '@vouchbox/protocol';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records.ts';

@@ -3,7 +3,7 @@
  * Bytes are stored once and served as stored. Spec § States and transitions 3.
  */
 import assert from 'node:assert';
-import { sha256Hex } from '@svc/evidence';
+import { sha256Hex } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { expanded, isCompressed } from '../history/compressed.ts';
 import { prepared } from '../prepared.ts';

@@ -1,5 +1,5 @@
-import { sealReceipt, sha256Hex } from '@svc/evidence';
-import { type EventBody, Receipt } from '@svc/protocol';
+import { sealReceipt, sha256Hex } from '@vouchbox/evidence';
+import { type EventBody, Receipt } from '@vouchbox/protocol';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admitJob, at, EXECUTION, finishOf, runJob, SPEC, stdout, TestLedger } from '../ledger.fixture.ts';

@@ -2,9 +2,9 @@
  * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. Once it
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
-import { HASH_VERSION, sealReceipt } from '@svc/evidence';
-import type { EventBody, JobEvent } from '@svc/protocol';
-import { isTerminal } from '@svc/protocol/vocabulary';
+import { HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
+import type { EventBody, JobEvent } from '@vouchbox/protocol';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { type ChainedJob, insertEvents, linkBehind, storedEvents } from '../history/events.ts';
 import { recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';

@@ -3,9 +3,9 @@
  * filled in: a recovery receipt holds the outcome alone, a job that met no executor has no execution members.
  * Spec § Receipt.
  */
-import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@svc/evidence';
-import type { EventChain, JobEvent } from '@svc/protocol';
-import { RECEIPT_SCHEMA_VERSION } from '@svc/protocol/vocabulary';
+import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@vouchbox/evidence';
+import type { EventChain, JobEvent } from '@vouchbox/protocol';
+import { RECEIPT_SCHEMA_VERSION } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
 import type { ExecutionRecord, PackedFinish } from '../records.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';

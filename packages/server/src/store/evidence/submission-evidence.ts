@@ -3,8 +3,8 @@
  * the digests of what was accepted, and need not read the submission again.
  */
 import { Buffer } from 'node:buffer';
-import { argumentsText, policyText, sha256Hex, variablesText } from '@svc/evidence';
-import type { ArtifactRecord, InputFile, Receipt, RequestedSpec } from '@svc/protocol';
+import { argumentsText, policyText, sha256Hex, variablesText } from '@vouchbox/evidence';
+import type { ArtifactRecord, InputFile, Receipt, RequestedSpec } from '@vouchbox/protocol';
 
 /** The members of a receipt that follow from the submission alone. Spec § Receipt. */
 export type SubmissionEvidence = Pick<

@@ -1,5 +1,5 @@
-import { eventHash, GENESIS_HASH, type LinkedEvent } from '@svc/evidence';
-import type { EventBody, JobEvent } from '@svc/protocol';
+import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
+import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admitJob, at, finishOf, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';

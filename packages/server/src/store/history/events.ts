@@ -3,9 +3,9 @@
  * events, so that no two writers can continue the same chain.
  */
 import assert from 'node:assert';
-import { linkEvents } from '@svc/evidence';
-import type { JobEvent } from '@svc/protocol';
-import { isTerminal } from '@svc/protocol/vocabulary';
+import { linkEvents } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { EventPage, JobKey } from '../records.ts';
 import type { EventTable, JobTable, LedgerDatabase, OutputRunTable } from '../schema.ts';

@@ -1,5 +1,5 @@
-import { foldOutput, linkEvents } from '@svc/evidence';
-import type { EventBody, OutputRecord, StreamName } from '@svc/protocol';
+import { foldOutput, linkEvents } from '@vouchbox/evidence';
+import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { at } from '../ledger.fixture.ts';
 import { eventsOfRun, type HistoryPart, isOutputRun, type OutputRun, partsOf } from './output-run.ts';

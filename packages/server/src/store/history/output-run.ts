@@ -3,7 +3,7 @@
  * separate values each would be cloned on its way to the writer's thread and have its own row in the store. Each stays
  * a separate event, with its number, time and digest; only its transport and storage are shared.
  */
-import type { EventBody, OutputRecord, StreamName } from '@svc/protocol';
+import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 
 /** Records of both streams in their order. `stdout` and `stderr` are what the records fold to: see `foldOutput`. */
 export interface OutputRun {

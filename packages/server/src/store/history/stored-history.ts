@@ -2,7 +2,7 @@
  * A job's history as it is read: rows of one event and runs of output, in their order. Runs are looked for only where the
  * numbers of the rows leave a gap, so that a job without any costs one query.
  */
-import type { JobEvent } from '@svc/protocol';
+import type { JobEvent } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredEvent } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';

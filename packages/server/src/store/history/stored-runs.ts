@@ -2,8 +2,8 @@
  * Runs of output as they are stored: a row for each, with the digests of its events as they were given, and their texts
  * compressed. The texts of the events' data are spelled again when they are read: RFC 8785 leaves one spelling.
  */
-import { HASH_VERSION, linkEvents } from '@svc/evidence';
-import type { JobEvent } from '@svc/protocol';
+import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
 import type { JobKey, StoredEvent } from '../records.ts';
 import type { OutputRunTable } from '../schema.ts';
 import { compressed, expanded } from './compressed.ts';

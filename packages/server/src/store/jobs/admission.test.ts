@@ -1,4 +1,4 @@
-import { canonicalJson, sha256Hex } from '@svc/evidence';
+import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
 import { admission, admitJob, choice, finishOf, newKey, SPEC, startOf, TestLedger } from '../ledger.fixture.ts';

@@ -2,8 +2,8 @@
  * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. Where a slot and a cell
  * wait for the job, it starts in the same transaction and never enters the queue.
  */
-import { canonicalJson, GENESIS_HASH } from '@svc/evidence';
-import type { EventBody, RequestedSpec } from '@svc/protocol';
+import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
+import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { submissionEvidence } from '../evidence/submission-evidence.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';

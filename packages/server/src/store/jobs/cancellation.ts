@@ -1,6 +1,6 @@
 /** A request to end a job: fulfilled here where it is queued, recorded once where it runs. */
-import type { EventBody } from '@svc/protocol';
-import { isTerminal } from '@svc/protocol/vocabulary';
+import type { EventBody } from '@vouchbox/protocol';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { finish } from '../evidence/outcomes.ts';
 import { extendChain, storedEvents } from '../history/events.ts';
 import { prepared } from '../prepared.ts';

@@ -1,5 +1,5 @@
 /** How a tenant's current jobs stand, by language: for the tenant's own metrics. */
-import { LANGUAGES } from '@svc/protocol/vocabulary';
+import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { CurrentJobs } from '../records.ts';
 import type { LedgerDatabase } from '../schema.ts';

@@ -1,5 +1,5 @@
 /** A job's row: read by its owner, listed for recovery, moved from queued to running, given what was observed of it. */
-import type { EventBody, StoredSpec } from '@svc/protocol';
+import type { EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';

@@ -2,8 +2,8 @@
  * What two submissions must share to be the same one. It is digested where nothing else waits: a submission may have
  * many megabytes.
  */
-import { canonicalJson, sha256Hex } from '@svc/evidence';
-import type { RequestedSpec } from '@svc/protocol';
+import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
+import type { RequestedSpec } from '@vouchbox/protocol';
 import type { LedgerDatabase } from '../schema.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { LIMIT_DEFAULTS } from '@svc/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import type { JobRow } from '../records.ts';
 import { wholeSpec } from './whole-spec.ts';

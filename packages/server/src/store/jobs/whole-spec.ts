@@ -2,8 +2,8 @@
  * What a queued job is run with. A row of this version holds all of it; one that waited while the service was upgraded
  * holds what its version kept, and the rest is what a submission without it gets. The row itself stays partial.
  */
-import type { RequestedSpec } from '@svc/protocol';
-import { LIMIT_DEFAULTS } from '@svc/protocol/vocabulary';
+import type { RequestedSpec } from '@vouchbox/protocol';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
 import type { JobRow } from '../records.ts';
 
 /** What of a row says which program it is. */

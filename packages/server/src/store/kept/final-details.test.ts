@@ -1,4 +1,4 @@
-import type { JobDetail } from '@svc/protocol';
+import type { JobDetail } from '@vouchbox/protocol';
 /** A kept detail equals what the store would return. */
 import { expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';

@@ -3,7 +3,7 @@
  * for a store that no other process changes. What may still change a final detail, its removal or the withdrawal of an
  * attestation, goes through `change`, which drops everything: it is rare, and what was dropped is read again.
  */
-import type { JobDetail } from '@svc/protocol';
+import type { JobDetail } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
 import type { Soon } from '../../ground/soon.ts';
 import { nameOfJob } from '../jobs/job-name.ts';

@@ -1,4 +1,4 @@
-import type { JobListItem } from '@svc/protocol';
+import type { JobListItem } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
 import type { ListInput, ListPage } from '../records.ts';

@@ -1,5 +1,5 @@
 /** A page of a tenant's jobs as values, for tests that look into it. */
-import type { JobListItem } from '@svc/protocol';
+import type { JobListItem } from '@vouchbox/protocol';
 import type { ListInput } from '../records.ts';
 import type { Store } from '../store.ts';
 

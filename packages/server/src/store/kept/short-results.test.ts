@@ -1,4 +1,4 @@
-import type { FoldedResult } from '@svc/protocol';
+import type { FoldedResult } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
 import { at, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';

@@ -2,7 +2,7 @@
  * Short folded results, as the terminal transaction makes them: a wait for the end of a job is answered without reading
  * the store. They never change; only the removal of a job drops its result.
  */
-import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@svc/protocol';
+import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import type { JobKey } from '../records.ts';

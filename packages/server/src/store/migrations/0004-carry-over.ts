@@ -2,8 +2,8 @@
  * What the rows of v0.3 become in the store of v4. What an older version did not record stays unknown: it is null or
  * left out, and never derived from the present configuration. Spec § Job detail, § Versioning.
  */
-import { GENESIS_HASH } from '@svc/evidence';
-import { LIMIT_DEFAULTS } from '@svc/protocol/vocabulary';
+import { GENESIS_HASH } from '@vouchbox/evidence';
+import { LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
 import { type Kysely, sql } from 'kysely';
 
 /** Tables of v0.3, each after those that refer to it. */

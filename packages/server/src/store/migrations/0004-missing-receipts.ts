@@ -3,7 +3,7 @@
  * Such a receipt holds the outcome and the times of the row and the summary of the chain, whose events prove nothing:
  * nothing of what ran, and how, is known. Spec § Receipt, § Events 7.
  */
-import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@svc/evidence';
+import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
 import { type Kysely, sql } from 'kysely';
 import type { JobTable } from '../schema.ts';
 

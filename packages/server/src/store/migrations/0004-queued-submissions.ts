@@ -2,8 +2,8 @@
  * What receipts will say of the submissions that still wait: this version will run them, with the program that was kept
  * and the defaults for what was not asked for, so it knows all of it. Spec § Receipt.
  */
-import { canonicalJson } from '@svc/evidence';
-import type { Language, StoredSpec } from '@svc/protocol';
+import { canonicalJson } from '@vouchbox/evidence';
+import type { Language, StoredSpec } from '@vouchbox/protocol';
 import { type Kysely, sql } from 'kysely';
 import { submissionEvidence } from '../evidence/submission-evidence.ts';
 import { wholeSpec } from '../jobs/whole-spec.ts';

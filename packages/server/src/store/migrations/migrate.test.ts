@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { verifyChain, verifyReceipt } from '@svc/evidence';
+import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
 import { choice, stdout, TestLedger } from '../ledger.fixture.ts';

@@ -1,5 +1,5 @@
 /** The detail of a job is told from what is stored of it, and says nothing that is not. */
-import type { JobDetail } from '@svc/protocol';
+import type { JobDetail } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import {
   admission,

@@ -4,8 +4,8 @@
  * Everything about execution comes from what an executor recorded; where there is no such record it is null, never what
  * the present configuration would make of it. Spec § Job detail, § Attestation member.
  */
-import type { AttestationMember, JobDetail } from '@svc/protocol';
-import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@svc/protocol/vocabulary';
+import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
+import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { jsonText, Spelled } from '../../ground/json-text.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from '../records.ts';

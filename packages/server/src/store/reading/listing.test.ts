@@ -1,4 +1,4 @@
-import type { JobListItem, Language, TerminalStatus } from '@svc/protocol';
+import type { JobListItem, Language, TerminalStatus } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
 import { admitJob, at, choice, finishOf, newKey, runJob, SPEC, TestLedger } from '../ledger.fixture.ts';

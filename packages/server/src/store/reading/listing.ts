@@ -3,8 +3,8 @@
  * versions did not order. A page after a cursor is the same however many jobs came since. A filter is one index range for
  * each status and language, merged here.
  */
-import type { JobListItem, JobStatus, Language } from '@svc/protocol';
-import { JOB_STATUSES, LANGUAGES } from '@svc/protocol/vocabulary';
+import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
+import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { textOf } from '../../ground/json-text.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';

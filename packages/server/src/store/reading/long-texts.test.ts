@@ -1,6 +1,6 @@
 /** Long texts in pieces are the texts that they are pieces of, to the byte, whatever comes after their extent was told. */
-import { foldOutput } from '@svc/evidence';
-import type { EventBody, JobEvent, OutputRecord } from '@svc/protocol';
+import { foldOutput } from '@vouchbox/evidence';
+import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { at, finishOf, newKey, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey, LongTextKind, TextExtent } from '../records.ts';

@@ -3,9 +3,9 @@
  * takes it: a page of events, and what a program wrote. An extent says how long a text is and which events it is made of;
  * those never change, so every piece is of the same text, however much later it is read.
  */
-import { HASH_VERSION } from '@svc/evidence';
-import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@svc/protocol';
-import { isTerminal } from '@svc/protocol/vocabulary';
+import { HASH_VERSION } from '@vouchbox/evidence';
+import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@vouchbox/protocol';
+import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedParts } from '../history/stored-history.ts';
 import { isRun, readRun, type StoredRun } from '../history/stored-runs.ts';

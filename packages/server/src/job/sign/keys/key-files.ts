@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { keyIdOf, type PinnedKey, parsePublicKey } from '@svc/evidence';
+import { keyIdOf, type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
 import { SigningKeyError } from './signing-key-error.ts';
 
 /** The private key that signs, and its public half. */
@@ -51,7 +51,7 @@ export function keyPaths(dataDir: string) {
   };
 }
 
-const ROTATE_HINT = 'make a new one with `svc attestation-keys rotate`';
+const ROTATE_HINT = 'make a new one with `vouchbox attestation-keys rotate`';
 
 /** Makes the directories where they are missing. @throws SigningKeyError where others may look into them. */
 export function openKeyDirectory(dataDir: string): void {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parsePublicKey } from '@svc/evidence';
+import { parsePublicKey } from '@vouchbox/evidence';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { keyPaths } from './key-files.ts';
 import { SigningKeyError, type SigningKeyProblem } from './signing-key-error.ts';

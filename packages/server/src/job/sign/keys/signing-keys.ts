@@ -2,7 +2,7 @@
  * The keys of this service: the one that signs now, and the public half of every one that ever did. A rotation takes
  * effect without a restart: the stored key is looked at again whenever something is to be signed. Spec § Authentication 10.
  */
-import type { PinnedKey } from '@svc/evidence';
+import type { PinnedKey } from '@vouchbox/evidence';
 import {
   hasKeyDirectory,
   openKeyDirectory,

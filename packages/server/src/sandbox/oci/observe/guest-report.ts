@@ -2,7 +2,7 @@
  * Reads what process 1 of a cell says before any job exists: sections of /proc as the kernel inside shows them. Under
  * crun they are the host kernel's own words and are checked again from outside; under runsc there is no other witness.
  */
-import type { SeccompMode } from '@svc/protocol';
+import type { SeccompMode } from '@vouchbox/protocol';
 
 /** As proc_pid_status(5) numbers them. */
 const SECCOMP_MODES_BY_NUMBER: Readonly<Record<string, SeccompMode>> = {

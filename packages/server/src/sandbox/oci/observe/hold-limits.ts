@@ -1,5 +1,5 @@
 /** Sets a job's limits on a cell, and says of each only what the kernel reports: that is what a receipt may say. */
-import type { RequestedLimits } from '@svc/protocol';
+import type { RequestedLimits } from '@vouchbox/protocol';
 import { heapMb } from '../../javascript-heap.ts';
 import type { HeldLimits } from '../../sandbox.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -3,7 +3,7 @@
  * some have known ways out of a container (crun: CVE-2019-18837, CVE-2022-27650). Distributions mend a release without
  * changing its number, so no newer one can be refused by its number.
  */
-import type { RuntimeIdentity } from '@svc/protocol';
+import type { RuntimeIdentity } from '@vouchbox/protocol';
 
 /** Debian 12's, which the hostile suite is run with. */
 const OLDEST = { crun: [1, 8], runsc: [20221219] } as const;

@@ -1,7 +1,7 @@
 /** What differs between the two OCI runtimes that run the one hardened bundle. */
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@svc/protocol';
+import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@vouchbox/protocol';
 import type { Group } from '../../cgroup/cgroup.ts';
 import { versionOf } from '../../host/executable.ts';
 import { INTERPRETED_INIT } from '../bundle.ts';

@@ -71,7 +71,7 @@ function alreadyBuilt(recipe: Recipe, packs: string): Built {
   const facts = readFacts(places);
   if (facts.recipe_sha256 === recipeSha256(recipe)) return { facts, directory: places.directory, isNew: false };
   throw new PackError(`${recipe.name} ${recipe.version} was built from another recipe`, {
-    hint: `give the recipe another version, or first \`svc packs remove ${recipe.name} ${recipe.version}\``,
+    hint: `give the recipe another version, or first \`vouchbox packs remove ${recipe.name} ${recipe.version}\``,
   });
 }
 

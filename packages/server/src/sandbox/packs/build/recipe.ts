@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { canonicalJson } from '@svc/evidence';
-import { LANGUAGES, type Static, Type } from '@svc/protocol';
+import { canonicalJson } from '@vouchbox/evidence';
+import { LANGUAGES, type Static, Type } from '@vouchbox/protocol';
 import { Compile } from 'typebox/compile';
 import { ENVIRONMENT } from '../../oci/bundle.ts';
 import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from '../pack.ts';

@@ -1,7 +1,7 @@
-/** The `svc` command: its commands and options, and how failures are reported. Each command is in its own file. */
+/** The `vouchbox` command: its commands and options, and how failures are reported. Each command is in its own file. */
 import { readFileSync } from 'node:fs';
-import { ServiceFailure, TransportFailure } from '@svc/client';
-import { printable, printableText } from '@svc/protocol/vocabulary';
+import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Command, CommanderError, Option } from 'commander';
 import type { AttestationKeysOptions } from './attestation-keys.ts';
 import { addBackup, addRestore } from './backup-commands.ts';
@@ -38,11 +38,11 @@ async function svcCommand(asked: string | undefined): Promise<Command> {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
   };
-  const program = new Command('svc')
+  const program = new Command('vouchbox')
     .description('Run code you do not trust on a box you own, and hand anyone a result they can check.')
     .version(version)
     .exitOverride()
-    .showHelpAfterError('(svc --help lists the commands)');
+    .showHelpAfterError('(vouchbox --help lists the commands)');
   await addServe(program, asked);
   addRun(program);
   addJobs(program);
@@ -67,7 +67,7 @@ function ending(work: Promise<number>): Promise<void> {
 async function addServe(program: Command, asked: string | undefined): Promise<void> {
   const command = program.command('serve').description('start the service; every flag is also a SERVICE_* variable');
   if (asked === 'serve' || asked === 'help') {
-    const { SETTINGS } = await import('@svc/server/administration');
+    const { SETTINGS } = await import('@vouchbox/server/administration');
     for (const { flag, description, defaultText, allowed } of SETTINGS) {
       const shown = defaultText === null ? '' : ` (default: ${defaultText})`;
       command.addOption(new Option(`--${flag} <value>`, `${description} Takes ${allowed}.${shown}`));
@@ -168,7 +168,7 @@ function addPacks(program: Command): void {
   const build = packs
     .command('build')
     .description('build a runtime pack from its recipe, with mmdebstrap, as root')
-    .argument('<recipe>', 'the name of a recipe that comes with svc, or the path of another')
+    .argument('<recipe>', 'the name of a recipe that comes with Vouchbox, or the path of another')
     .action(async (recipe: string, options: PacksOptions) =>
       ending((await import('./packs.ts')).buildPackOf(recipe, options)),
     );
@@ -289,7 +289,7 @@ const lineCharactersMax = 4096;
 /** Reports a failure on stderr in as few lines as possible, and returns its exit code. */
 function tell(error: unknown, failed: number): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-  process.stderr.write(`svc: ${lineOf(error)}\n`);
+  process.stderr.write(`vouchbox: ${lineOf(error)}\n`);
   return error instanceof UsageError ? EXIT.usage : failed;
 }
 

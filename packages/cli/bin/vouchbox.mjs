@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs svc on the Node that runs this file. `svc`, beside it, finds the pinned Node. Plain JavaScript, so that any Node
+// Runs Vouchbox on the Node that runs this file. `vouchbox`, beside it, finds the pinned Node. Plain JavaScript, so that any Node
 // from 18 on can read it and say that it is too old.
 import { existsSync } from 'node:fs';
 import module from 'node:module';
@@ -36,11 +36,11 @@ function keepCompiled() {
 
 if (isNewEnough()) {
   keepCompiled();
-  const { main } = await import('../src/svc.ts');
+  const { main } = await import('../src/vouchbox.ts');
   await main(process.argv);
 } else {
   process.stderr.write(
-    `svc: Node ${process.versions.node} is too old; run \`npm run setup\` in the repository, ` +
+    `vouchbox: Node ${process.versions.node} is too old; run \`npm run setup\` in the repository, ` +
       `which installs the pinned Node, or use Node ${oldest.join('.')} or newer\n`,
   );
   process.exitCode = 1;
