@@ -5,7 +5,7 @@
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
 import { type CgroupLayout, openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { type Finding, fail, pass, warn } from './finding.ts';
-import { probe, startProbe } from './probe.ts';
+import type { Probes } from './probe.ts';
 import type { Trial } from './trial.ts';
 
 const MIB = 1024 * 1024;
@@ -14,14 +14,16 @@ const TOO_MUCH_BYTES = 256 * MIB;
 const TOO_MANY = 64;
 const DELEGATE = 'run as root, and in a container give it a writable cgroup of its own (systemd: Delegate=yes)';
 
-/** Trials that share one group, below a group root named `instance`. Dispose it when they are through. */
+/** Trials that share one group, below a group root named `instance`. Dispose it when they are through, and before the probes. */
 export class CgroupTrials implements AsyncDisposable {
   readonly #instance: string;
+  readonly #probes: Probes;
   #root: GroupRoot | undefined;
   #group: Group | undefined;
 
-  constructor(instance: string) {
+  constructor(instance: string, probes: Probes) {
     this.#instance = instance;
+    this.#probes = probes;
   }
 
   get all(): Trial[] {
@@ -74,7 +76,7 @@ export class CgroupTrials implements AsyncDisposable {
 
   async #exhaustMemory(): Promise<Finding> {
     const group = this.#made();
-    const { said, signal } = await probe(['allocate', String(TOO_MUCH_BYTES)], group.joinFiles);
+    const { said, signal } = await this.#probes.begin(['allocate', String(TOO_MUCH_BYTES)], group.joinFiles).ended;
     const kills = group.read('oomKills');
     if (signal === 'SIGKILL' && kills > 0) return pass('killed with SIGKILL, and counted');
     if (signal === 'SIGKILL') return fail('killed, but the kernel counted no oom_kill', 'run Linux 4.13 or newer');
@@ -86,7 +88,7 @@ export class CgroupTrials implements AsyncDisposable {
 
   async #exhaustProcesses(): Promise<Finding> {
     const group = this.#made();
-    const { said, ok } = await probe(['fork', String(TOO_MANY)], group.joinFiles);
+    const { said, ok } = await this.#probes.begin(['fork', String(TOO_MANY)], group.joinFiles).ended;
     const wanted = `${LIMITS.processes - 1} children, then: Resource temporarily unavailable`;
     if (!ok || said !== wanted) return fail(said, DELEGATE);
     if (group.read('processesRefused') === 0) {
@@ -101,12 +103,11 @@ export class CgroupTrials implements AsyncDisposable {
 
   async #kill(): Promise<Finding> {
     const group = this.#made();
-    const child = startProbe(['wait'], group.joinFiles);
-    const ended = new Promise<string | null>((resolve) => child.once('close', (_code, signal) => resolve(signal)));
-    await Promise.race([new Promise((resolve) => child.stdout.once('data', resolve)), ended]);
+    const { spoke, ended } = this.#probes.begin(['wait'], group.joinFiles);
+    await spoke;
     const before = group.members().length;
     group.kill();
-    const signal = await ended;
+    const { signal } = await ended;
     await group.remove();
     this.#group = undefined;
     const observed = `${before} processes killed, ${this.#root?.names().length} groups left`;

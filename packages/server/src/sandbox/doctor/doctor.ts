@@ -11,6 +11,7 @@ import { CgroupTrials } from './cgroup-trials.ts';
 import { postureOf } from './host-posture.ts';
 import { type HostTrialOptions, hostTrials } from './host-trials.ts';
 import { kernelTrials } from './kernel-trials.ts';
+import { Probes } from './probe.ts';
 import type { Check, DoctorReport, ProviderFinding } from './report.ts';
 import { crunTrial, runscTrial, tryPlatforms } from './runtime-trials.ts';
 import { Checks } from './trial.ts';
@@ -23,8 +24,8 @@ export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 
 /** A running service of the same data directory is not disturbed; a second doctor of it would be. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const checks = new Checks(options.onCheck);
-  await checks.run([...hostTrials(options), ...kernelTrials()]);
-  await tryGroups(checks, options);
+  await checks.run(hostTrials(options));
+  await tryControls(checks, options);
   await checks.run([crunTrial(), runscTrial()]);
   const providers = [await tryGvisor(checks, options), await tryNamespace(checks, options)];
   return {
@@ -36,8 +37,10 @@ export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   };
 }
 
-async function tryGroups(checks: Checks, { dataDirectory }: DoctorOptions): Promise<void> {
-  await using groups = new CgroupTrials(instanceName(`${dataDirectory}#doctor`));
+async function tryControls(checks: Checks, { dataDirectory }: DoctorOptions): Promise<void> {
+  using probes = new Probes();
+  await checks.run(kernelTrials(probes));
+  await using groups = new CgroupTrials(instanceName(`${dataDirectory}#doctor`), probes);
   await checks.run(groups.all);
 }
 

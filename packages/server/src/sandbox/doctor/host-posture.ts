@@ -19,6 +19,7 @@ import { crunRuntime, type Runtime, runscRuntime } from '../oci/runtime/runtime.
 import { CgroupTrials } from './cgroup-trials.ts';
 import type { CheckResult } from './finding.ts';
 import { kernelTrials } from './kernel-trials.ts';
+import { Probes } from './probe.ts';
 import type { Check } from './report.ts';
 import { Checks } from './trial.ts';
 
@@ -67,8 +68,9 @@ const SETTINGS = [
 export async function hostPosture(instance: string): Promise<HostPosture> {
   const kernel = new Checks();
   const cgroup = new Checks();
-  await using groups = new CgroupTrials(instanceName(`${instance}#posture`));
-  await Promise.all([kernel.runTogether(kernelTrials()), cgroup.run(groups.all)]);
+  using probes = new Probes();
+  await using groups = new CgroupTrials(instanceName(`${instance}#posture`), probes);
+  await Promise.all([kernel.runTogether(kernelTrials(probes)), cgroup.run(groups.all)]);
   return postureOf([...kernel.all, ...cgroup.all]);
 }
 

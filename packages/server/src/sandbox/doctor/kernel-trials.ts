@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Finding, fail, pass } from './finding.ts';
-import { probed } from './probe.ts';
+import type { Probes } from './probe.ts';
 import type { Trial } from './trial.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -22,29 +22,33 @@ const TMPFS_BYTES = 1024 * 1024;
 const TMPFS_INODES = 16;
 
 /** In the order in which a cell needs them. */
-export function kernelTrials(): Trial[] {
+export function kernelTrials(probes: Probes): Trial[] {
   return [
     {
       id: 'kernel.namespace.user',
       title: 'user namespace with two users mapped',
       fix: USER_FIX,
       attempt: async () =>
-        expect(await probed('user', String(HOST_UID)), `user 1000 inside is user ${HOST_UID + 1} outside`, USER_FIX),
+        expect(
+          await probes.probed('user', String(HOST_UID)),
+          `user 1000 inside is user ${HOST_UID + 1} outside`,
+          USER_FIX,
+        ),
     },
-    ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map(namespaceTrial),
+    ...['mount', 'pid', 'network', 'ipc', 'uts', 'cgroup'].map((kind) => namespaceTrial(kind, probes)),
     {
       id: 'kernel.mounts',
       title: 'private mounts and a tmpfs of bounded size',
       needs: ['kernel.namespace.mount'],
       fix: NAMESPACE_FIX,
-      attempt: tryPrivateMount,
+      attempt: () => tryPrivateMount(probes),
     },
     {
       id: 'kernel.overlay',
       title: 'what is opened through one overlay of /usr is not seen through another',
       needs: ['kernel.namespace.mount'],
       fix: OVERLAY_FIX,
-      attempt: async () => expect(await probed('overlay', tmpdir()), 'seen here alone', OVERLAY_FIX),
+      attempt: async () => expect(await probes.probed('overlay', tmpdir()), 'seen here alone', OVERLAY_FIX),
     },
     {
       id: 'kernel.network',
@@ -52,7 +56,11 @@ export function kernelTrials(): Trial[] {
       needs: ['kernel.namespace.network'],
       fix: NAMESPACE_FIX,
       attempt: async () =>
-        expect(await probed('network'), 'interfaces lo, a connection fails (Network is unreachable)', NAMESPACE_FIX),
+        expect(
+          await probes.probed('network'),
+          'interfaces lo, a connection fails (Network is unreachable)',
+          NAMESPACE_FIX,
+        ),
     },
     {
       id: 'kernel.seccomp',
@@ -60,7 +68,7 @@ export function kernelTrials(): Trial[] {
       fix: 'run a kernel with CONFIG_SECCOMP_FILTER=y',
       attempt: async () =>
         expect(
-          await probed('seccomp'),
+          await probes.probed('seccomp'),
           'mode 2, the refused call gives: Operation not permitted',
           'run a kernel with CONFIG_SECCOMP_FILTER=y',
         ),
@@ -70,26 +78,26 @@ export function kernelTrials(): Trial[] {
       title: 'new privileges can be given up for good',
       fix: 'run Linux 3.5 or newer',
       attempt: async () =>
-        expect(await probed('no_new_privileges'), 'held 1, and it cannot be undone', 'run Linux 3.5 or newer'),
+        expect(await probes.probed('no_new_privileges'), 'held 1, and it cannot be undone', 'run Linux 3.5 or newer'),
     },
   ];
 }
 
-function namespaceTrial(kind: string): Trial {
+function namespaceTrial(kind: string, probes: Probes): Trial {
   const wanted = kind === 'pid' ? 'an own namespace, process 1' : 'an own namespace';
   return {
     id: `kernel.namespace.${kind}`,
     title: `${kind} namespace`,
     fix: NAMESPACE_FIX,
-    attempt: async () => expect(await probed('namespace', kind), wanted, NAMESPACE_FIX),
+    attempt: async () => expect(await probes.probed('namespace', kind), wanted, NAMESPACE_FIX),
   };
 }
 
 /** The mount must bound writes, and must not be visible outside. */
-async function tryPrivateMount(): Promise<Finding> {
+async function tryPrivateMount(probes: Probes): Promise<Finding> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-'));
   try {
-    const said = await probed('mount', directory);
+    const said = await probes.probed('mount', directory);
     const seenOutside = readdirSync(directory);
     if (seenOutside.length > 0) return fail('the mount is seen outside of its namespace', NAMESPACE_FIX);
     return expect(said, `${TMPFS_BYTES} bytes and ${TMPFS_INODES - 1} files until full`, NAMESPACE_FIX);

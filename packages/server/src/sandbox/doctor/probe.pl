@@ -1,8 +1,9 @@
-# Tries one control of the kernel on itself, in a process that exists for this alone, and says in one line what came of it.
-# Whatever it makes (namespaces, mounts, a filter) ends with it.
+# Tries controls of the kernel, each on a process that exists for this alone, and says in one line what came of it. Whatever a
+# trial makes (namespaces, mounts, a filter) ends with that process.
 #
-# Arguments: CGROUP_PROCS... -- TRIAL ARGUMENT...   The process joins the groups first.
-# Exit code 0 and a line on standard output; or 1 and a line on standard error that says which call failed, and how.
+# One line of standard input for each trial, its words separated by NUL: NUMBER CGROUP_PROCS... -- TRIAL ARGUMENT...
+# The process joins the groups first. Answers are lines of standard output: `NUMBER said WHAT`, and when the process has ended
+# `NUMBER ended SIGNAL CODE`. A trial that could not go on ends with code 1, and has said which call failed, and how.
 use strict;
 use warnings;
 use Config ();
@@ -40,13 +41,65 @@ my %TRIAL = (
 );
 
 $| = 1;
-syscall($call->{prctl}, $PR_SET_PDEATHSIG, 9, 0, 0, 0);
-while (@ARGV && $ARGV[0] ne '--') { write_file(shift @ARGV, $$) }
-shift @ARGV;
-my $name = shift @ARGV;
-my $trial = $TRIAL{ $name // '' } or fail('no such trial');
-print $trial->(@ARGV), "\n";
+die_with_parent();
+$SIG{CHLD} = 'IGNORE';
+while (defined(my $line = <STDIN>)) {
+    chomp $line;
+    my ($number, @words) = split /\0/, $line, -1;
+    my $child = fork();
+    if (!defined $child) { give_up($number, "fork: $!") }
+    elsif ($child == 0) { answer($number, @words); leave(0) }
+}
 leave(0);
+
+# Passes on what a trial says, and how it ended.
+sub answer {
+    my ($number, @words) = @_;
+    $SIG{CHLD} = 'DEFAULT';
+    die_with_parent();
+    pipe(my $read, my $write) or return give_up($number, "pipe: $!");
+    my $child = fork() // return give_up($number, "fork: $!");
+    if ($child == 0) {
+        die_with_parent();
+        open(STDIN, '<', '/dev/null') or fail("open: $!");
+        open($_, '>&', $write) or leave(1) for *STDOUT, *STDERR;
+        close $_ for $read, $write;
+        try_control(@words);
+    }
+    close $write;
+    while (sysread($read, my $said, 1024)) {
+        $said =~ tr/\n/ /;
+        answer_with("$number said $said");
+    }
+    waitpid($child, 0);
+    answer_with("$number ended " . ($? & 127) . ' ' . ($? >> 8));
+}
+
+sub give_up {
+    my ($number, $why) = @_;
+    answer_with("$number said $why");
+    answer_with("$number ended 0 1");
+}
+
+sub try_control {
+    my (@words) = @_;
+    while (@words && $words[0] ne '--') { write_file(shift @words, $$) }
+    shift @words;
+    my $name = shift @words;
+    my $trial = $TRIAL{ $name // '' } or fail('no such trial');
+    print $trial->(@words), "\n";
+    leave(0);
+}
+
+# In one piece: other answers are on the same pipe.
+sub answer_with {
+    my ($line) = @_;
+    syswrite(STDOUT, "$line\n");
+}
+
+sub die_with_parent {
+    syscall($call->{prctl}, $PR_SET_PDEATHSIG, 9, 0, 0, 0);
+}
 
 sub namespace {
     my ($kind) = @_;

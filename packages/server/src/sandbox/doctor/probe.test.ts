@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { Probes } from './probe.ts';
+
+test('probes of one perl are processes of their own: what one gave up for good the next still has', async () => {
+  using probes = new Probes();
+  const said = [await probes.probed('no_new_privileges'), await probes.probed('no_new_privileges')];
+  expect(said).toEqual(Array.from({ length: 2 }, () => 'held 1, and it cannot be undone'));
+});
+
+test('probes that are made together each get their own answer', async () => {
+  using probes = new Probes();
+  const said = await Promise.all([
+    probes.probed('namespace', 'pid'),
+    probes.probed('network'),
+    probes.probed('seccomp'),
+  ]);
+  expect(said).toEqual([
+    'an own namespace, process 1',
+    'interfaces lo, a connection fails (Network is unreachable)',
+    'mode 2, the refused call gives: Operation not permitted',
+  ]);
+});
+
+test('a probe that cannot go on rejects with what it said', async () => {
+  using probes = new Probes();
+  await expect(probes.probed('mount', '/nowhere')).rejects.toThrow('mount /nowhere: No such file or directory');
+  await expect(probes.probed('unheard-of')).rejects.toThrow('no such trial');
+});
+
+test('where the perl is killed every probe has ended, and the next has another perl', async () => {
+  using probes = new Probes();
+  const { spoke, ended } = probes.begin(['network']);
+  probes[Symbol.dispose]();
+  await spoke;
+  expect(await ended).toEqual({ said: '', ok: false, signal: 'SIGKILL' });
+  expect(await probes.probed('namespace', 'uts')).toBe('an own namespace');
+});
