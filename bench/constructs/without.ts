@@ -54,17 +54,6 @@ export const CONSTRUCTS: readonly Construct[] = [
     without: [{ file: `${SERVER}/store/prepared.ts`, from: 'if (known !== undefined) return known;', to: '' }],
   },
   {
-    name: 'values known now are not waited for',
-    work: 'list of 50',
-    without: [
-      {
-        file: `${SERVER}/ground/soon.ts`,
-        from: 'return value instanceof Promise ? value.then(use) : use(value);',
-        to: 'return Promise.resolve(value).then(use);',
-      },
-    ],
-  },
-  {
     name: 'log lines of a turn are written together',
     work: 'list of 50',
     without: [
@@ -80,17 +69,6 @@ export const CONSTRUCTS: readonly Construct[] = [
         file: `${SERVER}/telemetry/log/answer-log.ts`,
         from: "if (log.isLevelEnabled('info')) destination.write(lineOf(answer));",
         to: "if (destination) log.info(answer, 'request answered');",
-      },
-    ],
-  },
-  {
-    name: 'one listener for the end of an answer',
-    work: 'detail',
-    without: [
-      {
-        file: `${SERVER}/http/answer/answer-end.ts`,
-        from: 'else if (callbacks !== undefined) callbacks.push(callback);',
-        to: '',
       },
     ],
   },

@@ -5,7 +5,6 @@
 import type { AuthMethod } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import { type Soon, whenKnown } from '../ground/soon.ts';
 
 /** Tokens are short; this leaves room for a JWT within the bounds of a request head. */
 export const tokenBytesMax = 8192;
@@ -23,7 +22,7 @@ export interface CredentialKind {
   /** What whoami says about callers of this kind. */
   readonly method: AuthMethod;
   /** Null if the token is not of this kind. Rejects only if the service itself failed. */
-  resolve(token: string): Soon<Caller | ServiceError | null>;
+  resolve(token: string): Promise<Caller | ServiceError | null>;
   /** Whether a caller of this kind may still act. The caller has not expired: that was checked. */
   stands(caller: Caller): Promise<boolean>;
   /** See `Access`. A kind whose identifiers never come to mean another credential leaves out both. */
@@ -38,7 +37,7 @@ export interface Access {
    * The caller of an `Authorization` header. A refusal is `unauthorized`, and its message does not say why the token is
    * invalid. Rejects only if the service itself failed.
    */
-  authenticate(authorization: string | undefined): Soon<Caller | ServiceError>;
+  authenticate(authorization: string | undefined): Promise<Caller | ServiceError>;
   /** Whether a caller's authority is still valid: not expired, revoked or rotated since. */
   stands(caller: Caller): Promise<boolean>;
   /** What the store keeps of a caller beside a ticket's digest. It reveals no more than that caller's whoami. */
@@ -65,7 +64,7 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
       const caller = kind?.redeem === undefined ? pledge : kind.redeem(pledge, ticket);
       return caller !== null && (await stands(caller)) ? caller : null;
     },
-    authenticate(authorization) {
+    async authenticate(authorization) {
       if (authorization === undefined) {
         return new ServiceError(
           'unauthorized',
@@ -74,16 +73,13 @@ export function createAccess(kinds: readonly CredentialKind[], now: () => number
       }
       const token = bearerToken(authorization);
       if (token === null || token.length > tokenBytesMax) return unknownCredential();
-      return firstOf(kinds, token);
+      for (const kind of kinds) {
+        const resolved = await kind.resolve(token);
+        if (resolved !== null) return resolved;
+      }
+      return unknownCredential();
     },
   };
-}
-
-/** The answer of the first kind that recognises the token. */
-function firstOf(kinds: readonly CredentialKind[], token: string): Soon<Caller | ServiceError> {
-  const [kind, ...others] = kinds;
-  if (kind === undefined) return unknownCredential();
-  return whenKnown(kind.resolve(token), (resolved) => resolved ?? firstOf(others, token));
 }
 
 /** Whether a time, RFC 3339 or null for never, has come. */

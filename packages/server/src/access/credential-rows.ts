@@ -3,7 +3,6 @@
  * true: whoever was told that a key is revoked finds it refused. This holds for a store that only one process changes,
  * which the lock of the SQLite file ensures. Spec § Authentication 8.
  */
-import { type Soon, whenKnown } from '../ground/soon.ts';
 import type { CredentialRow } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 
@@ -12,9 +11,7 @@ export type CredentialStore = Pick<
   'createCredential' | 'credential' | 'credentials' | 'revokeCredential' | 'rotateCredential'
 >;
 
-export interface CredentialRows extends Omit<CredentialStore, 'credential'> {
-  /** Null if it is unknown. */
-  credential(credential_id: string): Soon<CredentialRow | null>;
+export interface CredentialRows extends CredentialStore {
   /** Calls `listener` after each change that can end a credential early. */
   whenEnded(listener: () => void): void;
 }
@@ -49,14 +46,13 @@ export function rememberedRows(store: CredentialStore): CredentialRows {
     }
   };
   return {
-    credential(credential_id) {
+    async credential(credential_id) {
       const known = kept.get(credential_id);
       if (known !== undefined) return known;
       const began = turn;
-      return whenKnown(store.credential(credential_id), (row) => {
-        if (row !== null && turn === began && underWay === 0) remember(row);
-        return row;
-      });
+      const row = await store.credential(credential_id);
+      if (row !== null && turn === began && underWay === 0) remember(row);
+      return row;
     },
     credentials: (tenant) => store.credentials(tenant),
     createCredential: (row) => store.createCredential(row),

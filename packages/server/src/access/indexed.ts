@@ -6,7 +6,6 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { Caller } from '../ground/caller.ts';
-import { whenKnown } from '../ground/soon.ts';
 import type { CredentialRow } from '../store/records.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
 import type { CredentialRows } from './credential-rows.ts';
@@ -29,14 +28,13 @@ export function createIndexedKeys(
 ): CredentialKind {
   return {
     method: 'key',
-    resolve(token) {
+    async resolve(token) {
       const [, credential_id, secret] = KEY.exec(token) ?? [];
       if (credential_id === undefined || secret === undefined) return null;
-      return whenKnown(rows.credential(credential_id), (row) => {
-        // An unknown index is compared as well, with nothing, so that it takes as long as a wrong secret.
-        const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
-        return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
-      });
+      const row = await rows.credential(credential_id);
+      // An unknown index is compared as well, with nothing, so that it takes as long as a wrong secret.
+      const isRight = isSame(sha256Hex(secret), row?.secret_sha256 ?? NO_DIGEST);
+      return row !== null && isRight && isStanding(row, now()) ? callerOf(row) : unknownCredential();
     },
     async stands({ credential_id }) {
       const row = await rows.credential(credential_id);

@@ -27,7 +27,7 @@ export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
   }
   return {
     method: 'legacy',
-    resolve: (token) => known.get(sha256Hex(token)) ?? null,
+    resolve: async (token) => known.get(sha256Hex(token)) ?? null,
     // The keys of a process are the same for its whole life.
     stands: async () => true,
     // A ticket may outlive the process, and in the next one another key may have this one's ordinal.

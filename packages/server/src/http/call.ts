@@ -16,7 +16,6 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Permit, PermitKind, Permits } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
-import type { Soon } from '../ground/soon.ts';
 import { shuttingDown } from '../job/refusals.ts';
 import { onAnswerEnd } from './answer/answer-end.ts';
 import { resetConnection } from './connections/connection.ts';
@@ -114,7 +113,7 @@ export class Call<Id extends OperationId> {
   }
 }
 
-export type Handler<Id extends OperationId> = (call: Call<Id>) => Soon<FastifyReply>;
+export type Handler<Id extends OperationId> = (call: Call<Id>) => Promise<FastifyReply> | FastifyReply;
 
 /** A handler for each of these operations: a missing one does not compile. */
 export type Handlers<Ids extends OperationId = OperationId> = { readonly [Id in Ids]: Handler<Id> };

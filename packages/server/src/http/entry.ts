@@ -5,14 +5,13 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Operation, SCOPES } from '@vouchbox/protocol';
-import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Access, bearerToken } from '../access/authenticate.ts';
 import type { Tickets } from '../access/tickets.ts';
 import type { RateBudget } from '../capacity/rate.ts';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import { type Soon, whenKnown } from '../ground/soon.ts';
-import { answeredSoon } from '../job/answered.ts';
+import { answered } from '../job/answered.ts';
 import { PLAIN_HEADERS } from './answer/refusal.ts';
 import type { Connections } from './connections/connections.ts';
 import { bodyNotTaken, readNothing } from './request/body.ts';
@@ -40,41 +39,29 @@ export interface EntryOptions {
   readonly connections: Pick<Connections, 'recognize'>;
 }
 
-type EntryHook = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: HookHandlerDoneFunction,
-) => Promise<undefined> | undefined;
-
-/** The hook. It throws the refusal, or rejects with it. */
-export function entryHook(options: EntryOptions): EntryHook {
-  return (request, reply, done) => {
-    const entered = enter(request, reply, options);
-    if (entered instanceof Promise) return entered;
-    done();
-    return undefined;
+/** The hook. It rejects with the refusal. */
+export function entryHook(options: EntryOptions): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    await enter(request, reply, options);
+    await refuseWhatIsNotAsked(request, options);
   };
 }
 
-/** Throws the refusal or rejects with it. */
-function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptions): Soon<undefined> {
+/** Rejects with what refuses the caller. */
+async function enter(request: FastifyRequest, reply: FastifyReply, options: EntryOptions): Promise<void> {
   reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
   const isHandshake = isStreamHandshake(request.raw);
   if (options.stopping.aborted || isHandshake) reply.header('connection', 'close');
   if (isHandshake) refuseFaultyHandshake(request, options);
   const access = accessOf(request);
-  if (access === 'public') return refuseWhatIsNotAsked(request, options);
-  if (access === 'metrics_token') {
-    return whenKnown(checkMetricsToken(request, options), () => refuseWhatIsNotAsked(request, options));
-  }
-  return whenKnown(identify(request, options), (caller) => {
-    if (caller instanceof ServiceError) throw caller;
-    request.caller = caller;
-    noteConnection(request.raw, caller, options);
-    spendBudget(reply, options.rate, caller.tenant);
-    checkScope(caller, access);
-    return refuseWhatIsNotAsked(request, options);
-  });
+  if (access === 'public') return;
+  if (access === 'metrics_token') return await checkMetricsToken(request, options);
+  const caller = await identify(request, options);
+  if (caller instanceof ServiceError) throw caller;
+  request.caller = caller;
+  noteConnection(request.raw, caller, options);
+  spendBudget(reply, options.rate, caller.tenant);
+  checkScope(caller, access);
 }
 
 /** `/v1`, also if its characters are percent-encoded, which is the same path. RFC 3986 § 6.2.2.2. */
@@ -99,19 +86,19 @@ function noteConnection(raw: IncomingMessage, caller: Caller, { connections, aut
   else authority.hold(raw.socket, caller);
 }
 
-function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds }: EntryOptions): Soon<undefined> {
+async function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds }: EntryOptions): Promise<void> {
   const { operation } = request.routeOptions.config;
-  if (operation === undefined) return undefined;
+  if (operation === undefined) return;
   if (operation.access !== 'public') refuseUnknownParameters(operation.query, request.query);
-  return operation.body !== undefined ? undefined : refuseBody(request.raw, bodyMilliseconds);
+  if (operation.body === undefined) await refuseBody(request.raw, bodyMilliseconds);
 }
 
 /** A ticket replaces the header only for a real opening of a stream: nothing else spends it. */
-function identify(request: FastifyRequest, { access, tickets }: EntryOptions): Soon<Caller | ServiceError> {
+function identify(request: FastifyRequest, { access, tickets }: EntryOptions): Promise<Caller | ServiceError> {
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };
   const isTicket = typeof ticket === 'string' && authorization === undefined && isStreamHandshake(request.raw);
-  return answeredSoon(isTicket ? tickets.redeem(ticket, jobIdOf(request)) : access.authenticate(authorization));
+  return answered(isTicket ? tickets.redeem(ticket, jobIdOf(request)) : access.authenticate(authorization));
 }
 
 function spendBudget(reply: FastifyReply, rate: RateBudget, tenant: string): void {
@@ -134,16 +121,14 @@ function checkScope(caller: Caller, access: Operation['access']): void {
  * The global metrics have a token of their own, and never take a credential of a tenant, even if the operator set both
  * to the same text. Spec § Authentication 9.
  */
-function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: EntryOptions): Soon<undefined> {
+async function checkMetricsToken(request: FastifyRequest, { access, metricsToken }: EntryOptions): Promise<void> {
   if (metricsToken === null) throw new ServiceError('route_not_found', 'No such route.');
   const { authorization } = request.headers;
   const given = bearerToken(authorization ?? '');
   const refusal = new ServiceError('unauthorized', 'This route takes the metrics token and nothing else.');
   if (given === null || !timingSafeEqual(sha256(given), sha256(metricsToken))) throw refusal;
-  return whenKnown(answeredSoon(access.authenticate(authorization)), (caller) => {
-    if (!(caller instanceof ServiceError)) throw refusal;
-    return undefined;
-  });
+  const caller = await answered(access.authenticate(authorization));
+  if (!(caller instanceof ServiceError)) throw refusal;
 }
 
 function sha256(text: string): Buffer {
@@ -151,12 +136,10 @@ function sha256(text: string): Buffer {
 }
 
 /** An empty chunked body is no body. RFC 9112 § 7.1. */
-function refuseBody(raw: IncomingMessage, millisecondsMax: number): Soon<undefined> {
-  if (!hasBody(raw)) return undefined;
+async function refuseBody(raw: IncomingMessage, millisecondsMax: number): Promise<void> {
+  if (!hasBody(raw)) return;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();
-  return readNothing(raw, millisecondsMax).then(() => {
-    // From here on there is no body: its media type does not matter.
-    delete raw.headers['transfer-encoding'];
-    return undefined;
-  });
+  await readNothing(raw, millisecondsMax);
+  // From here on there is no body: its media type does not matter.
+  delete raw.headers['transfer-encoding'];
 }

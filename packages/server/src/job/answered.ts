@@ -1,6 +1,5 @@
 /** Turns what the store could not do into the refusal a caller can act on. Spec § Errors, 503 and 507. */
 import { ServiceError } from '../ground/service-error.ts';
-import type { Soon } from '../ground/soon.ts';
 import { StoreError } from '../store/store-error.ts';
 
 const retryAfterSeconds = 5;
@@ -12,11 +11,6 @@ export async function answered<T>(answer: Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof StoreError ? refusalOf(error) : error;
   }
-}
-
-/** The same of what may be known already: then there was nothing that could be refused. */
-export function answeredSoon<T>(answer: Soon<T>): Soon<T> {
-  return answer instanceof Promise ? answered(answer) : answer;
 }
 
 /** A damaged store or a bug is `internal`: repeating the request will not help, and an operator must look. */

@@ -2,12 +2,11 @@
 import type { CancellationAnswer, JobDetail } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, withMembers } from '../ground/json-text.ts';
-import { type Soon, whenKnown } from '../ground/soon.ts';
 import type { JobKey } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import { type AdmitOptions, admit } from './admit/admit.ts';
-import { answered, answeredSoon } from './answered.ts';
+import { answered } from './answered.ts';
 import { cancel } from './dispatch/cancel.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { History } from './history.ts';
@@ -33,19 +32,19 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> 
 export function createJobs(options: JobsOptions): Jobs {
   const { store, isSigning, history, shutdown } = options;
   const signing = isSigning ? 'on' : 'off';
-  const detail = (key: JobKey): Soon<JsonText<JobDetail>> =>
-    whenKnown(store.jobDetail({ key, signing }), (text) => {
-      if (text === null) throw jobNotFound();
-      return text;
-    });
+  const detail = async (key: JobKey): Promise<JsonText<JobDetail>> => {
+    const text = await store.jobDetail({ key, signing });
+    if (text === null) throw jobNotFound();
+    return text;
+  };
   const cancelJob = async (key: JobKey, principal: string): Promise<JsonText<CancellationAnswer>> => {
     const { already_terminal } = await cancel({ ...key, principal }, options);
     return withMembers<CancellationAnswer, JobDetail>(await detail(key), { already_terminal });
   };
   return {
     submit: (caller, submission) => answered(admit(caller.tenant, submission, options)),
-    list: (caller, query) => answeredSoon(list(caller.tenant, query, { store })),
-    detail: (caller, job_id) => answeredSoon(detail(keyOf(caller, job_id))),
+    list: (caller, query) => answered(list(caller.tenant, query, { store })),
+    detail: (caller, job_id) => answered(detail(keyOf(caller, job_id))),
     cancel: (caller, job_id) => answered(cancelJob(keyOf(caller, job_id), caller.principal)),
     result: (caller, job_id, wait) => answered(result(keyOf(caller, job_id), wait, options)),
     replay: (caller, job_id, page) => answered(replay(keyOf(caller, job_id), page, options)),

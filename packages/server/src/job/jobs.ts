@@ -12,7 +12,6 @@ import type {
 } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import type { JsonText } from '../ground/json-text.ts';
-import type { Soon } from '../ground/soon.ts';
 import type { PageAsked, ReplayAnswer } from './view/replay.ts';
 import type { ResultAnswer } from './view/result.ts';
 
@@ -37,8 +36,8 @@ export interface ExactBytes {
 export interface Jobs {
   /** Validates, clamps and stores a job; durable when it resolves. Spec § POST /v1/jobs. */
   submit(caller: Caller, submission: Submission): Promise<{ answer: SubmissionAnswer; replayed: boolean }>;
-  list(caller: Caller, query: FilledQueryOf<'listJobs'>): Soon<JsonText<JobList>>;
-  detail(caller: Caller, job_id: string): Soon<JsonText<JobDetail>>;
+  list(caller: Caller, query: FilledQueryOf<'listJobs'>): Promise<JsonText<JobList>>;
+  detail(caller: Caller, job_id: string): Promise<JsonText<JobDetail>>;
   cancel(caller: Caller, job_id: string): Promise<JsonText<CancellationAnswer>>;
   /** Waits at most `waitSeconds` for a terminal status; `signal` ends the wait early without an answer. */
   result(caller: Caller, job_id: string, wait: { waitSeconds: number; signal: AbortSignal }): Promise<ResultAnswer>;

@@ -5,7 +5,6 @@
  */
 import type { ArtifactRecord, EventBody, FoldedResult, JobDetail, RequestedSpec, Whoami } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
-import type { Soon } from '../ground/soon.ts';
 import type {
   AdmitInput,
   AdmitResult,
@@ -75,10 +74,10 @@ export interface Store extends AsyncDisposable {
 
   job(key: JobKey): Promise<JobRow | null>;
   /** A job as its owner reads it. */
-  jobDetail(input: JobDetailInput): Soon<JsonText<JobDetail> | null>;
+  jobDetail(input: JobDetailInput): Promise<JsonText<JobDetail> | null>;
   jobSummary(key: JobKey): Promise<JobSummary | null>;
   /** One page of a tenant's jobs, newest first. */
-  list(input: ListInput): Soon<ListPage>;
+  list(input: ListInput): Promise<ListPage>;
   events(key: JobKey, page: { readonly after: number; readonly limit: number }): Promise<EventPage | null>;
   /** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
   textExtent(input: TextExtentInput): Promise<TextExtent | null>;

@@ -1,25 +1,10 @@
 /** Ties what a request holds to the end of its answer: sent to the last byte, or the connection closed. */
 import type { ServerResponse } from 'node:http';
 
-const CALLBACKS = Symbol('called at the end of this answer');
-
-interface EndingResponse extends ServerResponse {
-  [CALLBACKS]?: (() => void)[];
-}
-
 /** Calls back once, in the order of the calls, when the answer was sent or can no longer be sent. */
-export function onAnswerEnd(response: EndingResponse, callback: () => void): void {
-  const callbacks = response[CALLBACKS];
+export function onAnswerEnd(response: ServerResponse, callback: () => void): void {
   if (response.destroyed || response.closed) callback();
-  else if (callbacks !== undefined) callbacks.push(callback);
-  else {
-    // One listener for all of them, since every request needs one.
-    const all = [callback];
-    response[CALLBACKS] = all;
-    response.once('close', () => {
-      for (const called of all) called();
-    });
-  }
+  else response.once('close', callback);
 }
 
 /** Aborts when the answer can no longer be sent or when the service stops. Disposing removes both listeners. */

@@ -1,5 +1,4 @@
 /** Operations on jobs. `entry.ts` has settled who the caller is and what it may do. Spec § Endpoints. */
-import { whenKnown } from '../../ground/soon.ts';
 import { sendJsonText } from '../answer/respond.ts';
 import type { Handlers } from '../call.ts';
 import type { RouteContext } from './context.ts';
@@ -22,10 +21,10 @@ export function jobHandlers(context: RouteContext): Handlers<JobOperation> {
   const { jobs } = context;
   return {
     submitJob: submitHandler(context),
-    listJobs: (call) => whenKnown(jobs.list(call.caller, call.readQuery()), (page) => sendJsonText(call, 200, page)),
-    getJob: (call) => {
+    listJobs: async (call) => sendJsonText(call, 200, await jobs.list(call.caller, call.readQuery())),
+    getJob: async (call) => {
       call.holdWatched('response');
-      return whenKnown(jobs.detail(call.caller, call.job_id), (detail) => sendJsonText(call, 200, detail));
+      return sendJsonText(call, 200, await jobs.detail(call.caller, call.job_id));
     },
     cancelJob: async (call) => sendJsonText(call, 200, await jobs.cancel(call.caller, call.job_id)),
     getResult: resultHandler(jobs),

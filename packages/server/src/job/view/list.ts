@@ -1,7 +1,6 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
 import type { FilledQueryOf, JobList } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
-import { type Soon, whenKnown } from '../../ground/soon.ts';
 import type { ListPage } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
@@ -13,15 +12,15 @@ export interface ListOptions {
 /** The text of a page that is asked for again. */
 const texts = new WeakMap<ListPage, JsonText<JobList>>();
 
-/** One page; `next_cursor` is null on the last one. Throws as `decodeCursor` does. */
-export function list(
+/** One page; `next_cursor` is null on the last one. Rejects as `decodeCursor` throws. */
+export async function list(
   tenant: string,
   query: FilledQueryOf<'listJobs'>,
   { store }: ListOptions,
-): Soon<JsonText<JobList>> {
+): Promise<JsonText<JobList>> {
   const { limit, cursor, status: statuses = null, language = null } = query;
   const before = cursor === undefined ? null : decodeCursor(tenant, cursor);
-  return whenKnown(store.list({ tenant, limit, before, statuses, language }), (page) => textOf(tenant, page));
+  return textOf(tenant, await store.list({ tenant, limit, before, statuses, language }));
 }
 
 function textOf(tenant: string, page: ListPage): JsonText<JobList> {

@@ -5,7 +5,6 @@
  */
 import type { JobDetail } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
-import type { Soon } from '../../ground/soon.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import type { DetailText, JobDetailInput } from '../records.ts';
 import { Kept } from './kept.ts';
@@ -24,16 +23,15 @@ export class FinalDetails {
   }
 
   /** The detail that is kept, or what `ask` finds. Null where the tenant has no such job. */
-  read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Soon<JsonText<JobDetail> | null> {
+  async read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Promise<JsonText<JobDetail> | null> {
     const name = nameOf(input);
     const kept = this.#kept.get(name);
     if (kept !== undefined) return kept;
     const changed = this.#changed;
-    return ask().then((detail) => {
-      if (detail === null) return null;
-      if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#kept.keep(name, detail.text);
-      return detail.text;
-    });
+    const detail = await ask();
+    if (detail === null) return null;
+    if (detail.isFinal && this.#changing === 0 && this.#changed === changed) this.#kept.keep(name, detail.text);
+    return detail.text;
   }
 
   /** Has something changed that may be kept: nothing is, from before it begins until it has ended. */

@@ -3,7 +3,6 @@
  * is answered without the store. Only for a store that no other process changes. Every change goes through `change`,
  * which drops the tenant's pages before it begins. A page that is read during a change is not kept.
  */
-import type { Soon } from '../../ground/soon.ts';
 import type { ListInput, ListPage } from '../records.ts';
 
 /** Characters of all pages together. */
@@ -28,17 +27,16 @@ export class KeptLists {
   }
 
   /** The page that is kept, or what `ask` finds. */
-  read(input: ListInput, ask: () => Promise<ListPage>): Soon<ListPage> {
+  async read(input: ListInput, ask: () => Promise<ListPage>): Promise<ListPage> {
     const { tenant } = input;
-    if (this.#changingAll > 0 || this.#changing.has(tenant)) return ask();
+    if (this.#changingAll > 0 || this.#changing.has(tenant)) return await ask();
     const shelf = this.#shelfOf(tenant);
     const name = nameOf(input);
     const kept = shelf.pages.get(name);
     if (kept !== undefined) return kept;
-    return ask().then((page) => {
-      this.#keep(tenant, shelf, { name, page });
-      return page;
-    });
+    const page = await ask();
+    this.#keep(tenant, shelf, { name, page });
+    return page;
   }
 
   /** Has something of a tenant's changed, or of any tenant's where `tenant` is null. */
