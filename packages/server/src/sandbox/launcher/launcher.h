@@ -20,8 +20,8 @@
  *   failure.c        how any of them fails
  *   python.c         the end of a Python interpreter that was forked
  *
- * A zygote is an interpreter that has loaded this code as a library and called `serve_cells`: the interpreter of each
- * cell is then a fork of it. For other languages the interpreter is executed in the cell.
+ * A zygote is an interpreter that has loaded this code as an extension module (zygote.c) and called `serve_cells`: the
+ * interpreter of each cell is then a fork of it. For other languages the interpreter is executed in the cell.
  *
  * Every failure of the launcher itself ends it with one line on standard error. A failure inside a cell ends that cell,
  * and the line goes back to the service as the answer to its request.

@@ -10,7 +10,9 @@
  * Python's own headers are not needed for what is used here, which is of its stable interface.
  */
 #define _GNU_SOURCE
+#include <link.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,11 +28,12 @@ extern ssize_t PyDict_Size(PyObject *), PyList_Size(PyObject *);
 extern void PyDict_Clear(PyObject *);
 extern PyObject *PyDict_Keys(PyObject *), *PyList_New(ssize_t), *PyList_GetItem(PyObject *, ssize_t);
 extern int PyList_Append(PyObject *, PyObject *), PyList_SetSlice(PyObject *, ssize_t, ssize_t, PyObject *);
-extern PyObject *PyObject_Type(PyObject *), *PyObject_GetAttrString(PyObject *, const char *);
-extern PyObject *PyObject_CallMethod(PyObject *, const char *, const char *, ...);
+extern PyObject *PyObject_Type(PyObject *);
+extern PyObject *PyObject_CallMethodObjArgs(PyObject *, PyObject *, ...), *PyObject_GetAttr(PyObject *, PyObject *);
 extern int PyObject_IsTrue(PyObject *), PyType_IsSubtype(PyObject *, PyObject *);
 extern PyObject *PyWeakref_NewRef(PyObject *, PyObject *), *PyWeakref_GetObject(PyObject *);
 extern const char *PyUnicode_AsUTF8AndSize(PyObject *, ssize_t *);
+extern PyObject *PyUnicode_InternFromString(const char *);
 extern long PyLong_AsLong(PyObject *);
 extern void PyErr_Clear(void), PyErr_WriteUnraisable(PyObject *);
 extern ssize_t PyGC_Collect(void);
@@ -47,10 +50,31 @@ struct module {
 
 static struct module modules[MODULES_MAX];
 static int module_count;
+static unsigned long long libraries_before;
+static int is_remembered;
 static struct module *builtins, *sys; /* The last two of them. */
 static PyObject *const none = &_Py_NoneStruct;
 static PyObject *kept, *threads, *collector, *sys_names, *builtin_names;
+/* Made before the fork: for a text that is made anew Python looks in its caches in vain, and writes to them. */
+static struct {
+    PyObject *count, *closed, *flush, *callbacks;
+} words;
 static int code = NOT_KNOWN;
+
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)size;
+    *(unsigned long long *)count = info->dlpi_adds;
+    return 1;
+}
+
+/* How many libraries were ever loaded. */
+static unsigned long long libraries(void)
+{
+    unsigned long long count = 0;
+    dl_iterate_phdr(count_libraries, &count);
+    return count;
+}
 
 static int keep_module(PyObject *names)
 {
@@ -65,11 +89,13 @@ static int keep_module(PyObject *names)
     return 0;
 }
 
-/* Keeps what is here before any program. 0, or -1 where it cannot be. */
-int remember_interpreter(void)
+/* Keeps what is here before any program. */
+void remember_interpreter(void)
 {
     PyObject *name, *module;
     ssize_t at = 0;
+    words.count = PyUnicode_InternFromString("_count"), words.closed = PyUnicode_InternFromString("closed");
+    words.flush = PyUnicode_InternFromString("flush"), words.callbacks = PyUnicode_InternFromString("callbacks");
     kept = PyList_New(0);
     threads = PyImport_ImportModule("_thread");
     collector = PyImport_ImportModule("gc");
@@ -79,14 +105,15 @@ int remember_interpreter(void)
         const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
         if (word == NULL || !strcmp(word, "__main__")) continue;
         PyObject *names = PyModule_GetDict(module);
-        if (names == NULL) return -1;
+        if (names == NULL) return;
         PyList_Append(kept, module);
-        if (names != sys_names && names != builtin_names && keep_module(names) != 0) return -1;
+        if (names != sys_names && names != builtin_names && keep_module(names) != 0) return;
     }
+    libraries_before = libraries();
     builtins = &modules[module_count];
-    if (keep_module(builtin_names) != 0) return -1;
+    if (keep_module(builtin_names) != 0) return;
     sys = &modules[module_count];
-    return keep_module(sys_names);
+    is_remembered = keep_module(sys_names) == 0;
 }
 
 /* What the program is about to end with: an exit code, or INTERRUPTED. */
@@ -110,16 +137,16 @@ static int is_usual(void)
     if (code == NOT_KNOWN || PyDict_GetItemString(loaded, "_xxsubinterpreters") != NULL ||
         PyDict_GetItemString(loaded, "_interpreters") != NULL)
         return 0;
-    return !is_true(PyObject_CallMethod(threads, "_count", NULL));
+    return !is_true(PyObject_CallMethodObjArgs(threads, words.count, NULL));
 }
 
 /* flush_std_files: 0, or -1 where what was written is lost. */
 static int flush(const char *name)
 {
     PyObject *stream = PyDict_GetItemString(sys_names, name);
-    if (stream == NULL || stream == none || is_true(PyObject_GetAttrString(stream, "closed"))) return 0;
+    if (stream == NULL || stream == none || is_true(PyObject_GetAttr(stream, words.closed))) return 0;
     Py_IncRef(stream);
-    PyObject *flushed = PyObject_CallMethod(stream, "flush", NULL);
+    PyObject *flushed = PyObject_CallMethodObjArgs(stream, words.flush, NULL);
     if (flushed != NULL) Py_DecRef(flushed);
     else if (!strcmp(name, "stdout")) PyErr_WriteUnraisable(stream);
     else PyErr_Clear();
@@ -233,6 +260,17 @@ static void restore_builtins(void)
     Py_DecRef(changed);
 }
 
+/*
+ * The end of the process. What C code of the program's wants to be called then, by atexit(3) or as the end of a library, is
+ * called. The libraries that the interpreter has itself do nothing then but write to their pages.
+ */
+static void leave(int status)
+{
+    if (libraries() != libraries_before) exit(status);
+    fflush(NULL);
+    _exit(status);
+}
+
 static void take_apart(void)
 {
     take_special();
@@ -253,16 +291,26 @@ static void take_apart(void)
     PyGC_Collect();
 }
 
+/* In a zygote: does once what an end does before it takes anything apart. */
+void rehearse_end(void)
+{
+    code = 0;
+    is_usual();
+    code = NOT_KNOWN;
+    flush("stdout"), flush("stderr");
+    Py_DecRef(PyObject_GetAttr(collector, words.callbacks));
+}
+
 void end_program(void)
 {
-    if (!is_usual()) return;
+    if (!is_remembered || !is_usual()) return;
     int lost = flush("stdout") + flush("stderr");
     PyGC_Collect();
     /* Only the first collection tells the program of itself. */
-    PyObject *callbacks = PyObject_GetAttrString(collector, "callbacks");
+    PyObject *callbacks = PyObject_GetAttr(collector, words.callbacks);
     if (callbacks == NULL || PyList_SetSlice(callbacks, 0, PyList_Size(callbacks), NULL) != 0) PyErr_Clear();
     take_apart();
-    if (code != INTERRUPTED) exit(lost ? FLUSH_FAILED : code);
+    if (code != INTERRUPTED) leave(lost ? FLUSH_FAILED : code);
     signal(SIGINT, SIG_DFL);
     kill(getpid(), SIGINT);
 }

@@ -1,6 +1,10 @@
-/* What a zygote loads: the launcher as a library, configured by what main.c left at known descriptors. */
+/*
+ * What a zygote loads: the launcher as an extension module of Python, configured by what main.c left at known descriptors.
+ * Python's own headers are not needed: what is used here is of its stable interface.
+ */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,9 +23,27 @@ static void find_files(struct configuration *configuration)
     }
 }
 
-/* Returns in the interpreter of a cell, and nowhere else. */
-int serve_as_zygote(void)
+enum { ROOM_BYTES = 128 * 1024 }; /* Of the heap that stays, so that a short program need not ask for more. */
+
+typedef struct object PyObject;
+typedef PyObject *function(PyObject *module, PyObject *argument);
+extern PyObject _Py_NoneStruct, *PyModule_Create2(void *definition, int version);
+extern void Py_IncRef(PyObject *), PyOS_AfterFork_Child(void);
+extern long PyLong_AsLong(PyObject *);
+
+/* Of python.c. */
+void remember_interpreter(void), rehearse_end(void), note_ending(int), end_program(void);
+
+static PyObject *nothing(void)
 {
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}
+
+/* Returns in the interpreter of a cell, and nowhere else. */
+static PyObject *serve(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
     struct stat status;
     struct configuration *configuration = parse_configuration(read_configuration(CONFIGURATION));
     if (fstat(FILTER, &status) != 0) fail("there is no filter: %m");
@@ -31,5 +53,71 @@ int serve_as_zygote(void)
     close(CONFIGURATION), close(FILTER), close(LIBRARY);
     find_files(configuration);
     leave_executable();
-    return serve_cells(configuration);
+    /* Here, and not in each cell: what is free is put together, which touches all of it. */
+    malloc_trim(ROOM_BYTES);
+    serve_cells(configuration);
+    PyOS_AfterFork_Child();
+    return nothing();
+}
+
+/* Does once what each cell does: afterwards Python's caches are filled, on pages that no cell has to copy then. */
+static PyObject *rehearse(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    PyOS_AfterFork_Child();
+    rehearse_end();
+    return nothing();
+}
+
+static PyObject *remember(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    remember_interpreter();
+    return nothing();
+}
+
+static PyObject *note_end(PyObject *module, PyObject *ending)
+{
+    (void)module;
+    note_ending(PyLong_AsLong(ending));
+    return nothing();
+}
+
+static PyObject *end(PyObject *module, PyObject *none)
+{
+    (void)module, (void)none;
+    end_program();
+    return nothing();
+}
+
+enum { NO_ARGUMENT = 4, ONE_ARGUMENT = 8, INTERFACE = 3 };
+
+/* PyMethodDef and PyModuleDef. */
+static struct {
+    const char *name;
+    function *call;
+    int takes;
+    const char *description;
+} functions[] = {
+    { "serve", serve, NO_ARGUMENT, NULL },
+    { "remember", remember, NO_ARGUMENT, NULL },
+    { "rehearse", rehearse, NO_ARGUMENT, NULL },
+    { "note_end", note_end, ONE_ARGUMENT, NULL },
+    { "end", end, NO_ARGUMENT, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static struct {
+    ssize_t references;
+    void *type, *init;
+    ssize_t index;
+    void *copy;
+    const char *name, *description;
+    ssize_t size;
+    void *functions, *slots, *traverse, *clear, *free;
+} definition = { .references = 1, .name = "launcher", .size = -1, .functions = functions };
+
+PyObject *PyInit_launcher(void)
+{
+    return PyModule_Create2(&definition, INTERFACE);
 }

@@ -251,6 +251,12 @@ export const ENDS: Readonly<Record<string, string>> = {
     'child.start(); print(queue.get()); child.join(); print(child.exitcode)',
   ),
   'prints by the C library': lines('import ctypes', 'ctypes.CDLL(None).printf(b"by C\\n")'),
+  'has a function of the C library to call at its end': lines(
+    'import ctypes',
+    'c = ctypes.CDLL(None)',
+    'c.__cxa_atexit(ctypes.cast(c.puts, ctypes.c_void_p), ctypes.c_char_p(b"late, by C"), None)',
+    'print("main")',
+  ),
   'logs at its end': lines(
     'import atexit, logging',
     'logging.basicConfig(format="%(message)s")',

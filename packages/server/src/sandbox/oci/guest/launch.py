@@ -6,7 +6,6 @@ import sys
 import time
 
 
-
 class WholeWrites(io.FileIO):
     """Goes on with a write that was taken in part, as gVisor does to long ones: unbuffered, Python drops the rest."""
 
@@ -29,16 +28,22 @@ def with_whole_writes(stream):
     return text
 
 
-def read_told():
-    """Everything on descriptor 3. A file object would cost more than all the rest of what is done here."""
-    told = b""
-    while part := os.read(3, 65536):
-        told += part
-    os.close(3)
-    return told
+def read_whole(descriptor):
+    """All that comes of it, which is closed then. A file object would cost more than all the rest of what is done here."""
+    whole = b""
+    while part := os.read(descriptor, 8192 + len(whole)):
+        whole += part
+    os.close(descriptor)
+    return whole
 
 
-def take_words(words, count):
+def take_words(told):
+    """The arguments of the program. Its variables are set."""
+    line, _, words = told.partition(b"\n")
+    if not words:
+        return []
+    words = words.split(b"\0")[:-1]
+    count = int(line.split()[1])
     for variable in words[count:]:
         name, _, value = variable.partition(b"=")
         os.environb[name] = value
@@ -66,20 +71,23 @@ def report(error):
     sys.__excepthook__(type(error), error, error.__traceback__)
 
 
-def run():
+def await_program(go=3, ready=4):
+    """Waits with the interpreter up. Returns the path of the program and its arguments."""
     # The host's kernel takes a blocking write whole, or tells of a signal.
     if "whole-writes" in sys.argv:
         sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
         sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
-    os.write(4, b"r")
-    os.close(4)
-    line, _, words = read_told().partition(b"\n")
-    if not line:  # An end without a word is no release: whoever held the program is gone.
+    os.write(ready, b"r")
+    os.close(ready)
+    told = read_whole(go)
+    if not told:  # An end without a word is no release: whoever held the program is gone.
         os._exit(125)
-    arguments = take_words(words.split(b"\0")[:-1], int(line.split()[1]))
-    program = os.path.join(os.getcwd(), "main.py")
-    with open(program, "rb") as file:
-        source = file.read()
+    return os.getcwd() + "/main.py", take_words(told)
+
+
+def execute(program, arguments):
+    """Runs the file as the main module."""
+    source = read_whole(os.open(program, os.O_RDONLY | os.O_CLOEXEC))
     sys.argv[:] = [program, *arguments]
     main = type(sys)("__main__")
     main.__dict__.update(__file__=program, __builtins__=__builtins__, __cached__=None)
@@ -103,4 +111,4 @@ def run():
 
 
 if __name__ == "__main__":
-    run()
+    execute(*await_program())
