@@ -73,22 +73,6 @@ export const CONSTRUCTS: readonly Construct[] = [
     ],
   },
   {
-    name: 'large bytes move between threads',
-    work: 'long jobs',
-    without: [
-      {
-        file: `${SERVER}/ground/movable.ts`,
-        from: 'byteLength >= movedBytesMin ? [buffer]',
-        to: 'byteLength < 0 ? [buffer]',
-      },
-      {
-        file: `${SERVER}/ground/movable.ts`,
-        from: 'if (buffer.byteLength >= movedBytesMin) buffer.transfer(0);',
-        to: '',
-      },
-    ],
-  },
-  {
     name: 'canonical values are not sorted again',
     work: 'long jobs',
     without: [

@@ -3,7 +3,6 @@
  * given with it, and the next record starts another.
  */
 import { Worker } from 'node:worker_threads';
-import { movable } from '../../ground/movable.ts';
 import type { TerminalRecord } from '../../store/records.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
@@ -17,15 +16,14 @@ export class Signer implements AsyncDisposable {
   #worker: Worker | null = null;
   #lastId = 0;
 
-  /** What came of each record, in their order. Their histories may be given away. Rejects where the thread died over them. */
+  /** What came of each record, in their order. Rejects where the thread died over them. */
   attest(records: readonly TerminalRecord[], key: SigningKey): Promise<readonly SigningResult[]> {
     this.#worker ??= this.#startWorker();
     const id = ++this.#lastId;
     const answer = Promise.withResolvers<readonly SigningResult[]>();
     this.#waiting.set(id, answer);
     const { key_id, privateKey } = key;
-    const moved = movable(...records.flatMap(({ history, runs }) => [history, ...runs.map(({ content }) => content)]));
-    this.#worker.postMessage({ id, key: { key_id, privateKey }, records } satisfies SigningRequest, moved);
+    this.#worker.postMessage({ id, key: { key_id, privateKey }, records } satisfies SigningRequest);
     return answer.promise;
   }
 

@@ -2,7 +2,6 @@
  * The store in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
  * hands each call to one of them.
  */
-import { movable } from '../../ground/movable.ts';
 import type { AnswerOf, InputOf, Reads, Writes } from '../commands.ts';
 import { partsOf } from '../history/output-run.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
@@ -63,14 +62,13 @@ interface Sides {
 function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, reads }: Sides): Store {
   const lists = new KeptLists();
   const details = new FinalDetails();
-  const change: Change = (name, input, moved = []) =>
-    lists.change(tenantOf(input), () => writer.call(name, input, moved));
+  const change: Change = (name, input) => lists.change(tenantOf(input), () => writer.call(name, input));
   return {
     ...writes,
     ...reads,
     ...runsOver(change, details),
     requestCancel: (input) => change('requestCancel', input),
-    storeAttestation: (input) => change('storeAttestation', input, movable(input.result_artifact, input.envelope)),
+    storeAttestation: (input) => change('storeAttestation', input),
     withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
     findByIdempotencyKey: (tenant, key) => reads.findByIdempotencyKey({ tenant, key }),
     attestation: (key, part) => reads.attestation({ key, part }),
@@ -86,11 +84,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, re
 }
 
 /** Calls the writer for what changes jobs, and so what lists say. */
-type Change = <Name extends keyof Writes>(
-  name: Name,
-  input: InputOf<Writes[Name]>,
-  moved?: readonly ArrayBuffer[],
-) => Promise<AnswerOf<Writes[Name]>>;
+type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) => Promise<AnswerOf<Writes[Name]>>;
 
 type Runs = Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'isUnderWay' | 'shortResult' | 'deleteEnded'>;
 

@@ -38,7 +38,6 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #opened = Promise.withResolvers<readonly string[]>();
   readonly #ended = Promise.withResolvers<void>();
   #unsent: Call[] = [];
-  #moved: ArrayBuffer[] = [];
   #lastId = 0;
   /** Why no more calls are taken; null while they are. */
   #refusal: StoreError | null = null;
@@ -73,12 +72,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return Object.fromEntries(names.map((name) => [name, ask(name)])) as unknown as Methods<Known>;
   }
 
-  /** Buffers in `moved` are those of bytes in the input that the caller gives away. */
-  call<Name extends string & keyof Known>(
-    name: Name,
-    input: InputOf<Known[Name]>,
-    moved: readonly ArrayBuffer[] = [],
-  ): Promise<AnswerOf<Known[Name]>> {
+  call<Name extends string & keyof Known>(name: Name, input: InputOf<Known[Name]>): Promise<AnswerOf<Known[Name]>> {
     if (this.#refusal !== null) return Promise.reject(this.#refusal);
     if (this.#waiting.size >= callsWaitingMax) {
       return Promise.reject(new StoreError('busy', 'more calls wait for the store than it takes'));
@@ -86,7 +80,6 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = ++this.#lastId;
     this.#waiting.set(id, { resolve, reject });
-    this.#moved.push(...moved);
     if (this.#unsent.push({ id, name, input }) === 1) setImmediate(() => this.#send());
     return promise as Promise<AnswerOf<Known[Name]>>;
   }
@@ -101,12 +94,11 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   }
 
   #send(): void {
-    const [calls, moved] = [this.#unsent, this.#moved];
+    const calls = this.#unsent;
     if (calls.length === 0) return;
     this.#unsent = [];
-    this.#moved = [];
     try {
-      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request, moved);
+      this.#thread.postMessage({ kind: 'calls', calls } satisfies Request);
     } catch (cause) {
       const error = new StoreError('internal', 'a call of the store cannot be sent', { cause });
       for (const { id } of calls) this.#take(id)?.reject(error);

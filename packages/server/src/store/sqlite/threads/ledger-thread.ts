@@ -20,8 +20,7 @@ export interface LedgerThread extends AsyncDisposable {
   isPatient?(call: Call): boolean;
 }
 
-/** `moved` are buffers of bytes in the report that the thread gives away. */
-export type SendReport = (report: Report, moved?: readonly ArrayBuffer[]) => void;
+export type SendReport = (report: Report) => void;
 
 /** Opens the connection of a thread, which then reports through `report`. */
 export type OpenThread = (report: SendReport) => Promise<LedgerThread>;
@@ -63,7 +62,7 @@ class CallService {
 
   async #openThread(): Promise<void> {
     try {
-      this.#thread = await this.#open((report, moved) => this.#report(report, moved));
+      this.#thread = await this.#open((report) => this.#report(report));
     } catch (thrown) {
       this.#report({ kind: 'failed', error: portable(thrown) });
       this.#port.close();
@@ -110,7 +109,7 @@ class CallService {
     this.#port.close();
   }
 
-  #report(report: Report, moved: readonly ArrayBuffer[] = []): void {
-    this.#port.postMessage(report, [...moved]);
+  #report(report: Report): void {
+    this.#port.postMessage(report);
   }
 }

@@ -4,7 +4,7 @@ import type { Report, Request, ThreadData } from './messages.ts';
 
 /** The service's end of a thread. A `Worker` is one. */
 export interface Thread {
-  postMessage(request: Request, moved?: readonly ArrayBuffer[]): void;
+  postMessage(request: Request): void;
   on(event: 'message', listener: (report: Report) => void): unknown;
   /** It died; `exit` comes after. */
   on(event: 'error', listener: (cause: unknown) => void): unknown;
