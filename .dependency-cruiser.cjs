@@ -76,7 +76,7 @@ module.exports = {
         path: '^packages/',
         pathNot: [
           '^packages/$1/',
-          '^packages/[^/]+/src/(index|vocabulary|administration|service|vouchbox)\\.ts$',
+          '^packages/[^/]+/src/(index|vocabulary|administration|service|vouchbox|checks)\\.ts$',
           '\\.json$',
         ],
       },
@@ -86,13 +86,29 @@ module.exports = {
     packageFloor('server', ['evidence', 'protocol']),
     packageFloor('client', ['protocol']),
     packageFloor('verifier', ['evidence', 'protocol']),
-    packageFloor('cli', ['server', 'client', 'evidence', 'protocol']),
+    packageFloor('cli', ['server', 'client', 'verifier', 'evidence', 'protocol']),
     {
       name: 'runs-in-a-browser',
       comment: 'protocol, evidence and client use nothing that only Node has',
       severity: 'error',
       from: { path: '^packages/(protocol|evidence|client)/src/', pathNot: [tests, '-native\\.ts$'] },
       to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'checks-run-in-a-browser',
+      comment: 'what verifier/checks leads to uses nothing that only Node has',
+      severity: 'error',
+      from: { path: '^packages/verifier/src/checks\\.ts$' },
+      to: {
+        reachable: true,
+        path: '^(node:|fs$|buffer$)|^packages/verifier/src/(read-file|verify|export-directory)\\.ts$',
+      },
+    },
+    {
+      name: 'only-mcp-knows-its-protocol',
+      severity: 'error',
+      from: { path: '^packages/', pathNot: '^packages/cli/src/mcp/' },
+      to: { path: 'node_modules/@modelcontextprotocol/' },
     },
     serverFloor('facts', ['access', 'capacity', 'http', 'job', 'sandbox', 'settings', 'start', 'store', 'telemetry']),
     serverFloor('start', [

@@ -50,7 +50,6 @@ describe('a planted violation of a rule is noticed', () => {
     ['floor-of-evidence', 'evidence/src/a.ts', "import '@vouchbox/server';"],
     ['floor-of-server', 'server/src/a.ts', "import '@vouchbox/client';"],
     ['floor-of-client', 'client/src/a.ts', "import '@vouchbox/server';"],
-    ['floor-of-cli', 'cli/src/a.ts', "import '@vouchbox/verifier';"],
     ['floor-of-verifier', 'verifier/src/a.ts', "import '@vouchbox/server';"],
     ['packages-meet-at-their-index', 'client/src/b.ts', "import '../../protocol/src/inner.ts';"],
     ['floor-of-server-http', 'server/src/http/a.ts', "import '../store/inner.ts';"],

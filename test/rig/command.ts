@@ -3,7 +3,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-const bin = join(import.meta.dirname, '../../packages/cli/bin/vouchbox');
+/** The file of the command. */
+export const commandFile = join(import.meta.dirname, '../../packages/cli/bin/vouchbox');
 
 export interface CommandOptions {
   /** Added to an environment that has PATH and HOME alone. */
@@ -31,7 +32,7 @@ export class Command implements AsyncDisposable {
 
   constructor(words: readonly string[], options: CommandOptions = {}) {
     const { PATH = '', HOME = '' } = process.env;
-    const [first = '', ...rest] = [...(options.within ?? []), bin, ...words];
+    const [first = '', ...rest] = [...(options.within ?? []), commandFile, ...words];
     this.#child = spawn(first, rest, {
       env: { PATH, HOME, ...options.env },
       cwd: options.cwd,

@@ -6,14 +6,12 @@
 import { readFileSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
-import { canonicalJson, parsePublicKey } from '@vouchbox/evidence';
 import { CommandFailure } from './command-failure.ts';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportSource, exportFiles } from './export-files.ts';
 import { type AccessOptions, namedService } from './service-access.ts';
+import { readFromService } from './service-export.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface ExportOptions extends AccessOptions {
@@ -25,9 +23,6 @@ export interface ExportOptions extends AccessOptions {
   readonly databaseUrl?: string;
   readonly tenant?: string;
 }
-
-/** How long to wait for the signature of a job that just ended. */
-const signatureTries = 30;
 
 /** Writes the directory, whole or not at all, and prints its path. */
 export async function exportJob(job_id: string, options: ExportOptions): Promise<number> {
@@ -49,7 +44,9 @@ async function readSource(job_id: string, options: ExportOptions): Promise<Expor
   if (service === null) {
     throw new UsageError('name a service with --url and --key, or the data of one that does not run with --data-dir');
   }
-  return fromService(job_id, service.client, options);
+  const { publicKey } = options;
+  const publicKeyPem = publicKey === undefined ? null : readFileSync(publicKey, 'utf8');
+  return readFromService(job_id, service.client, { publicKeyPem });
 }
 
 async function fromDataDir(job_id: string, options: ExportOptions): Promise<ExportSource> {
@@ -58,55 +55,6 @@ async function fromDataDir(job_id: string, options: ExportOptions): Promise<Expo
   const { loadConfig, readStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
   return readStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags));
-}
-
-async function fromService(job_id: string, client: ServiceClient, options: ExportOptions): Promise<ExportSource> {
-  const envelope = await signedEnvelope(job_id, client);
-  const [result, detail, folded] = [
-    await client.resultArtifact(job_id),
-    await client.detail(job_id),
-    await client.result(job_id),
-  ];
-  return {
-    tenant: detail.tenant,
-    job_id,
-    envelope,
-    result_artifact: result.bytes,
-    receipt_json: canonicalJson(detail.receipt),
-    events: await Array.fromAsync(client.events(job_id, { limit: 1000 })),
-    public_key_pem: await signerOf(detail.attestation.key_id, client, options),
-    requested_spec: detail.requested_spec,
-    artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
-      path,
-      content: Buffer.from(content_base64, 'base64'),
-    })),
-  };
-}
-
-/** Signing takes a moment after a job's end. */
-async function signedEnvelope(job_id: string, client: ServiceClient): Promise<Uint8Array> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return (await client.attestation(job_id)).bytes;
-    } catch (error) {
-      const isUnsigned = error instanceof ServiceFailure && error.code === 'attestation_unavailable';
-      if (!isUnsigned || tries >= signatureTries) throw error;
-      await pause((error.retryAfterSeconds ?? 1) * 1000);
-    }
-  }
-}
-
-/** A service returns only its current key; an older one must be given. */
-async function signerOf(key_id: string | null, client: ServiceClient, options: ExportOptions): Promise<string> {
-  const given = options.publicKey === undefined ? null : readFileSync(options.publicKey, 'utf8');
-  const pem = given ?? (await client.publicKey()).public_key_pem;
-  const parsed = parsePublicKey(pem);
-  if (parsed.kind === 'key' && parsed.key.key_id === key_id) return pem;
-  throw new UsageError(
-    given === null
-      ? `the job was signed with ${key_id}, which is not the service's key any more; give that one with --public-key`
-      : `${options.publicKey} is not the key that signed the job, ${key_id}`,
-  );
 }
 
 /** It has a temporary name until it is whole. Only what was made here is removed. */

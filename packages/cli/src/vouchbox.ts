@@ -11,6 +11,7 @@ import { EXIT } from './exit-code.ts';
 import type { ExportOptions } from './export.ts';
 import type { ListOptions } from './jobs.ts';
 import type { KeysOptions } from './keys.ts';
+import { addMcp } from './mcp-command.ts';
 import type { PacksOptions } from './packs.ts';
 import type { RunOptions } from './run.ts';
 import type { AccessOptions } from './service-access.ts';
@@ -53,6 +54,7 @@ async function svcCommand(asked: string | undefined): Promise<Command> {
   addRestore(program);
   addAttestationKeys(program);
   addExport(program);
+  for (const command of addMcp(program, version)) withAccess(command);
   return program;
 }
 

@@ -2,25 +2,11 @@
  * `service-verify directory`: checks everything in an exported job, without the service that made it. The pinned key
  * and the expected tenant come from elsewhere. Nothing in the directory is trusted.
  */
-import {
-  canonicalJson,
-  EXPORT_FILES,
-  EXPORT_OPTIONAL_FILES,
-  isJsonObject,
-  parsePublicKey,
-  parseStrictJson,
-  resultSubjectName,
-  type StoredReceipt,
-  sha256Hex,
-} from '@vouchbox/evidence';
-import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
-import { checkRecord, resultCheck } from './check-record.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
-import { type ExportedJob, readExportDirectory } from './export-directory.ts';
-import { parseLines } from './history.ts';
+import { readExportDirectory } from './export-directory.ts';
 import { type PolicyOptions, parsePolicy } from './policy.ts';
-import { type Check, checked, exitCodeOf, failed, passed, type Report } from './report.ts';
-import { type AttestationVerdict, factsOf, NOTICE, readPublicKey, verifyAttestation } from './verify.ts';
+import type { Report } from './report.ts';
+import { readPublicKey } from './verify.ts';
+import { verifyExport } from './verify-export.ts';
 
 export interface DirectoryOptions extends PolicyOptions {
   readonly publicKey: readonly string[];
@@ -33,115 +19,6 @@ export interface DirectoryOptions extends PolicyOptions {
 export async function verifyDirectory(directory: string, options: DirectoryOptions): Promise<Report> {
   const policy = parsePolicy(options);
   const publicKeys = options.publicKey.map(readPublicKey);
-  const exported = readExportDirectory(directory);
-  if ('problem' in exported) return refusal(EXIT.record, [failed('directory', exported.problem)]);
-  const listed = passed('directory', `${exported.files.size} files as the manifest lists them`);
-  const { signed, ...verdict } = await verifyAttestation(
-    { envelope: bytesOf(exported, EXPORT_FILES.envelope), subject: bytesOf(exported, EXPORT_FILES.result), publicKeys },
-    {
-      tenant: options.tenant,
-      subjectName: resultSubjectName(options.job ?? exported.manifest.job_id),
-      mediaType: RESULT_MEDIA_TYPE,
-    },
-  );
-  if (signed === null) return refusal(verdict.exitCode, [listed, ...verdict.checks]);
-  const attested = attestedChecks(exported, signed);
-  const demanded = policy === null ? [] : policy(signed.predicate, Date.now());
-  const exitCode = exitCodeOf(attested, EXIT.record) || exitCodeOf(demanded, EXIT.policy);
-  return {
-    exitCode,
-    checks: [listed, ...verdict.checks, ...attested, ...demanded],
-    facts: factsOf(signed),
-    notice: exitCode === EXIT.good ? NOTICE : null,
-  };
-}
-
-/** Compares every other file of the directory with what was signed. */
-function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): Check[] {
-  const { receipt } = predicate;
-  const { manifest, files } = exported;
-  const isOfJob = manifest.job_id === predicate.jobId && manifest.tenant === predicate.tenant;
-  return [
-    checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id),
-    publicKeyCheck(textOf(exported, EXPORT_FILES.publicKey), key_id),
-    receiptFileCheck(bytesOf(exported, EXPORT_FILES.receipt), receipt),
-    ...historyChecks(exported, receipt),
-    ...Array.from(files.keys())
-      .sort()
-      .flatMap((path) => programFileCheck({ path, bytes: bytesOf(exported, path), receipt })),
-  ];
-}
-
-type Signed = NonNullable<AttestationVerdict['signed']>;
-
-/** The key in the directory is no trust anchor. A key that did not sign is an error of whoever made the directory. */
-function publicKeyCheck(pem: string, key_id: string): Check {
-  const result = parsePublicKey(pem);
-  const isSigner = result.kind === 'key' && result.key.key_id === key_id;
-  return checked('public_key_file', isSigner ? null : 'it is not the pinned key that signed', key_id);
-}
-
-function receiptFileCheck(bytes: Uint8Array, signed: StoredReceipt): Check {
-  const json = parseStrictJson(bytes);
-  const isSame = json.kind === 'value' && canonicalJson(json.value) === canonicalJson(signed);
-  return checked(
-    'receipt_file',
-    isSame ? null : 'it is not the receipt that was signed',
-    'the receipt that was signed',
-  );
-}
-
-function historyChecks(exported: ExportedJob, receipt: StoredReceipt): readonly Check[] {
-  const history = parseLines(bytesOf(exported, EXPORT_FILES.events));
-  if ('problem' in history) return [failed('events', history.problem)];
-  const { checks, chain } = checkRecord({ events: history.events, receipt });
-  if (chain.kind === 'broken') return checks;
-  const result = parseStrictJson(bytesOf(exported, EXPORT_FILES.result));
-  const artifact = result.kind === 'value' && isJsonObject(result.value) ? result.value : {};
-  return [...checks, resultCheck(artifact, { events: history.events, receipt })];
-}
-
-interface ProgramFile {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly receipt: StoredReceipt;
-}
-
-/**
- * Whether the receipt covers a file of the program: its source, its input or its output. Other files have no such
- * check.
- */
-function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
-  const stated = statedDigest(path, receipt);
-  if (stated === null) return [];
-  const sha256 = sha256Hex(bytes);
-  const problem = stated.sha256 === sha256 ? null : 'the receipt does not vouch for it';
-  return [checked(path, problem, `${bytes.length} bytes, sha256:${sha256}`)];
-}
-
-/** What the receipt states for a file; null if the file is none of the program's. */
-function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: unknown } | null {
-  if (path === EXPORT_OPTIONAL_FILES.code) return { sha256: receipt['code_sha256'] };
-  if (path === EXPORT_OPTIONAL_FILES.stdin) return { sha256: receipt['stdin_sha256'] };
-  if (path === EXPORT_OPTIONAL_FILES.args) return { sha256: receipt['args_sha256'] };
-  if (path === EXPORT_OPTIONAL_FILES.env) return { sha256: receipt['env_sha256'] };
-  if (path === EXPORT_OPTIONAL_FILES.policy) return { sha256: receipt['policy_sha256'] };
-  const list = path.startsWith('input/') ? 'input_artifacts' : path.startsWith('output/') ? 'output_artifacts' : null;
-  if (list === null) return null;
-  const artifacts = Array.isArray(receipt[list]) ? (receipt[list] as unknown[]) : [];
-  const artifact = artifacts.find((entry) => isJsonObject(entry) && entry['path'] === path);
-  return { sha256: isJsonObject(artifact) ? artifact['sha256'] : undefined };
-}
-
-/** A file that every export has: without it the manifest was refused. */
-function bytesOf({ files }: ExportedJob, path: string): Uint8Array<ArrayBuffer> {
-  return files.get(path) as Uint8Array<ArrayBuffer>;
-}
-
-function textOf(exported: ExportedJob, path: string): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(exported, path));
-}
-
-function refusal(exitCode: ExitCode, checks: readonly Check[]): Report {
-  return { exitCode, checks, facts: {}, notice: null };
+  const { tenant, job } = options;
+  return await verifyExport(readExportDirectory(directory), { publicKeys, tenant, job, policy });
 }

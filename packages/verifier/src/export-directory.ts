@@ -4,26 +4,10 @@
  */
 import { closeSync, constants, type Dirent, fstatSync, opendirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  EXPORT_MANIFEST,
-  type ExportManifest,
-  exportedFileBytesMax,
-  exportFilesMax,
-  readExportManifest,
-  sha256Hex,
-} from '@vouchbox/evidence';
+import { exportedFileBytesMax, exportFilesMax } from '@vouchbox/evidence';
+import { type ExportedJob, type ExportProblem, parseExport } from './exported-job.ts';
 import { readDescriptor } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
-
-export interface ExportedJob {
-  readonly manifest: ExportManifest;
-  /** The bytes of every listed file, by path. */
-  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
-}
-
-export interface ExportProblem {
-  readonly problem: string;
-}
 
 /** A file and each directory above it; paths of the contract are not deep. */
 const entriesMax = 16 * exportFilesMax;
@@ -32,14 +16,7 @@ const entriesMax = 16 * exportFilesMax;
 export function readExportDirectory(directory: string): ExportedJob | ExportProblem {
   try {
     const files = readTree(directory);
-    if ('problem' in files) return files;
-    const manifestBytes = files.get(EXPORT_MANIFEST);
-    if (manifestBytes === undefined) return { problem: `there is no ${EXPORT_MANIFEST}` };
-    files.delete(EXPORT_MANIFEST);
-    const result = readExportManifest(manifestBytes);
-    if (result.kind === 'refused') return { problem: `${EXPORT_MANIFEST} is refused: ${result.reason}` };
-    const problem = listingProblem(result.manifest, files);
-    return problem === null ? { manifest: result.manifest, files } : { problem };
+    return 'problem' in files ? files : parseExport(files);
   } catch (error) {
     throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
   }
@@ -91,16 +68,4 @@ function readPlainFile(path: string, bytesMax: number): Uint8Array<ArrayBuffer> 
   } finally {
     closeSync(descriptor);
   }
-}
-
-/** The first difference between the manifest and the directory. */
-function listingProblem(manifest: ExportManifest, files: ReadonlyMap<string, Uint8Array>): string | null {
-  for (const { path, size_bytes, sha256 } of manifest.files) {
-    const bytes = files.get(path);
-    if (bytes === undefined) return `${path} is listed and missing`;
-    if (bytes.length !== size_bytes || sha256Hex(bytes) !== sha256) return `${path} is not as it is listed`;
-  }
-  const listed = new Set(manifest.files.map(({ path }) => path));
-  const surplus = Array.from(files.keys()).find((path) => !listed.has(path));
-  return surplus === undefined ? null : `${surplus} is not listed`;
 }

@@ -1,21 +1,12 @@
 /**
- * `service-verify policy`: a good attestation is not yet a good result. This compares the signed receipt with what a
- * caller demands of the program, its outcome and the observed protections.
+ * A good attestation is not yet a good result. A policy compares the signed receipt with what a caller demands of the
+ * program, its outcome and the observed protections.
  */
 import type { ExecutionPredicate } from '@vouchbox/evidence';
 import { parseDuration } from './duration.ts';
-import { EXIT } from './exit-code.ts';
-import { type Check, checked, exitCodeOf, type Report } from './report.ts';
+import { type Check, checked } from './report.ts';
 import { parseRequirement, type Requirement } from './requirement.ts';
 import { UsageError } from './usage-error.ts';
-import {
-  type AttestationFiles,
-  type Expectation,
-  factsOf,
-  NOTICE,
-  readAttestation,
-  verifyAttestation,
-} from './verify.ts';
 
 /** A policy as given on the command line. */
 export interface PolicyOptions {
@@ -40,26 +31,6 @@ export function parsePolicy({ require, codeSha256, maxAge }: PolicyOptions): Pol
     ...requirements.map((requirement) => requirementCheck(requirement, predicate)),
     ...(ageMax === null ? [] : [ageCheck(predicate.finishedAt, { ageMax, now })]),
   ];
-}
-
-/** Verifies an attestation in files, and then checks that it meets the policy. */
-export async function verifyPolicy(
-  files: AttestationFiles,
-  expected: Expectation,
-  options: PolicyOptions,
-): Promise<Report> {
-  const policy = parsePolicy(options);
-  if (policy === null) throw new UsageError('a policy demands something: --require, --code-sha256 or --max-age');
-  const verdict = await verifyAttestation(readAttestation(files), expected);
-  if (verdict.signed === null) return { ...verdict, facts: {}, notice: null };
-  const demanded = policy(verdict.signed.predicate, Date.now());
-  const exitCode = exitCodeOf(demanded, EXIT.policy);
-  return {
-    exitCode,
-    checks: [...verdict.checks, ...demanded],
-    facts: factsOf(verdict.signed),
-    notice: exitCode === EXIT.good ? NOTICE : null,
-  };
 }
 
 function requirementCheck({ text, judge }: Requirement, predicate: ExecutionPredicate): Check {

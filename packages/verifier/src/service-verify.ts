@@ -5,16 +5,18 @@
 import { readFileSync } from 'node:fs';
 import { printable, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import type { Expectation } from './attestation.ts';
 import { type BundleOptions, makeBundle } from './bundle.ts';
 import { type ChainOptions, verifyHistory } from './chain.ts';
 import { type DirectoryOptions, verifyDirectory } from './directory.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
-import { type PolicyOptions, verifyPolicy } from './policy.ts';
+import type { PolicyOptions } from './policy.ts';
 import type { Report } from './report.ts';
 import { requirementForms } from './requirement.ts';
 import { type Shown, showJson, showText } from './show-report.ts';
 import { UsageError } from './usage-error.ts';
-import { type AttestationFiles, type Expectation, verify } from './verify.ts';
+import { type AttestationFiles, verify } from './verify.ts';
+import { verifyPolicy } from './verify-policy.ts';
 
 /** How the command ends, and what it prints. */
 export interface Ending extends Shown {

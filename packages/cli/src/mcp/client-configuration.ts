@@ -1,0 +1,37 @@
+/** What to paste into the settings of a program that takes MCP servers. */
+import { UsageError } from '../usage-error.ts';
+
+export interface ServedBy {
+  /** The service to call; null where the command brings one. */
+  readonly url: string | null;
+}
+
+/** Where each program keeps its servers, and under which name. */
+const PROGRAMS = {
+  claude: { member: 'mcpServers', where: 'claude_desktop_config.json, or .mcp.json of a project' },
+  cursor: { member: 'mcpServers', where: '.cursor/mcp.json' },
+  vscode: { member: 'servers', where: '.vscode/mcp.json' },
+} as const;
+
+export const CONFIGURED_PROGRAMS = Object.keys(PROGRAMS);
+
+/**
+ * The snippet as JSON, and the file that it belongs in. The key is never in it: it is read from the environment of that
+ * program. @throws UsageError for a program that is not known
+ */
+export function clientConfiguration(
+  program: string,
+  { url }: ServedBy,
+): { readonly where: string; readonly json: string } {
+  if (!Object.hasOwn(PROGRAMS, program)) {
+    throw new UsageError(`${program} is not known; give ${CONFIGURED_PROGRAMS.join(', ')}`);
+  }
+  const { member, where } = PROGRAMS[program as keyof typeof PROGRAMS];
+  const server = {
+    ...(program === 'vscode' && { type: 'stdio' }),
+    command: 'npx',
+    args: ['--no', 'vouchbox', 'mcp'],
+    ...(url !== null && { env: { SERVICE_URL: url, SERVICE_KEY: 'the key that `vouchbox keys create` printed' } }),
+  };
+  return { where, json: JSON.stringify({ [member]: { vouchbox: server } }, null, 2) };
+}

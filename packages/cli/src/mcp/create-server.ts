@@ -1,0 +1,29 @@
+/** The MCP server of one caller: its tools, and the files of its jobs as resources. */
+import { McpServer } from '@modelcontextprotocol/server';
+import type { ServiceClient } from '@vouchbox/client';
+import { registerArtifacts } from './artifacts.ts';
+import { registerCancelJob, registerGetJob } from './tools/job-tools.ts';
+import { registerListRuntimes } from './tools/list-runtimes.ts';
+import { registerRunCode } from './tools/run-code.ts';
+import { type PinnedKeys, registerVerifyJob } from './tools/verify-job.ts';
+
+export interface ServerParts {
+  /** Calls the service with the caller's own key. */
+  readonly client: ServiceClient;
+  readonly version: string;
+  readonly pinned: PinnedKeys;
+}
+
+const INSTRUCTIONS = `Programs run isolated, without a network, and each in a cell of its own: nothing is kept between calls.
+Give input files with each run, below input/, and write results below output/.`;
+
+export function createServer({ client, version, pinned }: ServerParts): McpServer {
+  const server = new McpServer({ name: 'vouchbox', version }, { instructions: INSTRUCTIONS });
+  registerRunCode(server, client);
+  registerGetJob(server, client);
+  registerCancelJob(server, client);
+  registerListRuntimes(server, client);
+  registerVerifyJob(server, client, pinned);
+  registerArtifacts(server, client);
+  return server;
+}

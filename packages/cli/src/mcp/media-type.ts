@@ -1,0 +1,46 @@
+/** What kind of file a program wrote: pictures by their first bytes, other files by the end of their name. */
+
+const PICTURES: readonly (readonly [mediaType: string, starts: string])[] = [
+  ['image/png', '\x89PNG\r\n\x1a\n'],
+  ['image/jpeg', '\xff\xd8\xff'],
+  ['image/gif', 'GIF8'],
+];
+
+const BY_ENDING: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  htm: 'text/html',
+  html: 'text/html',
+  json: 'application/json',
+  log: 'text/plain',
+  md: 'text/markdown',
+  pdf: 'application/pdf',
+  svg: 'image/svg+xml',
+  tsv: 'text/tab-separated-values',
+  txt: 'text/plain',
+  xml: 'application/xml',
+};
+
+/** `application/octet-stream` where neither tells. */
+export function mediaTypeOf(path: string, bytes: Uint8Array): string {
+  const start = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
+  const picture = PICTURES.find(([, starts]) => start.startsWith(starts));
+  if (picture !== undefined) return picture[0];
+  if (start.startsWith('RIFF') && start.endsWith('WEBP')) return 'image/webp';
+  const ending = path.slice(path.lastIndexOf('.') + 1).toLowerCase();
+  return BY_ENDING[ending] ?? 'application/octet-stream';
+}
+
+/** Whether a model can be shown it as a picture. */
+export function isPicture(mediaType: string): boolean {
+  return mediaType === 'image/webp' || PICTURES.some(([picture]) => picture === mediaType);
+}
+
+/** The text of a file that is UTF-8 without NUL; null if it is not. */
+export function textOf(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

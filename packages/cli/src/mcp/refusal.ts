@@ -1,0 +1,18 @@
+/** How a tool says that nothing ran. */
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+
+/** Answers a refusal of the service, or its silence, as a tool's error, which the model may read and mend. */
+export async function refusing(work: Promise<CallToolResult>): Promise<CallToolResult> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ServiceFailure) return toolError(`${error.message} (${error.code})`);
+    if (error instanceof TransportFailure) return toolError(`The service gave no usable answer: ${error.message}`);
+    throw error;
+  }
+}
+
+export function toolError(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}

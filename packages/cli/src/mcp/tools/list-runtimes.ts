@@ -1,0 +1,42 @@
+/** The tool `list_runtimes`: what the service can run, and within which limits. */
+import { fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
+import type { ServiceClient } from '@vouchbox/client';
+import { type Capabilities, Capabilities as CapabilitiesSchema, type Static, Type } from '@vouchbox/protocol';
+import { refusing } from '../refusal.ts';
+
+const { languages, isolation_class, runtime_packs, limits, artifacts } = CapabilitiesSchema.properties;
+const Runtimes = Type.Object({ languages, isolation_class, runtime_packs, limits, artifacts });
+type Runtimes = Static<typeof Runtimes>;
+
+export function registerListRuntimes(server: McpServer, client: ServiceClient): void {
+  const about = {
+    title: 'List languages and packs',
+    description: 'The languages, the packs with libraries, the isolation class and the limits of this service.',
+    inputSchema: fromJsonSchema<Record<string, never>>({ type: 'object', properties: {}, additionalProperties: false }),
+    outputSchema: fromJsonSchema<Runtimes>(Runtimes as never),
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  };
+  server.registerTool('list_runtimes', about, (_asked, { mcpReq: { signal } }) =>
+    refusing(
+      (async () => {
+        const runtimes = runtimesOf(await client.capabilities({ signal }));
+        return { structuredContent: { ...runtimes }, content: [{ type: 'text' as const, text: asText(runtimes) }] };
+      })(),
+    ),
+  );
+}
+
+function runtimesOf({ languages, isolation_class, runtime_packs, limits, artifacts }: Capabilities): Runtimes {
+  return { languages, isolation_class, runtime_packs, limits, artifacts };
+}
+
+function asText({ languages, isolation_class, runtime_packs, limits }: Runtimes): string {
+  const packs = runtime_packs.map(({ name, version, languages: of }) => `${name} ${version} (${of.join(', ')})`);
+  const { wall_seconds, mem_mb } = limits.ceilings;
+  return [
+    `languages: ${languages.join(', ')}`,
+    `packs: ${packs.join('; ') || 'none'}`,
+    `isolation: ${isolation_class ?? 'none is ready'}; no network`,
+    `a program may take ${wall_seconds} seconds and ${mem_mb} MiB at most`,
+  ].join('\n');
+}

@@ -1,0 +1,128 @@
+/** The tool `run_code`: one program, one cell, one answer. */
+import { type CallToolResult, fromJsonSchema, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import type { ServiceClient } from '@vouchbox/client';
+import {
+  type EventData,
+  ISOLATION_CLASSES,
+  type JobEvent,
+  type JobSubmission,
+  OutputPath,
+  ProgramArguments,
+  ProgramVariables,
+  type Static,
+  Type,
+} from '@vouchbox/protocol';
+import { cutText } from '../cut-text.ts';
+import { JobAnswer, jobAnswer } from '../job-answer.ts';
+import { refusing } from '../refusal.ts';
+
+const strict = { additionalProperties: false } as const;
+
+const InputFile = Type.Object(
+  {
+    path: Type.String({ description: 'Below input/, such as input/data.csv; the program opens it by that name.' }),
+    text: Type.Optional(Type.String()),
+    base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is no text.' })),
+  },
+  strict,
+);
+
+const RunCode = Type.Object(
+  {
+    language: Type.String({ description: 'python, node, typescript, bash, or another that list_runtimes names.' }),
+    code: Type.String({ minLength: 1, description: 'The whole program.' }),
+    stdin: Type.Optional(Type.String()),
+    args: Type.Optional(ProgramArguments),
+    env: Type.Optional(ProgramVariables),
+    files: Type.Optional(
+      Type.Array(InputFile, { description: 'Files for this run; nothing is left of earlier runs.' }),
+    ),
+    outputs: Type.Optional(
+      Type.Array(OutputPath, { description: 'Files to bring back; without it everything below output/.' }),
+    ),
+    runtime: Type.Optional(
+      Type.String({ description: 'A pack with libraries, such as python-data; see list_runtimes.' }),
+    ),
+    timeout_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Wall clock.' })),
+    memory_mb: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+    minimum_isolation: Type.Optional(
+      Type.Enum([...ISOLATION_CLASSES], { description: 'Refuse to run in anything weaker.' }),
+    ),
+  },
+  strict,
+);
+type RunCode = Static<typeof RunCode>;
+
+const DESCRIPTION = `Runs one program in a fresh cell. It has no network, and nothing is kept between calls: pass files in again.
+Write results to output/: everything there comes back, and pictures are shown. A program that fails is a result with
+its exit code and stderr; an error means that nothing ran.`;
+
+export function registerRunCode(server: McpServer, client: ServiceClient): void {
+  const about = {
+    title: 'Run a program',
+    description: DESCRIPTION,
+    inputSchema: fromJsonSchema<RunCode>(RunCode as never),
+    outputSchema: fromJsonSchema<JobAnswer>(JobAnswer as never),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  };
+  server.registerTool('run_code', about, (asked, context) => refusing(runCode(client, asked, context)));
+}
+
+/** A call that is cancelled cancels its job. */
+async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: ServerContext): Promise<CallToolResult> {
+  const { signal } = mcpReq;
+  const { job_id } = await client.submit(submissionOf(asked), { signal });
+  const cancel = () => void client.cancel(job_id).catch(() => {});
+  signal.addEventListener('abort', cancel, { once: true });
+  if (signal.aborted) cancel();
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) await client.waitForResult(job_id, { signal });
+  else await tellProgress(client.follow(job_id, { signal }), { progressToken, notify: mcpReq.notify });
+  return await jobAnswer(client, job_id, signal);
+}
+
+function submissionOf(asked: RunCode): JobSubmission {
+  const { language, code, stdin, args, env, files, runtime, timeout_seconds, memory_mb, minimum_isolation } = asked;
+  return {
+    language,
+    code,
+    outputs: asked.outputs ?? ['output/**'],
+    ...(stdin !== undefined && { stdin }),
+    ...(args !== undefined && { args }),
+    ...(env !== undefined && { env }),
+    ...(runtime !== undefined && { runtime }),
+    ...(files !== undefined && { files: files.map(inputFile) }),
+    ...(minimum_isolation !== undefined && { requirements: { minimum_isolation } }),
+    limits: {
+      ...(timeout_seconds !== undefined && { wall_seconds: timeout_seconds }),
+      ...(memory_mb !== undefined && { mem_mb: memory_mb }),
+    },
+  };
+}
+
+function inputFile({ path, text, base64 }: Static<typeof InputFile>) {
+  return { path, content_base64: base64 ?? Buffer.from(text ?? '').toString('base64') };
+}
+
+interface Listener {
+  readonly progressToken: string | number;
+  readonly notify: ServerContext['mcpReq']['notify'];
+}
+
+/** Tells each piece of output as it comes; its number in the history is how far the job is. */
+async function tellProgress(events: AsyncIterable<JobEvent>, { progressToken, notify }: Listener): Promise<void> {
+  for await (const event of events) {
+    const message = messageOf(event);
+    if (message === null) continue;
+    await notify({ method: 'notifications/progress', params: { progressToken, progress: event.seq, message } });
+  }
+}
+
+const messageCharsMax = 2048;
+
+/** Null if there is nothing that whoever waits wants to see. */
+function messageOf({ kind, data }: JobEvent): string | null {
+  if (kind === 'started') return 'started';
+  if (kind !== 'stdout' && kind !== 'stderr') return null;
+  return cutText((data as EventData<'stdout'>).text, messageCharsMax).text;
+}

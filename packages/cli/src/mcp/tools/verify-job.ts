@@ -1,0 +1,69 @@
+/** The tool `verify_job`: every check that `service-verify directory` makes, of a job of this service. */
+import { type CallToolResult, fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
+import type { ServiceClient } from '@vouchbox/client';
+import { Nullable, type Static, Type } from '@vouchbox/protocol';
+import { EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier/checks';
+import { exportFiles } from '../../export-files.ts';
+import { readFromService } from '../../service-export.ts';
+import { refusing } from '../refusal.ts';
+
+const VerifyJob = Type.Object({ job_id: Type.String() }, { additionalProperties: false });
+
+const Verdict = Type.Object({
+  verdict: Type.Enum(['good', 'refused']),
+  checks: Type.Array(Type.Object({ check: Type.String(), good: Type.Boolean(), detail: Type.String() })),
+  key: Type.Enum(['pinned', 'of the service'], {
+    description: 'Whether the operator pinned the key, or the service named its own, which proves nothing against it.',
+  }),
+  notice: Nullable(Type.String()),
+});
+type Verdict = Static<typeof Verdict>;
+
+/** PEM texts of the keys that the operator pinned; empty if none. */
+export type PinnedKeys = readonly string[];
+
+export function registerVerifyJob(server: McpServer, client: ServiceClient, pinned: PinnedKeys): void {
+  const about = {
+    title: 'Verify a job',
+    description: 'Checks the signature, the receipt and every link of the history of a job that ended.',
+    inputSchema: fromJsonSchema<Static<typeof VerifyJob>>(VerifyJob as never),
+    outputSchema: fromJsonSchema<Verdict>(Verdict as never),
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  };
+  server.registerTool('verify_job', about, ({ job_id }, { mcpReq: { signal } }) =>
+    refusing(verifyJob(client, job_id, { pinned, signal })),
+  );
+}
+
+async function verifyJob(
+  client: ServiceClient,
+  job_id: string,
+  { pinned, signal }: { readonly pinned: PinnedKeys; readonly signal: AbortSignal },
+): Promise<CallToolResult> {
+  const { tenant } = await client.whoami({ signal });
+  const source = await readFromService(job_id, client, { publicKeyPem: pinned[0] ?? null });
+  const files = new Map(
+    [...exportFiles(source, { program: 'kept' })].map(([path, bytes]) => [path, new Uint8Array(bytes)]),
+  );
+  const publicKeys = pinned.length > 0 ? pinned : [source.public_key_pem];
+  const report = await verifyExport(parseExport(files), { publicKeys, tenant, job: job_id });
+  const verdict = verdictOf(report, pinned.length > 0 ? 'pinned' : 'of the service');
+  return { structuredContent: { ...verdict }, content: [{ type: 'text', text: asText(verdict) }] };
+}
+
+function verdictOf({ exitCode, checks, notice }: Report, key: Verdict['key']): Verdict {
+  return {
+    verdict: exitCode === EXIT.good ? 'good' : 'refused',
+    checks: checks.map(({ name, isGood, detail }) => ({ check: name, good: isGood, detail })),
+    key,
+    notice,
+  };
+}
+
+const UNPINNED =
+  'The key came from the service itself: this shows that the record is whole, not who made it. Pin a key with --public-key.';
+
+function asText({ verdict, checks, key, notice }: Verdict): string {
+  const lines = checks.map(({ check, good, detail }) => `${good ? 'ok    ' : 'FAILED'} ${check}: ${detail}`);
+  return [verdict, ...lines, ...(notice === null ? [] : [notice]), ...(key === 'pinned' ? [] : [UNPINNED])].join('\n');
+}

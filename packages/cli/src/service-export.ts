@@ -1,0 +1,64 @@
+/** Reads from a service all that an export of a job has, once the job is signed. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { canonicalJson, parsePublicKey } from '@vouchbox/evidence';
+import type { ExportSource } from './export-files.ts';
+import { UsageError } from './usage-error.ts';
+
+/** How long to wait for the signature of a job that just ended. */
+const signatureTries = 30;
+
+/**
+ * Reads a job that has ended. A service names its current key only; an older one must be given.
+ * @throws UsageError if the key is not the one that signed
+ */
+export async function readFromService(
+  job_id: string,
+  client: ServiceClient,
+  { publicKeyPem }: { readonly publicKeyPem: string | null },
+): Promise<ExportSource> {
+  const envelope = await signedEnvelope(job_id, client);
+  const [result, detail, folded] = [
+    await client.resultArtifact(job_id),
+    await client.detail(job_id),
+    await client.result(job_id),
+  ];
+  return {
+    tenant: detail.tenant,
+    job_id,
+    envelope,
+    result_artifact: result.bytes,
+    receipt_json: canonicalJson(detail.receipt),
+    events: await Array.fromAsync(client.events(job_id, { limit: 1000 })),
+    public_key_pem: await signerOf(detail.attestation.key_id, client, publicKeyPem),
+    requested_spec: detail.requested_spec,
+    artifacts: folded.artifacts.map(({ path, content_base64 }) => ({
+      path,
+      content: Buffer.from(content_base64, 'base64'),
+    })),
+  };
+}
+
+/** Signing takes a moment after a job's end. */
+async function signedEnvelope(job_id: string, client: ServiceClient): Promise<Uint8Array> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await client.attestation(job_id)).bytes;
+    } catch (error) {
+      const isUnsigned = error instanceof ServiceFailure && error.code === 'attestation_unavailable';
+      if (!isUnsigned || tries >= signatureTries) throw error;
+      await pause((error.retryAfterSeconds ?? 1) * 1000);
+    }
+  }
+}
+
+async function signerOf(key_id: string | null, client: ServiceClient, given: string | null): Promise<string> {
+  const pem = given ?? (await client.publicKey()).public_key_pem;
+  const parsed = parsePublicKey(pem);
+  if (parsed.kind === 'key' && parsed.key.key_id === key_id) return pem;
+  throw new UsageError(
+    given === null
+      ? `the job was signed with ${key_id}, which is not the service's key any more; give that one with --public-key`
+      : `the key of --public-key is not the key that signed the job, ${key_id}`,
+  );
+}

@@ -1,0 +1,102 @@
+/**
+ * Whether the holder of a pinned key signed this result, about this job of this tenant, of bytes that were read. Uses
+ * nothing that only Node has. Spec § Authentication 10.
+ */
+import {
+  decodeEnvelope,
+  decodeStatement,
+  type EnvelopeVerificationInput,
+  type ExecutionPredicate,
+  resultSubjectName,
+  verifyEnvelope,
+} from '@vouchbox/evidence';
+import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
+import { EXIT, type ExitCode, FAILURE_EXIT } from './exit-code.ts';
+import { type Check, type Facts, failed, passed } from './report.ts';
+
+/** Far above the 113 bytes of an Ed25519 key, and still cheap to refuse. */
+export const publicKeyBytesMax = 64 * 1024;
+
+/** What the caller knows from elsewhere. */
+export interface Expectation {
+  readonly tenant: string;
+  /** Without it, the job is the one that the signed statement names. */
+  readonly subjectName?: string;
+  readonly mediaType: string;
+}
+
+/** The bytes of the files, each read once. Null if a file is larger than the contract allows. */
+export interface AttestationBytes {
+  readonly envelope: Uint8Array<ArrayBuffer> | null;
+  readonly subject: Uint8Array<ArrayBuffer> | null;
+  /** PEM texts. */
+  readonly publicKeys: readonly (string | null)[];
+}
+
+export interface AttestationVerdict {
+  readonly exitCode: ExitCode;
+  readonly checks: readonly Check[];
+  /** What was signed, and by which key; null if it was refused. */
+  readonly signed: { readonly predicate: ExecutionPredicate; readonly key_id: string } | null;
+}
+
+/** What a good verdict shows and what it does not. Spec § Authentication 10. */
+export const NOTICE =
+  'This shows that a holder of the pinned key signed this result as it is here. It does not show that the program ' +
+  'succeeded (read its status), that the hardware is trustworthy, that the program would do the same again, or that ' +
+  'what it says is true.';
+
+/** Verifies an attestation that was read. Stops at the first check that fails. */
+export async function verifyAttestation(
+  { envelope, subject, publicKeys }: AttestationBytes,
+  expected: Expectation,
+): Promise<AttestationVerdict> {
+  if (publicKeys.includes(null)) return tooLarge('key', publicKeyBytesMax, EXIT.signature);
+  if (envelope === null) return tooLarge('envelope', envelopeBytesMax, EXIT.signature);
+  if (subject === null) return tooLarge('subject_digest', resultArtifactBytesMax, EXIT.subject);
+  const subjectName = expected.subjectName ?? statedSubjectName(envelope);
+  const input: EnvelopeVerificationInput = {
+    envelope,
+    subject,
+    publicKeys: publicKeys as readonly string[],
+    expected: { ...expected, subjectName },
+  };
+  const result = await verifyEnvelope(input);
+  const checks = result.passed.map(({ step, detail }) => passed(step, detail));
+  return result.kind === 'verified'
+    ? { exitCode: EXIT.good, checks, signed: result }
+    : { exitCode: FAILURE_EXIT[result.failure], checks: [...checks, failed(result.step, result.reason)], signed: null };
+}
+
+/** What the signed statement says about the job, for a reader; nothing if it was refused. */
+export function factsOf(signed: AttestationVerdict['signed']): Facts {
+  if (signed === null) return {};
+  const { predicate, key_id } = signed;
+  return {
+    job_id: predicate.jobId,
+    tenant: predicate.tenant,
+    status: predicate.status,
+    exit_code: predicate.exitCode,
+    finished_at: predicate.finishedAt,
+    isolation_class: predicate.isolationClass,
+    networking: predicate.networking,
+    receipt_sha256: predicate.receiptSha256,
+    key_id,
+  };
+}
+
+/**
+ * The subject name that a statement of the service's profile must have, read before anything is verified. The
+ * verification that follows compares the statement with it, and gives its own reason for what cannot be read here.
+ */
+function statedSubjectName(envelope: Uint8Array): string {
+  const decoded = decodeEnvelope(envelope);
+  if (decoded.kind === 'refused') return resultSubjectName('');
+  const statement = decodeStatement(decoded.envelope.payload);
+  const jobId = statement.kind === 'statement' ? statement.statement.predicate['jobId'] : '';
+  return resultSubjectName(typeof jobId === 'string' ? jobId : '');
+}
+
+function tooLarge(name: string, bytesMax: number, exitCode: ExitCode): AttestationVerdict {
+  return { exitCode, checks: [failed(name, `the file is larger than ${bytesMax} bytes`)], signed: null };
+}

@@ -1,0 +1,266 @@
+/** `vouchbox mcp`: agents of both generations of the protocol run programs in the real service. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { Client as PresentClient, StreamableHTTPClientTransport as PresentHttp } from '@modelcontextprotocol/client';
+import { StdioClientTransport as PresentStdio } from '@modelcontextprotocol/client/stdio';
+import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as EarlierStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport as EarlierHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Command, commandFile, vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+const identity = { name: 'test', version: '1.0.0' };
+
+/** What both generations of clients can do. */
+type Client = Pick<PresentClient, 'close' | 'listTools' | 'readResource'> & {
+  callTool: (
+    call: { name: string; arguments?: Record<string, unknown> },
+    options?: { signal?: AbortSignal; onprogress?: (progress: { progress: number; message?: string }) => void },
+  ) => Promise<ToolAnswer>;
+};
+
+interface ToolAnswer {
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  readonly structuredContent?: any;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  readonly content: any[];
+  readonly isError?: boolean;
+}
+
+/** The earlier client takes the form of the answer as its second argument. */
+function asPresent(client: EarlierClient): Client {
+  const callTool: Client['callTool'] = (call, options) =>
+    client.callTool(call, undefined, options as never) as unknown as Promise<ToolAnswer>;
+  return Object.assign(Object.create(client) as Client, { callTool });
+}
+
+const environment = () => ({
+  PATH: process.env['PATH'] ?? '',
+  SERVICE_URL: rig().service.url,
+  SERVICE_KEY: rig().alpha.key,
+});
+
+const started = () => ({ command: commandFile, args: ['mcp'], env: environment(), stderr: 'pipe' as const });
+
+const generations: readonly [
+  name: string,
+  connect: () => Promise<Client>,
+  connectHttp: (url: string, key: string) => Promise<Client>,
+][] = [
+  [
+    'the present protocol',
+    async () => {
+      const client = new PresentClient(identity);
+      await client.connect(new PresentStdio(started()));
+      return client as unknown as Client;
+    },
+    async (url, key) => {
+      const client = new PresentClient(identity);
+      const requestInit = { headers: { authorization: `Bearer ${key}` } };
+      await client.connect(new PresentHttp(new URL(url), { requestInit }));
+      return client as unknown as Client;
+    },
+  ],
+  [
+    'the protocol before it',
+    async () => {
+      const client = new EarlierClient(identity);
+      await client.connect(new EarlierStdio(started()));
+      return asPresent(client);
+    },
+    async (url, key) => {
+      const client = new EarlierClient(identity);
+      const requestInit = { headers: { authorization: `Bearer ${key}` } };
+      await client.connect(new EarlierHttp(new URL(url), { requestInit }) as never);
+      return asPresent(client);
+    },
+  ],
+];
+
+/** A picture of one pixel, written without a library. */
+const PICTURE = `
+import base64
+png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+open("output/plot.png", "wb").write(base64.b64decode(png))
+open("output/table.csv", "w").write("a,b\\n1,2\\n")
+open("output/large.bin", "wb").write(bytes(100))
+print(open("input/name.txt").read())
+`;
+
+describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
+  let client: Client;
+  beforeAll(async () => {
+    client = await connect();
+  });
+  afterAll(() => client.close());
+
+  const run = (code: string, more: Record<string, unknown> = {}) =>
+    client.callTool({ name: 'run_code', arguments: { language: 'python', code, ...more } });
+
+  test('sees five tools, each with the form of its answer', async () => {
+    const { tools } = await client.listTools();
+    const names = ['cancel_job', 'get_job', 'list_runtimes', 'run_code', 'verify_job'];
+    expect(tools.map(({ name }) => name).sort()).toEqual(names);
+    expect(tools.every(({ outputSchema }) => outputSchema?.['type'] === 'object')).toBe(true);
+  });
+
+  test('runs a program with an input file, and gets its picture, its table and a link', async () => {
+    const answer = await run(PICTURE, { files: [{ path: 'input/name.txt', text: 'alpha' }] });
+    expect(answer.isError).toBeFalsy();
+    expect(answer.structuredContent).toMatchObject({
+      status: 'succeeded',
+      exit_code: 0,
+      stdout: 'alpha\n',
+      isolation_class: 'linux-shared-kernel',
+      networking: 'disabled',
+      receipt_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+    const { job_id } = answer.structuredContent;
+    const [text, link, picture, table] = answer.content;
+    expect(text.text).toContain('stdout:\nalpha');
+    expect(picture).toMatchObject({ type: 'image', mimeType: 'image/png' });
+    expect(table).toMatchObject({ type: 'resource', resource: { mimeType: 'text/csv', text: 'a,b\n1,2\n' } });
+    expect(link).toMatchObject({ type: 'resource_link', uri: `svc://jobs/${job_id}/artifacts/output/large.bin` });
+    const { contents } = await client.readResource({ uri: link.uri });
+    expect(contents).toMatchObject([{ blob: Buffer.alloc(100).toString('base64') }]);
+  });
+
+  test('gets a failing program as a result', async () => {
+    const answer = await run('import sys\nprint("why", file=sys.stderr)\nsys.exit(3)');
+    expect(answer.isError).toBeFalsy();
+    expect(answer.structuredContent).toMatchObject({ status: 'failed', exit_code: 3, stderr: 'why\n' });
+  });
+
+  test('gets an error with its reason if nothing ran', async () => {
+    const answer = await run('1', { language: 'cobol' });
+    expect(answer).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/unsupported_language/) as string }],
+    });
+  });
+
+  test('is told where an argument is wrong', async () => {
+    const answer = await client.callTool({ name: 'run_code', arguments: { language: 'python' } });
+    expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/code/) as string }] });
+  });
+
+  test('sees both ends of a long output, and how much is left out', async () => {
+    const { structuredContent } = await run('for i in range(9000): print(i)');
+    expect(structuredContent.stdout).toMatch(/^0\n1\n.*\[\d+ characters left out\].*8999\n$/s);
+    expect(structuredContent.stdout_left_out).toBeGreaterThan(20_000);
+  });
+
+  test('sees output while the program runs, if it asks for progress', async () => {
+    const seen: string[] = [];
+    const code = 'import time\nprint("first", flush=True)\ntime.sleep(0.3)\nprint("second")';
+    const call = { name: 'run_code', arguments: { language: 'python', code } };
+    const answer = await client.callTool(call, { onprogress: ({ message }) => seen.push(message ?? '') });
+    expect(answer.structuredContent.stdout).toBe('first\nsecond\n');
+    expect(seen).toEqual(expect.arrayContaining(['started', 'first']));
+  });
+
+  test('cancels the job of a call that it aborts', async () => {
+    const controller = new AbortController();
+    const code = 'print("up", flush=True)\nimport time\ntime.sleep(60)';
+    const call = { name: 'run_code', arguments: { language: 'python', code } };
+    const onprogress = ({ message }: { message?: string }) => void (message === 'up' && controller.abort());
+    await expect(client.callTool(call, { signal: controller.signal, onprogress })).rejects.toThrow(/abort/i);
+    const [newest] = (await rig().alpha.client.list({ limit: 1 })).items;
+    const result = await rig().alpha.client.waitForResult(newest?.job_id ?? '');
+    expect(result.status).toBe('cancelled');
+  });
+
+  test('reads a job again, waits for it, and cancels it', async () => {
+    const { job_id } = await rig().alpha.client.submit({ language: 'bash', code: 'sleep 60' });
+    const call = (name: string, more = {}) => client.callTool({ name, arguments: { job_id, ...more } });
+    expect((await call('get_job')).structuredContent).toMatchObject({ job_id, exit_code: null });
+    await call('cancel_job');
+    const ended = await call('get_job', { wait_seconds: 30 });
+    expect(ended.structuredContent).toMatchObject({ job_id, status: 'cancelled' });
+  });
+
+  test('lists what the service runs', async () => {
+    const { structuredContent } = await client.callTool({ name: 'list_runtimes', arguments: {} });
+    const { languages } = await rig().alpha.client.capabilities();
+    expect(structuredContent).toMatchObject({ languages, isolation_class: 'linux-shared-kernel' });
+  });
+
+  test('verifies a job, and learns that the key was not pinned', async () => {
+    const ran = await run('print(1)');
+    const { job_id } = ran.structuredContent;
+    const { structuredContent } = await client.callTool({ name: 'verify_job', arguments: { job_id } });
+    expect(structuredContent).toMatchObject({ verdict: 'good', key: 'of the service' });
+    expect(structuredContent.checks.every(({ good }: { good: boolean }) => good)).toBe(true);
+  });
+
+  test('cannot read a job of another tenant', async () => {
+    const { job_id } = await rig().beta.client.submit({ language: 'bash', code: 'true' });
+    const answer = await client.callTool({ name: 'get_job', arguments: { job_id } });
+    expect(answer).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/job_not_found/) as string }],
+    });
+  });
+
+  test('uses HTTP with a key of the service, and acts as its caller', async () => {
+    await using command = new Command(['mcp', '--http', '0'], { env: environment() });
+    const [, url = ''] = await command.shows(/listening on (\S+)/);
+    const other = await connectHttp(url, rig().beta.key);
+    const answer = await other.callTool({ name: 'run_code', arguments: { language: 'bash', code: 'echo http' } });
+    expect(answer.structuredContent).toMatchObject({ stdout: 'http\n' });
+    const { job_id } = answer.structuredContent;
+    expect((await rig().beta.client.detail(job_id)).tenant).toBe('beta');
+    await other.close();
+  });
+});
+
+describe('over HTTP', () => {
+  let command: Command;
+  let url: string;
+  beforeAll(async () => {
+    command = new Command(['mcp', '--http', '0'], { env: environment() });
+    url = (await command.shows(/listening on (\S+)/))[1] ?? '';
+  });
+  afterAll(() => command[Symbol.asyncDispose]());
+
+  const statusOf = async (headers: Record<string, string>) => {
+    const sent = request(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers } });
+    sent.end('{}');
+    const [answer] = (await once(sent, 'response')) as [{ statusCode: number; resume: () => void }];
+    answer.resume();
+    return answer.statusCode;
+  };
+  const good = () => ({ authorization: `Bearer ${rig().alpha.key}` });
+
+  test.each([
+    ['no key', () => ({}), 401],
+    ['an unknown key', () => ({ authorization: 'Bearer wrong' }), 401],
+    ['the name of another host', () => ({ ...good(), host: 'evil.example' }), 403],
+    ['a page of another origin', () => ({ ...good(), origin: 'https://evil.example' }), 403],
+  ])('refuses a request with %s', async (_what, headers, status) => {
+    expect(await statusOf(headers())).toBe(status);
+  });
+});
+
+describe('vouchbox mcp', () => {
+  test.each(['claude', 'cursor', 'vscode'])('config %s prints what to paste, without a key', async (program) => {
+    const { code, stdout } = await vouchbox(['mcp', 'config', program], { env: environment() });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject(
+      program === 'vscode' ? { servers: { vouchbox: {} } } : { mcpServers: { vouchbox: { command: 'npx' } } },
+    );
+    expect(stdout).not.toContain(rig().alpha.key);
+  });
+
+  test('config names the programs that it knows', async () => {
+    const { code, stderr } = await vouchbox(['mcp', 'config', 'emacs']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('claude, cursor, vscode')]);
+  });
+
+  test('ends with its client, and leaves nothing on the output but the protocol', async () => {
+    const { code, stdout } = await vouchbox(['mcp'], { env: environment(), stdin: '' });
+    expect([code, stdout]).toEqual([0, '']);
+  });
+});
