@@ -18,12 +18,12 @@ let served: ScriptedDoor;
 beforeAll(async () => {
   served = await ScriptedDoor.open({
     faults: (real) => ({
-      async events(key, page) {
+      async events(input) {
         // A page of one is not a follower's: it asks whether the job exists.
-        const watch = page.limit > 1 ? onReads.get(key.job_id) : undefined;
+        const watch = input.limit > 1 ? onReads.get(input.key.job_id) : undefined;
         const read = watch === undefined ? 0 : ++watch.count;
         await watch?.onRead(read, 'before');
-        const events = await real.events(key, page);
+        const events = await real.events(input);
         await watch?.onRead(read, 'after');
         return events;
       },

@@ -94,9 +94,9 @@ describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
     await using served = await ScriptedDoor.open({
       bounds: { writeProgressMilliseconds: 500, checkMilliseconds: 50 },
       faults: (real) => ({
-        events(key, page) {
+        events(input) {
           reads++;
-          return real.events(key, page);
+          return real.events(input);
         },
       }),
     });

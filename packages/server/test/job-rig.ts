@@ -159,7 +159,7 @@ export class JobRig implements AsyncDisposable {
 
   /** Kind and data of every stored event of a job. */
   async past(key: JobKey): Promise<[kind: string, data: unknown][]> {
-    const page = await this.store.events(key, { after: 0, limit: 1000 });
+    const page = await this.store.events({ key, after: 0, limit: 1000 });
     if (page === null) throw new Error('there is no such job');
     return page.events.map(({ kind, data }) => [kind, data]);
   }

@@ -72,7 +72,7 @@ interface Follow {
 }
 
 async function readPage(store: Store, key: JobKey, page: { after: number; limit: number }): Promise<EventPage> {
-  const found = await store.events(key, page);
+  const found = await store.events({ key, ...page });
   if (found === null) throw jobNotFound();
   return found;
 }

@@ -46,7 +46,7 @@ export async function readStoredJob(
 async function readJob(store: Store, key: JobKey, dataDir: string): Promise<StoredJob> {
   const job = await store.job(key);
   if (job?.receipt_json == null) throw new OperatorError(`no job ${key.job_id} of ${key.tenant} has ended here`);
-  const stored = await store.attestation(key, 'result_artifact');
+  const stored = await store.attestation({ key, part: 'result_artifact' });
   if (stored?.result_artifact == null) throw new OperatorError(`the job ${key.job_id} is not attested`);
   const keys = new Map(knownKeys(dataDir).map((known) => [known.key_id, known]));
   const problem = await attestationProblem(stored, key, { publicKey: (id) => keys.get(id)?.pinned ?? null });
@@ -71,7 +71,7 @@ async function readJob(store: Store, key: JobKey, dataDir: string): Promise<Stor
 async function history(store: Store, key: JobKey): Promise<JobEvent[]> {
   const events: JobEvent[] = [];
   for (;;) {
-    const page = await store.events(key, { after: events.at(-1)?.seq ?? 0, limit: replayLimitMax });
+    const page = await store.events({ key, after: events.at(-1)?.seq ?? 0, limit: replayLimitMax });
     events.push(...(page?.events ?? []));
     if (page === null || page.complete || page.events.length === 0) return events;
   }

@@ -86,7 +86,7 @@ function keyOf(job: string): JobKey {
 
 async function expectFacts(store: Store, key: JobKey, facts: ReadonlyMap<Fact, number>): Promise<void> {
   const job = await store.job(key);
-  const events = (await store.events(key, { after: 0, limit: 1000 }))?.events ?? [];
+  const events = (await store.events({ key, after: 0, limit: 1000 }))?.events ?? [];
   expectChain(events);
   const count = (kind: string) => events.filter((event) => event.kind === kind).length;
   expect(count('queued')).toBe(1);

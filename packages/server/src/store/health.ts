@@ -37,7 +37,7 @@ const writeProbe = prepared((db) =>
 
 const countProbes = prepared((db) => db.selectFrom('probes').select('count').where('probe_id', '=', 1));
 
-/** See `Store.counts`. */
+/** How many jobs wait, run and are to be attested. */
 export async function counts(db: LedgerDatabase): Promise<StoreCounts> {
   const running = Number((await countRunning.first(db, {}))?.jobs ?? 0);
   const outbox = Number((await countOutbox.first(db, {}))?.entries ?? 0);
@@ -52,7 +52,10 @@ export async function counts(db: LedgerDatabase): Promise<StoreCounts> {
   };
 }
 
-/** See `Store.probe`. It changes a row, so that it needs everything that a job's transaction needs. */
+/**
+ * Proves that the store can be written. Rejects if it cannot. It changes a row, so that it needs everything that a
+ * job's transaction needs.
+ */
 export async function probe(db: LedgerDatabase): Promise<void> {
   await writeProbe.run(db, {});
 }

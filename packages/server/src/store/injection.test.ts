@@ -78,8 +78,8 @@ test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, 
     await store.requestCancel({ ...key, principal: payload, at: payload });
     await store.finish(finishOf(key));
     expect(await store.job(key)).toMatchObject({ ...key, requested_spec, runtime: payload, status: 'succeeded' });
-    expect((await store.findByIdempotencyKey(payload, payload))?.job).toMatchObject(key);
-    const page = await store.events(key, { after: 1, limit: 100 });
+    expect((await store.findByIdempotencyKey({ tenant: payload, key: payload }))?.job).toMatchObject(key);
+    const page = await store.events({ key, after: 1, limit: 100 });
     expect(page?.events.map(({ data }) => data)).toContainEqual({ text: payload });
     expect(await listed(store, { tenant: payload })).toMatchObject([{ job_id: key.job_id, runtime: payload }]);
     const before = { created_at: payload, job_id: payload };

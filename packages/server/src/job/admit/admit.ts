@@ -81,7 +81,10 @@ interface Keyed {
 /** What the key stands for from now on, and what it stood for before. Both are asked at once. */
 async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   if (key === null) return { idempotency: null, earlier: null };
-  const [spec_sha256, earlier] = await Promise.all([store.specDigest(spec), store.findByIdempotencyKey(tenant, key)]);
+  const [spec_sha256, earlier] = await Promise.all([
+    store.specDigest(spec),
+    store.findByIdempotencyKey({ tenant, key }),
+  ]);
   return { idempotency: { key, spec_sha256 }, earlier };
 }
 

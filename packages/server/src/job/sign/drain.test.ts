@@ -48,7 +48,7 @@ function tamper(statement: string, ...values: (string | number | Uint8Array)[]):
 }
 
 async function envelopeOf(key: JobKey): Promise<Uint8Array | undefined> {
-  return (await store.attestation(key, 'envelope'))?.envelope;
+  return (await store.attestation({ key, part: 'envelope' }))?.envelope;
 }
 
 describe('a drained outbox', () => {
@@ -104,7 +104,7 @@ describe('a drained outbox', () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);
-    const stored = await store.attestation(key, 'result_artifact');
+    const stored = await store.attestation({ key, part: 'result_artifact' });
     expect(job?.attestation).toEqual(stored?.row);
     expect(stored).toMatchObject({ isIntact: true, row: { key_id: keys.current().key_id, tenant: 'acme' } });
     expect(stored?.row.receipt_sha256).toBe(job?.receipt_sha256);
@@ -150,7 +150,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     const key = await endedJob(store);
     tamper(statement);
     await drain();
-    expect(await store.attestation(key, 'envelope')).toBeNull();
+    expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
     const { outbox, outbox_error } = await store.counts();
     expect(outbox).toBe(1);
     expect(outbox_error?.message).toMatch(reason);
@@ -171,7 +171,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     const key = await endedJob(store, { lines: LINES });
     tamper(statement);
     await drain();
-    expect(await store.attestation(key, 'envelope')).toBeNull();
+    expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
     expect((await store.counts()).outbox_error?.message).toMatch(reason);
   });
 
@@ -187,7 +187,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     let refused = 0;
     const untrue: JobKey[] = [];
     for (const [key, truth] of truths) {
-      const stored = await store.attestation(key, 'result_artifact');
+      const stored = await store.attestation({ key, part: 'result_artifact' });
       if (stored === null) refused++;
       else if (!Buffer.from(stored.result_artifact ?? []).equals(truth)) untrue.push(key);
     }
@@ -199,7 +199,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     const [rotten, sound] = [await endedJob(store), await endedJob(store)];
     tamper(`update events set data = '{}' where kind = 'stdout' and job_id = ?`, rotten.job_id);
     await drain();
-    expect(await store.attestation(rotten, 'envelope')).toBeNull();
+    expect(await store.attestation({ key: rotten, part: 'envelope' })).toBeNull();
     expect(await audited(store, sound, pem())).toMatchObject({ kind: 'verified' });
   });
 
@@ -228,7 +228,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
     let refused = 0;
     const untrue: string[] = [];
     for (const { tenant, job_id } of flipped) {
-      const stored = await store.attestation({ tenant, job_id }, 'result_artifact');
+      const stored = await store.attestation({ key: { tenant, job_id }, part: 'result_artifact' });
       const truth = truths.get(job_id) as Buffer;
       if (stored === null) refused++;
       // A flip may fall where nothing is said, as in a white space; then what is signed is what was true.
@@ -303,7 +303,7 @@ test('a result over 16 MiB is postponed until the next start, and its size is st
   await store.append(key, [stdout('x'.repeat(resultArtifactBytesMax))]);
   await store.finish(finishOf(key));
   await drain();
-  expect(await store.attestation(key, 'envelope')).toBeNull();
+  expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
   expect((await store.counts()).outbox_error?.message).toMatch(/^the result has 1677\d{4} bytes, more than 16777216$/);
   expect(await store.outbox({ now: '9999-12-31T23:59:59.999Z', limit: 1 })).toEqual([]);
   expect(await audited(store, small, pem())).toMatchObject({ kind: 'verified' });
@@ -323,7 +323,7 @@ test('killed between signing and storing 100 times, a job has one envelope, with
   });
   for (let kills = 0; kills < 100; kills++) await expect(drain({ store: dead })).rejects.toThrow('killed');
   await drain();
-  const stored = await store.attestation(key, 'result_artifact');
+  const stored = await store.attestation({ key, part: 'result_artifact' });
   expect(signed).toHaveLength(100);
   for (const { envelope, result_artifact } of signed) {
     expect(Buffer.from(envelope).equals(stored?.envelope ?? Buffer.of())).toBe(true);
@@ -347,7 +347,7 @@ test('a record that crashes the signer is postponed, and the others are signed',
       ? Promise.reject(new Error('out of memory'))
       : signer.attest(records, key);
   await drain({ signer: { attest } });
-  expect(await store.attestation(poison, 'envelope')).toBeNull();
+  expect(await store.attestation({ key: poison, part: 'envelope' })).toBeNull();
   for (const key of [sound, other]) expect(await audited(store, key, pem())).toMatchObject({ kind: 'verified' });
   expect((await store.counts()).outbox_error?.message).toBe('signing failed');
   expect(await store.outbox({ now: '9999-12-31T23:59:59.999Z', limit: 9 })).toMatchObject([

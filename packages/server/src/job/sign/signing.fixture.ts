@@ -21,7 +21,7 @@ export async function endedJob(
 
 /** Checks a job's stored attestation as an auditor does who pinned the key. */
 export async function audited(store: Store, key: JobKey, pem: string): Promise<EnvelopeVerification> {
-  const stored = await store.attestation(key, 'result_artifact');
+  const stored = await store.attestation({ key, part: 'result_artifact' });
   if (stored?.result_artifact == null) throw new Error('the job is not attested');
   return verifyEnvelope({
     envelope: new Uint8Array(stored.envelope),

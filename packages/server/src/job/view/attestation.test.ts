@@ -106,7 +106,7 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
     const key = await attestedJob();
     const off = { ...optionsOf(), isSigning: false, keys: { publicKey: () => null } };
     await expect(attestationBytes(key, 'envelope', off)).rejects.toMatchObject({ code: 'attestation_disabled' });
-    expect(await store.attestation(key, 'envelope')).not.toBeNull();
+    expect(await store.attestation({ key, part: 'envelope' })).not.toBeNull();
   });
 });
 

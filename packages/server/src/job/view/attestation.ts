@@ -37,7 +37,7 @@ export async function attestationBytes(
   options: AttestationOptions,
 ): Promise<ExactBytes> {
   const { store, keys, log, isSigning } = options;
-  const stored = await store.attestation(key, part);
+  const stored = await store.attestation({ key, part });
   if (stored === null) throw unattested(await store.jobSummary(key), isSigning);
   const problem = await attestationProblem(stored, key, keys);
   if (problem !== null && !isSigning) {

@@ -34,31 +34,31 @@ const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
     .where((row) => row.or([row('revoked_at', 'is', null), row('revoked_at', '>', at)])),
 );
 
-/** See `Store.createCredential`. */
+/** Rejects where a credential of this identifier exists. */
 export async function createCredential(db: LedgerDatabase, row: CredentialRow): Promise<void> {
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
 
-/** See `Store.credential`. */
+/** The one thing that is found without a tenant: it is what says which tenant. */
 export async function credential(db: LedgerDatabase, credential_id: string): Promise<CredentialRow | null> {
   const row = await selectCredential.first(db, { credential_id });
   return row === null ? null : credentialOf(row);
 }
 
-/** See `Store.credentials`. */
+/** Oldest first; of every tenant where `tenant` is null. */
 export async function credentials(db: LedgerDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
   const all = db.selectFrom('credentials').selectAll().orderBy('created_at').orderBy('credential_id');
   const rows = await (tenant === null ? all : all.where('tenant', '=', tenant)).execute();
   return rows.map(credentialOf);
 }
 
-/** See `Store.revokeCredential`. */
+/** Ends a credential at `at`, or earlier if it was to end earlier. False where it is unknown. */
 export async function revokeCredential(db: LedgerDatabase, revocation: Revocation): Promise<boolean> {
   await endEarlier.run(db, revocation);
   return (await selectCredential.first(db, revocation)) !== null;
 }
 
-/** See `Store.rotateCredential`. */
+/** Creates `successor` and ends its predecessor at `at`, both or neither. False where that one is unknown. */
 export async function rotateCredential(
   db: LedgerDatabase,
   { successor, ...revocation }: Revocation & { successor: CredentialRow },

@@ -115,12 +115,15 @@ export async function queueForAttestation(db: LedgerDatabase, row: JobKey & { at
   await enterOutbox.run(db, { ...row, error: null, error_at: null });
 }
 
-/** See `Store.outbox`. */
+/** Jobs to be attested in the order in which they ended: those never tried, and those that are due again at `now`. */
 export function outbox(db: LedgerDatabase, due: { now: string; limit: number }): Promise<readonly OutboxEntry[]> {
   return selectDue.all(db, due);
 }
 
-/** See `Store.postponeAttestation`. */
+/**
+ * Puts an attestation off until `due_at`, because of `error`; null puts it off until `resumeAttestations`. False
+ * where the job is not in the outbox.
+ */
 export async function postponeAttestation(
   db: LedgerDatabase,
   input: JobKey & { due_at: string | null; error: string; at: string },
@@ -128,12 +131,15 @@ export async function postponeAttestation(
   return (await postpone.run(db, input)) > 0;
 }
 
-/** See `Store.resumeAttestations`. */
+/** Makes everything in the outbox due at `at`, in the order in which it ended. Answers how much was put off. */
 export function resumeAttestations(db: LedgerDatabase, at: string): Promise<number> {
   return resume.run(db, { at });
 }
 
-/** See `Store.storeAttestation`. What is stored must be of the receipt that is stored: anything else is a bug. */
+/**
+ * Stores an attestation and takes its job out of the outbox. False where the job is not in it: nothing changes. What
+ * is stored must be of the receipt that is stored: anything else is a bug.
+ */
 export async function storeAttestation(db: LedgerDatabase, input: AttestationInput): Promise<boolean> {
   if ((await leaveOutbox.run(db, input)) === 0) return false;
   const receipt = await selectReceiptDigest.first(db, input);
@@ -145,7 +151,7 @@ export async function storeAttestation(db: LedgerDatabase, input: AttestationInp
   return true;
 }
 
-/** See `Store.withdrawAttestation`. */
+/** Removes an attestation because of `error` and puts its job back into the outbox. False where there is none. */
 export async function withdrawAttestation(
   db: LedgerDatabase,
   input: JobKey & { error: string; at: string },
@@ -155,7 +161,10 @@ export async function withdrawAttestation(
   return true;
 }
 
-/** See `Store.attestation`. Digests are taken here, where nothing else waits: a result may have 16 MiB. */
+/**
+ * The stored envelope, and the result artifact where `part` asks for it; null where there is none of this tenant.
+ * Digests are taken here, where nothing else waits: a result may have 16 MiB.
+ */
 export async function attestation(
   db: LedgerDatabase,
   { key, part }: { key: JobKey; part: AttestationPart },

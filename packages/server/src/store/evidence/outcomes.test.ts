@@ -44,7 +44,7 @@ test('the terminal transaction stores outcome, receipt, last event and outbox ro
   const job = await store.job(key);
   expect(job).toMatchObject({ status: 'failed', exit_code: 3, terminal_reason: 'exited', finished_at: at(30) });
   const receipt = await receiptOf(store, key);
-  const events = (await store.events(key, { after: 0, limit: 100 }))?.events ?? [];
+  const events = (await store.events({ key, after: 0, limit: 100 }))?.events ?? [];
   expect(receipt.event_chain).toEqual({
     hash_version: 1,
     genesis: '0'.repeat(64),
@@ -175,7 +175,7 @@ test('a cell that never became ready is recorded as observed, straight from queu
   await store.finish(finishOf(key, { ...ended, execution, usage: null }));
   expect(await receiptOf(store, key)).toMatchObject(execution);
   expect((await store.job(key))?.execution).toEqual(execution);
-  const kinds = (await store.events(key, { after: 0, limit: 9 }))?.events.map((event) => event.kind);
+  const kinds = (await store.events({ key, after: 0, limit: 9 }))?.events.map((event) => event.kind);
   expect(kinds).toEqual(['queued', 'finished']);
 });
 
@@ -201,7 +201,7 @@ test('artifacts come back byte for byte, in their order, and are named in the re
   expect(receipt.output_artifacts).toEqual(
     artifacts.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),
   );
-  const kinds = (await store.events(key, { after: 2, limit: 9 }))?.events.map((event) => event.kind);
+  const kinds = (await store.events({ key, after: 2, limit: 9 }))?.events.map((event) => event.kind);
   expect(kinds).toEqual(['artifact', 'artifact', 'artifact', 'finished']);
 });
 
@@ -258,6 +258,6 @@ test('a failed terminal transaction stores nothing', async () => {
   });
   expect(await store.job(key)).toMatchObject({ status: 'running', receipt_json: null });
   expect(await store.artifacts(key)).toEqual([]);
-  const kinds = (await store.events(key, { after: 0, limit: 9 }))?.events.map((event) => event.kind);
+  const kinds = (await store.events({ key, after: 0, limit: 9 }))?.events.map((event) => event.kind);
   expect(kinds).toEqual(['queued', 'started']);
 });

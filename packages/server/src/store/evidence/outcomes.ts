@@ -83,7 +83,10 @@ const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
     .orderBy('artifacts.position'),
 );
 
-/** See `Store.finish`. */
+/**
+ * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False where
+ * the job was terminal already, which then stays as it ended.
+ */
 export async function finish(db: LedgerDatabase, input: PackedFinish): Promise<boolean> {
   return (await finishWithResult(db, input)).isStored;
 }
@@ -113,7 +116,10 @@ export async function finishWithResult(db: LedgerDatabase, input: PackedFinish):
   };
 }
 
-/** See `Store.artifacts`. A job without artifacts is one row of nulls: it exists. */
+/**
+ * The artifacts of the job with their content, in order; null where the tenant has no such job. A job without
+ * artifacts is one row of nulls: it exists.
+ */
 export async function artifacts(db: LedgerDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {
   const rows = await selectArtifacts.all(db, key);
   if (rows.length === 0) return null;

@@ -42,7 +42,11 @@ const deleteJob = prepared((db, { tenant, job_id }: JobKey) =>
 /** A step ends with the job that brings it to so many events: one with all that the recording caps allow is one step. */
 const stepEventsMax = 2000;
 
-/** See `Store.deleteEnded`. Everything of a job refers to its row and goes with it. */
+/**
+ * Removes whole terminal jobs that ended before `before`, with everything of them, at most `limit` in one transaction
+ * and fewer where they are large. Answers how many: 0 says that none is left. `unattested` says what becomes of jobs
+ * in the outbox. Everything of a job refers to its row and goes with it.
+ */
 export async function deleteEnded(
   db: LedgerDatabase,
   { unattested, ...step }: Step & { readonly unattested: keyof typeof selectEnded },

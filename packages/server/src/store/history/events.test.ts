@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => ledger[Symbol.asyncDispose]());
 
 async function history(store: Store, key: JobKey): Promise<readonly JobEvent[]> {
-  return (await store.events(key, { after: 0, limit: 1000 }))?.events ?? [];
+  return (await store.events({ key, after: 0, limit: 1000 }))?.events ?? [];
 }
 
 /** Recomputes every link from what a reader is served. */
@@ -67,7 +67,7 @@ test('pages follow the exclusive cursor and the last one of a terminal job is co
   const { store } = ledger;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), stdout('b')]);
-  const page = (after: number, limit: number) => store.events(key, { after, limit });
+  const page = (after: number, limit: number) => store.events({ key, after, limit });
   expect((await page(0, 2))?.events.map((event) => event.seq)).toEqual([1, 2]);
   expect((await page(2, 2))?.events.map((event) => event.seq)).toEqual([3, 4]);
   expect(await page(4, 2)).toEqual({ events: [], complete: false });

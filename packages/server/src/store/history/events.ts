@@ -110,7 +110,7 @@ export async function extendChain(db: LedgerDatabase, job: ChainedJob, parts: re
   if (linked.isTruncated) await markTruncated.run(db, linked.tail);
 }
 
-/** See `Store.append`. */
+/** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */
 export async function append(
   db: LedgerDatabase,
   { key, events }: { key: JobKey; events: readonly HistoryPart[] },
@@ -127,7 +127,7 @@ export async function append(
 
 const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];
 
-/** See `Store.events`. */
+/** Events of the job after a cursor, in order; null where the tenant has no such job. */
 export async function events(
   db: LedgerDatabase,
   { key, after, limit }: { key: JobKey; after: number; limit: number },

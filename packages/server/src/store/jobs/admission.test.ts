@@ -28,7 +28,7 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   expect(job).toMatchObject({ status: 'queued', execution: null, receipt_json: null, attestation: null });
   expect(job?.requested_spec).toEqual(requested_spec);
   const { language, runtime, requirements, limits } = requested_spec;
-  const page = await store.events(input, { after: 0, limit: 10 });
+  const page = await store.events({ key: input, after: 0, limit: 10 });
   expect(page?.complete).toBe(false);
   expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
 });
@@ -73,9 +73,13 @@ test('a key belongs to its tenant alone', async () => {
   const second = keyed('shared', 'b'.repeat(64), { tenant: other });
   expect((await store.admit(first)).kind).toBe('created');
   expect((await store.admit(second)).kind).toBe('created');
-  expect(await store.findByIdempotencyKey(one, 'shared')).toMatchObject({ job: { job_id: first.job_id } });
-  expect(await store.findByIdempotencyKey(other, 'shared')).toMatchObject({ spec_sha256: 'b'.repeat(64) });
-  expect(await store.findByIdempotencyKey(one, 'unknown')).toBeNull();
+  expect(await store.findByIdempotencyKey({ tenant: one, key: 'shared' })).toMatchObject({
+    job: { job_id: first.job_id },
+  });
+  expect(await store.findByIdempotencyKey({ tenant: other, key: 'shared' })).toMatchObject({
+    spec_sha256: 'b'.repeat(64),
+  });
+  expect(await store.findByIdempotencyKey({ tenant: one, key: 'unknown' })).toBeNull();
 });
 
 test('a key that looks like SQL is a key like any other', async () => {
@@ -84,7 +88,7 @@ test('a key that looks like SQL is a key like any other', async () => {
   const key = `'); delete from jobs; --`;
   const input = keyed(key, 'a'.repeat(64), { tenant });
   expect((await store.admit(input)).kind).toBe('created');
-  expect(await store.findByIdempotencyKey(tenant, key)).toMatchObject({ job: { job_id: input.job_id } });
+  expect(await store.findByIdempotencyKey({ tenant, key })).toMatchObject({ job: { job_id: input.job_id } });
 });
 
 test("a tenant's queue takes as many jobs as its bound, and not one more", async () => {
@@ -116,7 +120,7 @@ test('a refused submission leaves no key behind, and a known key is answered tho
   const tenant = freshTenant();
   const refused = keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 0 });
   expect(await store.admit(refused)).toEqual({ kind: 'full', of: 'tenant' });
-  expect(await store.findByIdempotencyKey(tenant, 'later')).toBeNull();
+  expect(await store.findByIdempotencyKey({ tenant, key: 'later' })).toBeNull();
   expect((await store.admit({ ...refused, tenantQueueMax: 1 })).kind).toBe('created');
   expect((await store.admit(keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 1 }))).kind).toBe('replayed');
 });

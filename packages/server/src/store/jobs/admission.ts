@@ -58,12 +58,16 @@ const insertSpec = prepared((db, row: JobKey & { requested_spec: string; evidenc
   }),
 );
 
-/** See `Store.admit`. The key is looked up before any bound: a repeated request is answered however full the queue is. */
+/**
+ * Stores a queued job with its `queued` event and its idempotency key, or says why not. With `start` the job runs as
+ * soon as it is stored: it has both events, and never was in the queue. The key is looked up before any bound: a
+ * repeated request is answered however full the queue is.
+ */
 export async function admit(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult> {
   return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? (await accept(db, input));
 }
 
-/** See `Store.findByIdempotencyKey`. */
+/** The job a key of this tenant stands for, without creating anything. */
 export async function findByIdempotencyKey(
   db: LedgerDatabase,
   { tenant, key }: { tenant: string; key: string },

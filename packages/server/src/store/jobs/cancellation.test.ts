@@ -12,7 +12,7 @@ afterAll(() => ledger[Symbol.asyncDispose]());
 const cancelOf = (key: JobKey) => ({ ...key, principal: 'alice', at: at(15) });
 
 async function kinds(store: Store, key: JobKey): Promise<string[] | undefined> {
-  return (await store.events(key, { after: 0, limit: 100 }))?.events.map((event) => event.kind);
+  return (await store.events({ key, after: 0, limit: 100 }))?.events.map((event) => event.kind);
 }
 
 test('a queued job is terminal at once, with its receipt and outbox row', async () => {
@@ -50,7 +50,7 @@ test('a running job keeps running, and the request is recorded once', async () =
   expect(await store.requestCancel(cancelOf(key))).toEqual({ kind: 'running' });
   expect(await store.requestCancel(cancelOf(key))).toEqual({ kind: 'running' });
   expect(await store.job(key)).toMatchObject({ status: 'running', cancellation_requested: true });
-  const page = await store.events(key, { after: 2, limit: 9 });
+  const page = await store.events({ key, after: 2, limit: 9 });
   expect(page?.events).toMatchObject([{ kind: 'cancel_requested', data: { principal: 'alice' } }]);
   expect(await store.append(key, [stdout('last words')])).toBe(true);
   await store.finish(finishOf(key, { status: 'cancelled', terminal_reason: 'cancelled', exit_code: null }));

@@ -19,7 +19,7 @@ const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
   db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** See `Store.requestCancel`. */
+/** Asks for the end of a job: one that is queued ends now, one that runs is marked. */
 export async function requestCancel(db: LedgerDatabase, input: CancelInput): Promise<CancelResult> {
   const job = await selectForCancel.first(db, input);
   if (job === null) return { kind: 'not_found' };

@@ -15,7 +15,7 @@ const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: '
     .groupBy('language'),
 );
 
-/** See `Store.currentJobs`. */
+/** Waiting and running jobs of one tenant. */
 export async function currentJobs(db: LedgerDatabase, tenant: string): Promise<CurrentJobs> {
   const queued = await byLanguage.all(db, { tenant, status: 'queued' });
   const running = await byLanguage.all(db, { tenant, status: 'running' });

@@ -94,13 +94,13 @@ const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('job_executions').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** See `Store.jobSummary`. */
+/** What a submission says of the job; null where the tenant has no such job. */
 export async function jobSummary(db: LedgerDatabase, key: JobKey): Promise<JobSummary | null> {
   const columns = await selectSummary.first(db, key);
   return columns === null ? null : summaryOf(columns);
 }
 
-/** See `Store.job`. */
+/** A job as its row stands; null where the tenant has no such job. */
 export async function job(db: LedgerDatabase, key: JobKey): Promise<JobRow | null> {
   const summary = await jobSummary(db, key);
   if (summary === null) return null;
@@ -119,7 +119,7 @@ export async function job(db: LedgerDatabase, key: JobKey): Promise<JobRow | nul
   };
 }
 
-/** See `Store.runningJobs`. */
+/** Jobs left `running` by a process that is gone. */
 export async function runningJobs(db: LedgerDatabase): Promise<readonly RunningJob[]> {
   const rows = await selectRunning.all(db, {});
   return rows.map(({ created_at, started_at, cancellation_requested, ...key }) => ({
@@ -129,7 +129,7 @@ export async function runningJobs(db: LedgerDatabase): Promise<readonly RunningJ
   }));
 }
 
-/** See `Store.start`. */
+/** queued → running with the `started` event. False where the job is no longer queued. */
 export async function start(db: LedgerDatabase, input: StartInput): Promise<boolean> {
   const { tenant, job_id, started_at, execution } = input;
   const queued = await selectQueued.first(db, { tenant, job_id });

@@ -58,7 +58,7 @@ interface Contender {
   jobs: QueuedJob[] | null;
 }
 
-/** See `Store.queuedJobs`. */
+/** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
 export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promise<QueueAnswer> {
   const tenants = await firstTenants(db);
   const loadMax = fairShare(choice, tenants);

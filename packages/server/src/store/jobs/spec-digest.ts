@@ -7,8 +7,9 @@ import type { RequestedSpec } from '@vouchbox/protocol';
 import type { LedgerDatabase } from '../schema.ts';
 
 /**
- * See `Store.specDigest`. What was added to the contract later is left out where nothing was given: a key that an older
- * version took stays good.
+ * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: neither
+ * another spelling nor another ceiling makes a replay into a reuse of its key. What was added to the contract later
+ * is left out where nothing was given: a key that an older version took stays good.
  */
 export async function specDigest(_db: LedgerDatabase, { args, env, ...rest }: RequestedSpec): Promise<string> {
   return sha256Hex(

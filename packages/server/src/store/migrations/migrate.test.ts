@@ -92,7 +92,7 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a database of %s',
   afterAll(() => ledger[Symbol.asyncDispose]());
 
   test('keep their events, with hash version 0 and no digests (Spec § Events 7)', { tags: ['Events-7c'] }, async () => {
-    const page = await store.events(acme('job_09'), { after: 0, limit: 10 });
+    const page = await store.events({ key: acme('job_09'), after: 0, limit: 10 });
     expect(page?.events.map((event) => event.kind)).toEqual(['queued', 'started', 'stdout', 'stderr', 'finished']);
     for (const event of page?.events ?? []) {
       expect(event).toMatchObject({ hash_version: 0, prev_hash: null, event_hash: null });
@@ -160,7 +160,7 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a database of %s',
 
   test('belong to their tenants alone', async () => {
     expect(await store.job(umbrella('job_09'))).toBeNull();
-    expect(await store.events(acme('job_02'), { after: 0, limit: 10 })).toBeNull();
+    expect(await store.events({ key: acme('job_02'), after: 0, limit: 10 })).toBeNull();
   });
 });
 
@@ -187,7 +187,7 @@ describe('the jobs of v0.3', () => {
 
   test('keep their chains, which still verify', async () => {
     for (const key of [acme('job_f0c1'), umbrella('job_b2c3')]) {
-      const events = (await store.events(key, { after: 0, limit: 10 }))?.events ?? [];
+      const events = (await store.events({ key, after: 0, limit: 10 }))?.events ?? [];
       expect(verifyChain(events, { job_id: key.job_id, count: 4 })).toMatchObject({ kind: 'intact', unverifiable: 0 });
     }
   });
@@ -195,17 +195,19 @@ describe('the jobs of v0.3', () => {
   test('keep their artifacts and idempotency keys', async () => {
     const [artifact] = (await store.artifacts(acme('job_f0c1'))) ?? [];
     expect(Buffer.from(artifact?.content ?? []).toString()).toBe('kept\n');
-    expect(await store.findByIdempotencyKey('acme', 'once')).toMatchObject({ job: acme('job_07aa') });
-    expect(await store.findByIdempotencyKey('umbrella', 'once')).toBeNull();
+    expect(await store.findByIdempotencyKey({ tenant: 'acme', key: 'once' })).toMatchObject({ job: acme('job_07aa') });
+    expect(await store.findByIdempotencyKey({ tenant: 'umbrella', key: 'once' })).toBeNull();
   });
 
   test('keep an attestation that has all its links, and lose and owe every other (Spec § Versioning 6)', {
     tags: ['Versioning-6'],
   }, async () => {
-    expect(await store.attestation(acme('job_a1b2'), 'result_artifact')).toMatchObject({ isIntact: true });
+    expect(await store.attestation({ key: acme('job_a1b2'), part: 'result_artifact' })).toMatchObject({
+      isIntact: true,
+    });
     const owed = (await store.outbox({ now: '2025-01-01T00:00:00.000Z', limit: 100 })).map((entry) => entry.job_id);
     const withdrawn = [umbrella('job_b2c3'), acme('job_c3d4'), acme('job_d4e5'), acme('job_e5f6')];
-    for (const key of withdrawn) expect(await store.attestation(key, 'envelope')).toBeNull();
+    for (const key of withdrawn) expect(await store.attestation({ key, part: 'envelope' })).toBeNull();
     // In the order in which they ended, those of v0.1 among them.
     expect(owed).toEqual(['job_09', 'job_02', 'job_01', 'job_f0c1', ...withdrawn.map((key) => key.job_id)]);
   });
@@ -250,7 +252,7 @@ test('a history that was begun in rows continues in runs, and its chain holds', 
     key,
     Array.from({ length: 40 }, (_, line) => stdout(`line ${line}`)),
   );
-  const events = (await ledger.store.events(key, { after: 0, limit: 100 }))?.events ?? [];
+  const events = (await ledger.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
   expect(verifyChain(events, { job_id: key.job_id, count: 42 })).toMatchObject({ kind: 'intact' });
 });
 
@@ -259,7 +261,7 @@ test('the output of a database of v4-runs is read as it was written', async () =
   const key = acme('job_01955f8e-0000-7000-8000-000000000004');
   const extent = await ledger.store.textExtent({ key, kind: 'stdout', after: 0, limit: 100 });
   expect(extent?.text).toBe(Array.from({ length: 40 }, (_, line) => `line ${line} é\\n`).join(''));
-  const events = (await ledger.store.events(key, { after: 0, limit: 100 }))?.events ?? [];
+  const events = (await ledger.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
   expect(verifyChain(events, { job_id: key.job_id, count: 43 })).toMatchObject({ kind: 'intact' });
 });
 

@@ -43,7 +43,10 @@ const newestPlaces = prepared(
       .limit(limit),
 );
 
-/** See `Store.list`. The page leaves as text: what is only handed on is not taken apart on its way. */
+/**
+ * One page of a tenant's jobs, newest first. The page leaves as text: what is only handed on is not taken apart on
+ * its way.
+ */
 export async function list(db: LedgerDatabase, input: ListInput): Promise<ListPage> {
   const { limit } = input;
   // One more than asked for tells whether there is a next page.

@@ -69,7 +69,7 @@ describe('a job with much output', () => {
   ])('has its events exactly as stored: %s', async (_which, page) => {
     const extent = await extentOf(key, 'events', page);
     const text = extent.text ?? (await piecesOf(key, 'events', extent)).join('');
-    const expected = await ledger.store.events(key, page);
+    const expected = await ledger.store.events({ key, ...page });
     expect(Buffer.byteLength(text)).toBe(extent.bytes);
     expect(JSON.parse(`[${text}]`)).toEqual(expected?.events);
     expect(extent.complete).toBe(expected?.complete);
@@ -104,7 +104,7 @@ test('a text that is too long to be joined is read piece by piece', async () => 
   expect(Buffer.byteLength(text)).toBe(extent.bytes);
   expect(JSON.parse(`"${text}"`)).toBe(foldOutput(records));
   const events = (await piecesOf(key, 'events', await extentOf(key, 'events'))).join('');
-  const expected = await ledger.store.events(key, { after: 0, limit: 1000 });
+  const expected = await ledger.store.events({ key, after: 0, limit: 1000 });
   expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
 });
 

@@ -118,7 +118,7 @@ function escapedRecord({ text, partial }: OutputRecord): string {
   return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
 }
 
-/** See `Store.textExtent`. */
+/** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
 export async function textExtent(
   db: LedgerDatabase,
   { key, kind, after, limit }: TextExtentInput,
@@ -132,7 +132,7 @@ export async function textExtent(
   return { bytes: text.bytes, text: shortText(text), from: after, until, complete };
 }
 
-/** See `Store.textPiece`. */
+/** The next piece of a text whose extent is known; null where its events are gone. */
 export async function textPiece(
   db: LedgerDatabase,
   { key, kind, from, after, until }: TextPieceInput,
@@ -234,12 +234,12 @@ function shortText({ bytes, pieces }: KeptText): string | null {
   return pieces.map(({ content }) => Buffer.from(content).toString()).join('');
 }
 
-/** See `Store.artifactRecords`. */
+/** The artifacts of the job without their content, in order. */
 export function artifactRecords(db: LedgerDatabase, key: JobKey): Promise<readonly ArtifactRecord[]> {
   return selectArtifactRecords.all(db, key);
 }
 
-/** See `Store.artifactPiece`. */
+/** Some bytes of one artifact; null where it is gone. */
 export async function artifactPiece(
   db: LedgerDatabase,
   { key, path, offset, bytes }: ArtifactPieceInput,

@@ -44,7 +44,10 @@ const selectHistory = prepared((db, { tenant, job_id }: JobKey) =>
     .orderBy('seq'),
 );
 
-/** See `Store.terminalRecords`. One that cannot be read does not keep the others from being answered. */
+/**
+ * The records of jobs, in their order: as many as `bytesMax` bytes have room for, and the first in any case. One that
+ * cannot be read does not keep the others from being answered.
+ */
 export async function terminalRecords(
   db: LedgerDatabase,
   { keys, bytesMax }: { readonly keys: readonly JobKey[]; readonly bytesMax: number },

@@ -2,7 +2,7 @@
  * The store in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
  * hands each call to one of them.
  */
-import type { AnswerOf, InputOf, Reads, Writes } from '../commands.ts';
+import type { AnswerOf, InputOf, Methods, Reads, Writes } from '../commands.ts';
 import { partsOf } from '../history/output-run.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import { FinalDetails } from '../kept/final-details.ts';
@@ -13,7 +13,7 @@ import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { LedgerCheck } from './check-file.ts';
 import { storeErrorOf } from './sqlite-error.ts';
-import { Channel, type Methods } from './threads/channel.ts';
+import { Channel } from './threads/channel.ts';
 import { THREADS, type Threads } from './threads/threads.ts';
 
 export interface SqliteStoreOptions {
@@ -70,9 +70,6 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, re
     requestCancel: (input) => change('requestCancel', input),
     storeAttestation: (input) => change('storeAttestation', input),
     withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
-    findByIdempotencyKey: (tenant, key) => reads.findByIdempotencyKey({ tenant, key }),
-    attestation: (key, part) => reads.attestation({ key, part }),
-    events: (key, page) => reads.events({ key, ...page }),
     jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
     list: (input) => lists.read(input, () => reads.list(input)),
     // The reader first, so that the writer can empty the log.

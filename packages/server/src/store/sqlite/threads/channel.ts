@@ -3,7 +3,7 @@
  * many connections go out in one message. When the thread ends, for whatever reason, every waiting and every later call
  * is refused: none hangs.
  */
-import type { AnswerOf, Commands, InputOf } from '../../commands.ts';
+import type { AnswerOf, Commands, InputOf, Methods } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
 import type { Thread } from './threads.ts';
@@ -22,13 +22,6 @@ export interface ChannelOptions {
   /** Told of what went wrong without failing a call. */
   readonly onTrouble: (error: StoreError) => void;
 }
-
-/** Commands as methods of one input, or of none. */
-export type Methods<Known extends Commands> = {
-  readonly [Name in keyof Known]: (
-    ...input: unknown extends InputOf<Known[Name]> ? [] : [input: InputOf<Known[Name]>]
-  ) => Promise<AnswerOf<Known[Name]>>;
-};
 
 /** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {

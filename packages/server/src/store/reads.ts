@@ -1,0 +1,15 @@
+/** Everything that can be read of the store, by name. Each sees every change that was answered before it was asked. */
+export { credential, credentials } from './access/credentials.ts';
+export { attestation, outbox } from './evidence/attestations.ts';
+export { artifacts } from './evidence/outcomes.ts';
+export { counts } from './health.ts';
+export { events } from './history/events.ts';
+export { findByIdempotencyKey } from './jobs/admission.ts';
+export { currentJobs } from './jobs/current-jobs.ts';
+export { job, jobSummary, runningJobs } from './jobs/jobs.ts';
+export { queuedJobs } from './jobs/queue.ts';
+export { specDigest } from './jobs/spec-digest.ts';
+export { jobDetail } from './reading/job-detail.ts';
+export { list } from './reading/listing.ts';
+export { artifactPiece, artifactRecords, textExtent, textPiece } from './reading/long-texts.ts';
+export { terminalRecords } from './reading/terminal-records.ts';

@@ -1,0 +1,16 @@
+/** Everything that changes the store, by name. Each call is on disk before anyone is answered. */
+export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
+export { consumeTicket, storeTicket } from './access/tickets.ts';
+export {
+  postponeAttestation,
+  resumeAttestations,
+  storeAttestation,
+  withdrawAttestation,
+} from './evidence/attestations.ts';
+export { finishWithResult as finish } from './evidence/outcomes.ts';
+export { deleteEnded } from './evidence/retention.ts';
+export { probe } from './health.ts';
+export { append } from './history/events.ts';
+export { admit } from './jobs/admission.ts';
+export { requestCancel } from './jobs/cancellation.ts';
+export { start } from './jobs/jobs.ts';
