@@ -16,7 +16,7 @@ import {
   type OutputRecord,
 } from '@vouchbox/protocol';
 import { StartError } from '@vouchbox/server/administration';
-import { serviceVerify } from '@vouchbox/verifier';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import type { EmbeddedService } from 'vouchbox/embedded-service';
 import { openEmbeddedService } from 'vouchbox/embedded-service';
 import { exportJob } from 'vouchbox/export';

@@ -32,7 +32,8 @@ test.each([
   ['@vouchbox/evidence', ['canonicalize']],
   ['@vouchbox/server/administration', ['canonicalize']],
   ['vouchbox', ['commander']],
-  ['@vouchbox/verifier', ['canonicalize', 'commander']],
+  ['@vouchbox/verifier', ['canonicalize']],
+  ['@vouchbox/verifier/command', ['canonicalize', 'commander']],
 ])('%s loads %j, and no other third-party package', async (face, names) => {
   expect(await packagesOf(face)).toEqual(names);
 });

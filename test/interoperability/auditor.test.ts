@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES } from '@vouchbox/evidence';
 import type { EventBody, JobEvent } from '@vouchbox/protocol';
-import { serviceVerify } from '@vouchbox/verifier';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { hasPublishedVectors, publishedBytes, publishedFiles } from '../../packages/evidence/test/vectors.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, VerificationError, Verifier } from '@sigstore/verify';
 import { decodeEnvelope, preAuthEncoding } from '@vouchbox/evidence';
-import { serviceVerify } from '@vouchbox/verifier';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type AttestedJob, attestedJob, line, Scratch, signingKey } from '../../packages/verifier/test/attested-job.ts';
 import { run } from './run.ts';

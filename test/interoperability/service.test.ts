@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { canonicalJson, EXPORT_FILES, EXPORT_MANIFEST, exportManifest, sha256Hex } from '@vouchbox/evidence';
 import type { JobSubmission } from '@vouchbox/protocol';
-import { serviceVerify } from '@vouchbox/verifier';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { eventLines, Scratch } from '../../packages/verifier/test/attested-job.ts';
 import { type Ran, useRig } from '../rig/rig.ts';

@@ -3,7 +3,7 @@
  * counts.
  */
 import { join } from 'node:path';
-import { serviceVerify } from '@vouchbox/verifier';
+import { serviceVerify } from '@vouchbox/verifier/command';
 import { afterAll, expect, test } from 'vitest';
 import { ownVectors } from '../../packages/evidence/test/vectors.ts';
 import { Scratch } from '../../packages/verifier/test/attested-job.ts';

@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { decodeBase64, encodeBase64 } from './base64.ts';
+import { decodePortable, encodePortable } from './base64-portable.ts';
 
 describe('base64 (RFC 4648)', () => {
   test('reads what it writes, for every length up to 66', () => {
     for (let length = 0; length <= 66; length++) {
       const bytes = Uint8Array.from({ length }, (_, index) => (index * 89 + length * 7) & 255);
       expect(decodeBase64(encodeBase64(bytes))).toEqual(bytes);
+      expect(encodePortable(bytes)).toBe(encodeBase64(bytes));
+      expect(decodePortable(encodePortable(bytes))).toEqual(bytes);
     }
   });
 
   test('reads both alphabets', () => {
     expect(decodeBase64('+/+/')).toEqual(decodeBase64('-_-_'));
+    expect(decodePortable('-_-_')).toEqual(decodeBase64('+/+/'));
   });
 
   test.each([
@@ -27,5 +31,18 @@ describe('base64 (RFC 4648)', () => {
     ['other letters', 'Yé=='],
   ])('refuses %s', (_name, text) => {
     expect(decodeBase64(text)).toBeNull();
+  });
+
+  test.each(['YQ', 'YQ=', 'YR==', 'YWJ', 'A', 'YQ===', 'AB='])(
+    'refuses %s where the platform has no base64 of bytes, as it does elsewhere',
+    (text) => {
+      expect(decodePortable(text)).toBeNull();
+      expect(decodeBase64(text)).toBeNull();
+    },
+  );
+
+  test('spells more bytes than a function takes arguments', () => {
+    const bytes = new Uint8Array(300_000).fill(0xa5);
+    expect(encodePortable(bytes)).toBe(encodeBase64(bytes));
   });
 });

@@ -1,4 +1,8 @@
-/** Base64 with exactly one spelling for any bytes: RFC 4648, padded, zero pad bits, no white space. */
+/**
+ * Base64 with exactly one spelling for any bytes: RFC 4648, padded, zero pad bits, no white space. The platform's own
+ * functions are used where it has them: Node has them from 25 on, and auditors have older ones.
+ */
+import { decodePortable, encodePortable } from './base64-portable.ts';
 
 /**
  * The bytes of a canonical base64 text in the standard or the URL-safe alphabet, but not a mixture: DSSE demands that
@@ -7,6 +11,7 @@
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   const alphabet = /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? 'base64' : 'base64url';
   if (alphabet === 'base64url' && !/^[A-Za-z0-9_-]*={0,2}$/.test(text)) return null;
+  if (!('fromBase64' in Uint8Array)) return decodePortable(text);
   try {
     return Uint8Array.fromBase64(text, { alphabet, lastChunkHandling: 'strict' });
   } catch {
@@ -16,5 +21,5 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
 
 /** Standard alphabet, padded. */
 export function encodeBase64(bytes: Uint8Array): string {
-  return bytes.toBase64();
+  return 'toBase64' in bytes ? bytes.toBase64() : encodePortable(bytes);
 }

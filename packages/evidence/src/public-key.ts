@@ -7,7 +7,7 @@ import { decodeBase64 } from './base64.ts';
 import { publicPointProblem } from './edwards25519.ts';
 
 /** DER up to the 32 bytes of the key: SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }. RFC 8410 § 4. */
-const SPKI_PREFIX = Uint8Array.fromHex('302a300506032b6570032100');
+const SPKI_PREFIX = Uint8Array.of(0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00);
 const RAW_KEY_BYTES = 32;
 const SIGNATURE_BYTES = 64;
 

@@ -3,7 +3,7 @@
 // JavaScript, so that any Node from 18 on can read it and say that it is too old.
 import process from 'node:process';
 
-const oldest = [26, 4];
+const oldest = [22, 12];
 
 function isNewEnough() {
   const [major, minor] = process.versions.node.split('.').map(Number);
@@ -29,8 +29,5 @@ async function run() {
 if (isNewEnough()) {
   await run().catch((error) => fail(error.stack));
 } else {
-  fail(
-    `Node ${process.versions.node} is too old; run \`npm run setup\` in the repository, ` +
-      `which installs the pinned Node, or use Node ${oldest.join('.')} or newer`,
-  );
+  fail(`Node ${process.versions.node} is too old: use Node ${oldest.join('.')} or newer`);
 }

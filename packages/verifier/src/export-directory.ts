@@ -30,8 +30,7 @@ function readTree(directory: string): Tree | ExportProblem {
   const waiting = [''];
   let entries = 0;
   for (let within = waiting.pop(); within !== undefined; within = waiting.pop()) {
-    using listing = opendirSync(join(directory, within));
-    for (let entry = listing.readSync(); entry !== null; entry = listing.readSync()) {
+    for (const entry of entriesOf(join(directory, within))) {
       if (++entries > entriesMax) return { problem: `there are more than ${entriesMax} files and directories` };
       const path = within === '' ? entry.name : `${within}/${entry.name}`;
       const problem = entry.isDirectory() ? void waiting.push(path) : readEntry({ directory, path, entry, files });
@@ -39,6 +38,16 @@ function readTree(directory: string): Tree | ExportProblem {
     }
   }
   return files;
+}
+
+/** The entries of a directory, read one at a time: a hostile one may have millions. */
+function* entriesOf(directory: string): Generator<Dirent, void> {
+  const listing = opendirSync(directory);
+  try {
+    for (let entry = listing.readSync(); entry !== null; entry = listing.readSync()) yield entry;
+  } finally {
+    listing.closeSync();
+  }
 }
 
 interface Place {

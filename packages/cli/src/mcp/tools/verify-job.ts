@@ -2,7 +2,7 @@
 import { type CallToolResult, fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import type { ServiceClient } from '@vouchbox/client';
 import { Nullable, type Static, Type } from '@vouchbox/protocol';
-import { EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier/checks';
+import { EXIT, parseExport, type Report, verifyExport } from '@vouchbox/verifier';
 import { exportFiles } from '../../export-files.ts';
 import { readFromService } from '../../service-export.ts';
 import { refusing } from '../refusal.ts';

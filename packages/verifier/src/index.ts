@@ -1,0 +1,10 @@
+/**
+ * The verifier as a library: the checks of `service-verify directory`, of bytes that its caller has. It reads no file and no
+ * network. Uses nothing that only Node has.
+ */
+export { EXIT, type ExitCode } from './exit-code.ts';
+export { type ExportedJob, type ExportFiles, type ExportProblem, parseExport } from './exported-job.ts';
+export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
+export type { Check, Facts, Report } from './report.ts';
+export { UsageError } from './usage-error.ts';
+export { type ExportExpectation, verifyExport } from './verify-export.ts';
