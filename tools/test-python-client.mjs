@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
-import { installMissing, say } from './system-packages.mjs';
+import { installMissing, say } from '../packages/server/setup/system-packages.mjs';
 
 const project = join(import.meta.dirname, '../clients/python');
 /** The system's Python has the system's packages; another one in PATH may not. */

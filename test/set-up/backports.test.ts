@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 type Plan = { suite: string; sources: string | null; preferences: string } | null;
-const module = join(import.meta.dirname, '../../tools/backports.mjs');
+const module = join(import.meta.dirname, '../../packages/server/setup/backports.mjs');
 const { planBackport } = (await import(module)) as { planBackport: (name: string, etc: string) => Plan };
 
 let etc: string;

@@ -40,8 +40,8 @@ if (isNewEnough()) {
   await main(process.argv);
 } else {
   process.stderr.write(
-    `vouchbox: Node ${process.versions.node} is too old; run \`npm run setup\` in the repository, ` +
-      `which installs the pinned Node, or use Node ${oldest.join('.')} or newer\n`,
+    `vouchbox: Node ${process.versions.node} is too old, and the Node that comes with Vouchbox is not installed: install ` +
+      `the packages again with their optional dependencies, or use Node ${oldest.join('.')} or newer\n`,
   );
   process.exitCode = 1;
 }

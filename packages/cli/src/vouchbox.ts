@@ -15,6 +15,7 @@ import { addMcp } from './mcp-command.ts';
 import type { PacksOptions } from './packs.ts';
 import type { RunOptions } from './run.ts';
 import type { AccessOptions } from './service-access.ts';
+import { addSetUp } from './set-up.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs one command line, as in `process.argv`, and sets the exit code of the process. */
@@ -45,6 +46,7 @@ async function svcCommand(asked: string | undefined): Promise<Command> {
     .exitOverride()
     .showHelpAfterError('(vouchbox --help lists the commands)');
   await addServe(program, asked);
+  addSetUp(program);
   addRun(program);
   addJobs(program);
   addPacks(program);

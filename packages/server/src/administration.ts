@@ -11,6 +11,7 @@ export { holdsData, requireData } from './operator/require-ledger.ts';
 export { restore } from './operator/restore.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './operator/running-services.ts';
 export { readStoredJob } from './operator/stored-job.ts';
+export { buildMissingNatives, setUpHost } from './sandbox/set-up-host.ts';
 export { type Config, loadConfig } from './settings/config.ts';
 export { SETTINGS } from './settings/settings.ts';
 export { type OpenCredentials, openCredentials } from './start/open-credentials.ts';

@@ -67,7 +67,8 @@ function startErrorOf(reason: unknown): unknown {
 function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Opened, log: Log): void {
   for (const leftOut of packsLeftOut) log.warn(leftOut, 'a runtime pack is not offered');
   for (const rejection of rejections) log.warn(rejection, 'a stronger provider did not pass its preflight');
-  if (runtimeDefects !== null) log.warn({ runtimeDefects }, 'the runtime is old (`npm run setup` as root upgrades it)');
+  if (runtimeDefects !== null)
+    log.warn({ runtimeDefects }, 'the runtime is old (`vouchbox setup` as root upgrades it)');
   if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
 }
 

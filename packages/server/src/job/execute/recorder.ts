@@ -15,6 +15,7 @@ import {
   streamRecordsMax,
   type Truncation,
 } from '@vouchbox/protocol';
+import { pause } from '../../ground/waiting/pause.ts';
 import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -74,13 +75,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let waiting: EventBody[] = [];
   let writing: Promise<void> | null = null;
   let outcome: Recorded = { kind: 'whole' };
-  let hasEnded = false;
-  const more = gathering();
-  const isPending = () => waiting.length > (hasEnded ? appendEventsMax : 0);
+  const ended = new AbortController();
+  const isPending = () => waiting.length > (ended.signal.aborted ? appendEventsMax : 0);
 
   async function write(): Promise<void> {
     while (isPending()) {
-      if (!hasEnded && waiting.length < appendEventsMax) await more.wait();
+      if (waiting.length < appendEventsMax) await pause(gatherMilliseconds, ended.signal);
       if (!isPending()) break;
       const batch = waiting.slice(0, batchLength(waiting));
       waiting = waiting.slice(batch.length);
@@ -112,35 +112,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (waiting.length > 0) writing ??= write();
     },
     async flush() {
-      hasEnded = true;
-      more.end();
+      ended.abort();
       while (writing !== null) await writing;
       return outcome;
     },
     unstored: () => [...waiting, ...[...unstored].filter((event) => !waiting.includes(event))],
-  };
-}
-
-/** The wait for more output. */
-interface Gathering {
-  /** Resolves when the time is over, or at the end. */
-  wait(): Promise<void>;
-  end(): void;
-}
-
-/** Plain in place of an `AbortController`: nearly every job ends a wait, and each abort makes an error with its stack. */
-function gathering(): Gathering {
-  let end = () => {};
-  return {
-    wait: () =>
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, gatherMilliseconds);
-        end = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      }),
-    end: () => end(),
   };
 }
 

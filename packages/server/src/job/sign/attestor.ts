@@ -29,8 +29,6 @@ export interface Trouble {
   readonly at: string;
 }
 
-/** How long jobs that ended wait for others to be signed with them. A crash loses nothing: they are in the outbox. */
-const gatherMilliseconds = 50;
 /** The loop looks at the outbox at least this often. */
 const recheckMilliseconds = 5000;
 /** What keeps everything from being signed is looked at again after about half a minute at most. */
@@ -68,9 +66,8 @@ export class Attestor implements AsyncDisposable {
   async #signWhatIsDue(signal: AbortSignal): Promise<void> {
     using nudge = this.#options.nudges.next('outbox', signal);
     const isDone = await this.#attempt(() => this.#drain(signal));
-    if (!isDone) return await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
-    await within(nudge.arrived, recheckMilliseconds, undefined);
-    await pause(gatherMilliseconds, signal);
+    if (isDone) await within(nudge.arrived, recheckMilliseconds, undefined);
+    else await pause(retryDelay(Math.min(this.#failures, failuresCounted)), signal);
   }
 
   #drain(signal: AbortSignal): Promise<void> {

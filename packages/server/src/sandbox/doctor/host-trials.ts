@@ -44,7 +44,7 @@ export function hostTrials({ dataDirectory, isReserveFree }: HostTrialOptions): 
     {
       id: 'host.node',
       title: 'Node version',
-      fix: `use Node ${NODE_OLDEST.join('.')} or newer: npm run setup installs the pinned one`,
+      fix: `use Node ${NODE_OLDEST.join('.')} or newer, such as the one that Vouchbox brings`,
       attempt() {
         return isAtLeast(process.versions.node, NODE_OLDEST) ? pass(process.version) : fail(process.version, this.fix);
       },

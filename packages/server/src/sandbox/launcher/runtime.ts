@@ -26,7 +26,9 @@ export function isLauncherBuilt(): boolean {
 /** A runtime whose cells are forked. Disposing it ends its launchers. Rejects where the launcher is not built. */
 export async function launcherRuntime(): Promise<Runtime> {
   if (!isLauncherBuilt()) {
-    throw new Error('the launcher is not built (npm run setup builds it where gcc and libseccomp-dev are installed)');
+    throw new Error(
+      'the launcher is not built (`vouchbox setup` builds it where gcc and libseccomp-dev are installed)',
+    );
   }
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
   const launchers = new Map<string, Launcher>();

@@ -19,9 +19,6 @@ const AHEAD_MILLISECONDS_MAX = 60_000;
 /** How long a job waits for one of those before it gets its own: as long as for its own. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
-/** Why a cell is not made ahead any more. Without a reason, each abort would make an error with its stack. */
-const WANTED = 'a job wants the cell';
-
 /** What a job gets where its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<Sandbox>;
 
@@ -133,7 +130,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     clearTimeout(this.#timer);
     for (const { parked, making } of this.#stock.shelves) {
       for (const { cell } of parked.splice(0)) this.#stock.end(cell);
-      for (const { wanted } of making) wanted.abort(WANTED);
+      for (const { wanted } of making) wanted.abort();
     }
     await Promise.all(this.#making);
     await this.#stock.settled();
@@ -144,7 +141,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
       if (oldest.madeOf !== origin.madeOf) this.#stock.discard(oldest, 'changed');
       else if (!oldest.cell.isWhole()) this.#stock.discard(oldest, 'died');
       else {
-        oldest.wanted.abort(WANTED);
+        oldest.wanted.abort();
         this.#noteAsked(shelf);
         this.#taken.parked += 1;
         return this.#handedOut(oldest.cell, shelf, another);
@@ -183,7 +180,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
     if (claimed === undefined) return null;
     shelf.making.delete(claimed);
-    claimed.wanted.abort(WANTED);
+    claimed.wanted.abort();
     const cell = claimed.made.catch(() => null);
     const inTime = await within(cell, CLAIMED_MILLISECONDS_MAX, null);
     if (inTime === null) void cell.then((late) => late !== null && this.#stock.end(late));

@@ -28,7 +28,7 @@ const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev:
 /** Why cells cannot be started by it here, for an operator; null where they can. */
 export function sentryObstacle(version: string | null): string | null {
   if (![SVC_STAGE, SVC_SENTRY, SVC_INIT].every((program) => existsSync(program)))
-    return 'svc-stage, svc-sentry and svc-init are not built (npm run setup builds them where gcc is installed)';
+    return 'svc-stage, svc-sentry and svc-init are not built (`vouchbox setup` builds them where gcc is installed)';
   if (version !== null && RELEASES.has(version)) return null;
   return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
 }

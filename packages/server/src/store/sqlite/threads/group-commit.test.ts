@@ -60,9 +60,7 @@ test('commands that wait together share a transaction, and each gets its own ans
 
 test('a failed command leaves no trace of itself and all of its neighbours', async () => {
   const commit = new GroupCommit(database, note);
-  const waiting = callsOf(['a', 'fails late', 'a', 'b']);
-  const answers: Answer[] = [];
-  while (waiting.length > 0) answers.push(...(await commit.take(waiting)));
+  const answers = await commit.take(callsOf(['a', 'fails late', 'a', 'b']));
   expect(answers.map(codeOf)).toEqual(['stored', 'internal', 'internal', 'stored']);
   expect(answers[1]).toMatchObject({ error: { message: expect.stringContaining('no: fails late') as string } });
   expect(notes()).toEqual(['a', 'b']);

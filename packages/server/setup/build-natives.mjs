@@ -1,12 +1,18 @@
 /**
- * Builds what starts cells with the system's C compiler: the launcher of namespace cells
- * (packages/server/src/sandbox/launcher), as a program and as a library for forked interpreters, and for gVisor cells
- * their starter (…/sentry) and process 1. Without the launcher crun builds cells; without the starter, `runsc run`
- * does.
+ * Builds what starts cells with the system's C compiler: the launcher of namespace cells (sandbox/launcher), as a
+ * program and as a library for forked interpreters, and for gVisor cells their starter (sandbox/sentry) and process 1.
+ * Without the launcher crun builds cells; without the starter, `runsc run` does.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const server = fileURLToPath(new URL('..', import.meta.url));
+/** Beside the TypeScript in a checkout, beside what was made of it in an installed package. */
+const SOURCES = ['src/sandbox', 'dist/sandbox'].map((folder) => join(server, folder)).find(existsSync);
+/** `sandbox/native.ts` looks for them here. */
+const BUILT = join(server, 'native');
 
 const SHARED = [
   ...['configuration.c', 'serve.c', 'answer.c', 'cells.c', 'living.c', 'groups.c', 'report.c'],
@@ -71,18 +77,15 @@ function build({ file, sources, flags, libraries }, cwd, built) {
 /**
  * Builds what is missing or older than a source. If one fails, throws with the compiler's message after building the
  * others.
- * @param {string} root the checkout
  * @returns {boolean} whether anything was built
  */
-export function buildLauncher(root) {
-  const server = join(root, 'packages', 'server');
-  const sourcesOf = (folder) => join(server, 'src', 'sandbox', folder);
-  const built = join(server, 'native');
-  const stale = TARGETS.filter(({ folder, file }) => !isBuilt(join(built, file), sourcesOf(folder)));
-  if (stale.length > 0) mkdirSync(built, { recursive: true });
+export function buildNatives() {
+  const sourcesOf = (folder) => join(SOURCES, folder);
+  const stale = TARGETS.filter(({ folder, file }) => !isBuilt(join(BUILT, file), sourcesOf(folder)));
+  if (stale.length > 0) mkdirSync(BUILT, { recursive: true });
   const failures = stale.flatMap((target) => {
     try {
-      build(target, sourcesOf(target.folder), built);
+      build(target, sourcesOf(target.folder), BUILT);
       return [];
     } catch (error) {
       return [error];

@@ -1,0 +1,12 @@
+/** `vouchbox setup`: installs what this host lacks for isolating programs, as far as this user may, and names the rest. */
+import type { Command } from 'commander';
+
+export function addSetUp(program: Command): void {
+  program
+    .command('setup')
+    .description('install and compile what this host lacks for isolating programs; as root on Debian and Ubuntu')
+    .action(async () => {
+      const { setUpHost } = await import('@vouchbox/server/administration');
+      process.exitCode = await setUpHost('all');
+    });
+}
