@@ -24,7 +24,7 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     provide: { propertySeed },
-    // Threads of the ledger and services that are started load what was compiled before.
+    // Threads of the store and services that are started load what was compiled before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/node') },
     // Ends what hangs, and judges no speed: a busy machine may take its time.
     testTimeout: 120_000,

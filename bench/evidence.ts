@@ -17,9 +17,9 @@ import { drainOutbox } from '../packages/server/src/job/sign/drain.ts';
 import { openSigningKeys } from '../packages/server/src/job/sign/keys/signing-keys.ts';
 import { Signer } from '../packages/server/src/job/sign/signer.ts';
 import { attestationBytes } from '../packages/server/src/job/view/attestation.ts';
-import { finishOf, runJob, stdout } from '../packages/server/src/store/ledger.fixture.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import type { JobKey } from '../packages/server/src/store/records.ts';
+import { finishOf, runJob, stdout } from '../packages/server/src/store/store.fixture.ts';
 import type { Store } from '../packages/server/src/store/store.ts';
 import { createLog } from '../packages/server/src/telemetry/log/log.ts';
 import { type Measurement, median } from './measurement.ts';
@@ -28,8 +28,8 @@ const backlogJobs = 10_000;
 /** Attested before anything is measured: after the first few, a service has its threads, and its code is compiled. */
 const warmUpJobs = 1000;
 /** How often the resulting store is copied into itself, before a service starts with it. */
-const ledgerCopies = 10;
-const storedJobs = ledgerCopies * (warmUpJobs + backlogJobs);
+const storeCopies = 10;
+const storedJobs = storeCopies * (warmUpJobs + backlogJobs);
 const chainLength = 10_000;
 const largeOutputBytes = 2 * 1024 * 1024;
 const starts = 5;
@@ -140,10 +140,10 @@ function chainVerification(): Measurement {
 }
 
 async function startTime(full: string, empty: string): Promise<Measurement> {
-  multiply(join(full, 'svc.db'), ledgerCopies);
+  multiply(join(full, 'svc.db'), storeCopies);
   const [value, baseline] = [await medianStart(full), await medianStart(empty)];
   return {
-    what: `start with ${storedJobs} attested jobs in the ledger`,
+    what: `start with ${storedJobs} attested jobs in the store`,
     value,
     unit: 'ms',
     baseline: { what: 'with none', value: baseline },
@@ -229,16 +229,16 @@ async function idleDelay(): Promise<number> {
 
 /** Copies every job of a store under other identifiers, `times` minus one times. */
 function multiply(path: string, times: number): void {
-  using ledger = new DatabaseSync(path);
-  ledger.exec('pragma foreign_keys = off');
+  using database = new DatabaseSync(path);
+  database.exec('pragma foreign_keys = off');
   for (const table of ['jobs', 'job_specs', 'job_executions', 'events', 'output_runs', 'receipts', 'attestations']) {
-    const columns = ledger
+    const columns = database
       .prepare(`pragma table_info(${table})`)
       .all()
       .map(({ name }) => String(name));
     for (let copy = 1; copy < times; copy++) {
       const renamed = columns.map((name) => (name === 'job_id' ? `job_id || '-${copy}'` : name));
-      ledger.exec(
+      database.exec(
         `insert into ${table} (${columns.join(', ')}) select ${renamed.join(', ')} from ${table} where length(job_id) = 40`,
       );
     }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, type Served, serveService } from '../http/processes.ts';
 import { type Measurement, median } from '../measurement.ts';
 import { FLAGS, hello, KEY, scratchDirectory } from './bench-service.ts';
-import { fillLedger } from './filled-ledger.ts';
+import { fillStore } from './filled-store.ts';
 import { openJobClient } from './job-client.ts';
 
 /**
@@ -44,7 +44,7 @@ export async function* manyStored(jobs: number): AsyncGenerator<Measurement> {
 
 async function filled(directory: string, jobs: number): Promise<Filled> {
   mkdirSync(directory);
-  return { directory, jobs, names: await fillLedger(directory, jobs, fewJobs) };
+  return { directory, jobs, names: await fillStore(directory, jobs, fewJobs) };
 }
 
 const body = JSON.stringify(hello('python'));

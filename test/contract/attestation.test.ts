@@ -225,8 +225,8 @@ test('stored bytes are the same after a restart (ATT-05), and tampered ones are 
   expect(await attested(second, job.job_id)).toEqual(before);
   expect(await second.stop('kept')).toEqual([]);
 
-  withLedger(first.dataDir, (ledger) =>
-    ledger
+  withStore(first.dataDir, (database) =>
+    database
       .prepare(
         `update attestations set (envelope, envelope_sha256, envelope_size_bytes) =
           (select envelope, envelope_sha256, envelope_size_bytes from attestations as other where other.job_id = ?)
@@ -307,7 +307,7 @@ test('a job older than the retention is removed with its idempotency key, and an
   await first.ended(job_id);
   await attested(first, job_id);
   expect(await first.stop('kept')).toEqual([]);
-  withLedger(first.dataDir, (ledger) => ledger.exec(`update jobs set finished_at = '2020-01-01T00:00:00.000Z'`));
+  withStore(first.dataDir, (database) => database.exec(`update jobs set finished_at = '2020-01-01T00:00:00.000Z'`));
 
   const second = await Rig.start({ ...signing, 'retention-days': '30' }, first.dataDir);
   await expect.poll(async () => (await second.request(`/v1/jobs/${job_id}`)).status, patient).toBe(404);
@@ -317,7 +317,7 @@ test('a job older than the retention is removed with its idempotency key, and an
   expect(await second.stop()).toEqual([]);
 });
 
-function withLedger(dataDir: string, work: (ledger: DatabaseSync) => void): void {
-  using ledger = new DatabaseSync(join(dataDir, 'svc.db'));
-  work(ledger);
+function withStore(dataDir: string, work: (database: DatabaseSync) => void): void {
+  using database = new DatabaseSync(join(dataDir, 'svc.db'));
+  work(database);
 }

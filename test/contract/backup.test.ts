@@ -22,7 +22,7 @@ test('a running service is copied whole, and the copy passes every check when it
   tags: ['STORE-12'],
 }, async () => {
   const ran = await rig.run({ language: 'bash', code: 'echo kept' });
-  const file = join(scratch, 'ledger.db');
+  const file = join(scratch, 'store.db');
   expect(await backup(file)).toMatchObject({ code: 0, stdout: '' });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));

@@ -5,7 +5,12 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TRANSPORT_BOUNDS } from '../../packages/server/src/http/connections/transport.ts';
-import { type Door, KEY_OF_ACME, KEY_OF_OTHER, openDoor } from '../../packages/server/src/http/door.fixture.ts';
+import {
+  KEY_OF_ACME,
+  KEY_OF_OTHER,
+  openServer,
+  type TestServer,
+} from '../../packages/server/src/http/server.fixture.ts';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 
@@ -17,12 +22,12 @@ const dripMilliseconds = loadSize({ small: 100, full: 5000 });
 const earlyMilliseconds = 100;
 
 /** One deadline at a time is short: on a slow machine, a quick client must not meet the other one. */
-let heads: Door;
-let bodies: Door;
+let heads: TestServer;
+let bodies: TestServer;
 beforeAll(async () => {
   const checkMilliseconds = loadSize({ small: 20, full: TRANSPORT_BOUNDS.checkMilliseconds });
-  heads = await openDoor({ bounds: { headMilliseconds, checkMilliseconds } });
-  bodies = await openDoor({ bounds: { bodyMilliseconds }, permits: { body: { total: 2, perTenant: 1 } } });
+  heads = await openServer({ bounds: { headMilliseconds, checkMilliseconds } });
+  bodies = await openServer({ bounds: { bodyMilliseconds }, permits: { body: { total: 2, perTenant: 1 } } });
 });
 afterAll(async () => {
   await heads[Symbol.asyncDispose]();
@@ -33,7 +38,7 @@ const head = (key: string) =>
   `POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
 /** Sends the first bytes, then one byte at a time until the connection is closed, and returns how long that took. */
-async function dripped({ port }: Door, first: string, rest: string) {
+async function dripped({ port }: TestServer, first: string, rest: string) {
   const began = performance.now();
   using raw = await RawSocket.open(port);
   if (first !== '') raw.send(first);

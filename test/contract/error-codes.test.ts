@@ -8,7 +8,7 @@ import { bodyBytesMax, ERROR_CODES, ERRORS, type ErrorCode } from '@vouchbox/pro
 import { openCredentials } from '@vouchbox/server';
 import { beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
-import { KEY_OF_ACME, openDoor } from '../../packages/server/src/http/door.fixture.ts';
+import { KEY_OF_ACME, openServer } from '../../packages/server/src/http/server.fixture.ts';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
@@ -146,8 +146,8 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   method_not_allowed: async () => told(await rig().request('/v1/jobs', { method: 'PUT' })),
   // The real deadline is long: this is the same service with a shorter one.
   async body_timeout() {
-    await using door = await openDoor({ bounds: { bodyMilliseconds: 50 } });
-    return await raw(door.port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 9\r\n`, KEY_OF_ACME), '{');
+    await using server = await openServer({ bounds: { bodyMilliseconds: 50 } });
+    return await raw(server.port, head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 9\r\n`, KEY_OF_ACME), '{');
   },
   job_not_terminal: async () => told(await rig().request(`/v1/jobs/${running}/attestation`)),
   payload_too_large: () =>
@@ -170,8 +170,8 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   head_too_large: () => raw(rig().port, head('GET /healthz', `X: ${'x'.repeat(20_000)}\r\n`)),
   // No request is known to provoke it: a layer below HTTP is broken here.
   async internal() {
-    await using door = await openDoor({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
-    return await raw(door.port, head('GET /v1/jobs', '', KEY_OF_ACME));
+    await using server = await openServer({ jobs: { list: () => Promise.reject(new Error('a bug')) } });
+    return await raw(server.port, head('GET /v1/jobs', '', KEY_OF_ACME));
   },
   queue_full: () => whileQueueIsFull((key) => tight().post(bash, { key })),
   capacity_exhausted: () => whileAWaitIsHeld('beta'),
@@ -179,9 +179,9 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
   // A missing runtime provokes it; `serve.test.ts` removes a real one.
   async worker_unavailable() {
     const gone = new ServiceError('worker_unavailable', 'No sandbox.', { retryAfterSeconds: 5 });
-    await using door = await openDoor({ jobs: { submit: () => Promise.reject(gone) } });
+    await using server = await openServer({ jobs: { submit: () => Promise.reject(gone) } });
     const bytes = `${head('POST /v1/jobs', `${JSON_TYPE}Content-Length: 2\r\n`, KEY_OF_ACME)}{}`;
-    return await raw(door.port, bytes);
+    return await raw(server.port, bytes);
   },
   shutting_down: whileStopping,
   insufficient_storage: async () => told(await full().post(bash)),

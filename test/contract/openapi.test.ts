@@ -16,12 +16,12 @@ import type { CredentialKind } from '../../packages/server/src/access/authentica
 import { ServiceError } from '../../packages/server/src/ground/service-error.ts';
 import {
   credentialWith,
-  type Door,
-  type DoorOptions,
   JOB,
   KEY_OF_ACME,
-  openDoor,
-} from '../../packages/server/src/http/door.fixture.ts';
+  openServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../../packages/server/src/http/server.fixture.ts';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import type { Jobs } from '../../packages/server/src/job/jobs.ts';
 import { StoreError } from '../../packages/server/src/store/store-error.ts';
@@ -40,9 +40,9 @@ const UPGRADE =
 
 /** How a request, or the server it is made to, differs from the plain one. */
 interface Change {
-  readonly door?: DoorOptions;
+  readonly server?: TestServerOptions;
   /** What happens to the server before the first request. */
-  readonly prepare?: (door: Door) => unknown;
+  readonly prepare?: (server: TestServer) => unknown;
   /** Whether the operator set no metrics token. */
   readonly hasNoMetrics?: true;
   /** Null sends no credential. */
@@ -55,21 +55,21 @@ interface Change {
   readonly job_id?: string;
 }
 
-const doors = new Map<Change, Promise<Door>>();
+const servers = new Map<Change, Promise<TestServer>>();
 afterAll(async () => {
-  for (const door of doors.values()) await (await door)[Symbol.asyncDispose]();
+  for (const server of servers.values()) await (await server)[Symbol.asyncDispose]();
 });
 
 /** All requests with the same change are made to one server. */
-function doorOf(change: Change): Promise<Door> {
+function serverOf(change: Change): Promise<TestServer> {
   const open = async () => {
-    const door = await openDoor({ ...(!change.hasNoMetrics && { metricsToken: METRICS_TOKEN }), ...change.door });
-    await change.prepare?.(door);
-    return door;
+    const server = await openServer({ ...(!change.hasNoMetrics && { metricsToken: METRICS_TOKEN }), ...change.server });
+    await change.prepare?.(server);
+    return server;
   };
-  const door = doors.get(change) ?? open();
-  doors.set(change, door);
-  return door;
+  const server = servers.get(change) ?? open();
+  servers.set(change, server);
+  return server;
 }
 
 const PLAIN: Change = {};
@@ -77,13 +77,13 @@ const PLAIN: Change = {};
 /** To the plain server, whatever the request says. */
 function askPlain(
   operation: ContractOperation,
-  request: Omit<Change, 'door' | 'prepare' | 'hasNoMetrics'>,
+  request: Omit<Change, 'server' | 'prepare' | 'hasNoMetrics'>,
 ): Promise<Answer> {
   return ask(operation, request, PLAIN);
 }
 
-async function ask(operation: ContractOperation, change: Change, door = change): Promise<Answer> {
-  using socket = await RawSocket.open((await doorOf(door)).port);
+async function ask(operation: ContractOperation, change: Change, server = change): Promise<Answer> {
+  using socket = await RawSocket.open((await serverOf(server)).port);
   const { status, headers, body } = await socket.send(requestOf(operation, change)).answer();
   return { status, headers: new Headers({ ...headers }), text: body, json: undefined };
 }
@@ -101,13 +101,13 @@ function requestOf({ id, method, path }: ContractOperation, change: Change): str
 /** A server whose jobs refuse: it answers as a stage below HTTP would, by the one method that answers it. */
 function refusing(code: ErrorCode, ...methods: (keyof Jobs)[]): Change {
   const refuse = () => Promise.reject(new ServiceError(code, 'It cannot be done.'));
-  return { door: { jobs: Object.fromEntries(methods.map((name) => [name, refuse])) } };
+  return { server: { jobs: Object.fromEntries(methods.map((name) => [name, refuse])) } };
 }
 
 /** A credential that cannot be looked up now. */
 function unresolved(error: Error): Change {
   const kind: CredentialKind = { method: 'jwt', resolve: () => Promise.reject(error), stands: async () => true };
-  return { door: { credentials: [kind] } };
+  return { server: { credentials: [kind] } };
 }
 
 const none = { total: 10, perTenant: 0 };
@@ -121,12 +121,12 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   unsupported_language: refusing('unsupported_language', 'submit'),
   network_not_allowed: refusing('network_not_allowed', 'submit'),
   unauthorized: { key: null },
-  insufficient_scope: { key: 'of-no-scope', door: { credentials: [credentialWith('of-no-scope', [])] } },
+  insufficient_scope: { key: 'of-no-scope', server: { credentials: [credentialWith('of-no-scope', [])] } },
   job_not_found: { job_id: FOREIGN_JOB },
   route_not_found: { hasNoMetrics: true },
   attestation_unavailable: refusing('attestation_unavailable', 'attestation'),
   attestation_disabled: refusing('attestation_disabled', 'attestation'),
-  body_timeout: { door: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
+  body_timeout: { server: { bounds: { bodyMilliseconds: 20 } }, headers: 'Content-Length: 9\r\n', body: '{' },
   job_not_terminal: refusing('job_not_terminal', 'attestation'),
   payload_too_large: { headers: `Content-Length: ${bodyBytesMax + 1}\r\n`, body: '{' },
   unsupported_media_type: { headers: 'Content-Type: text/plain\r\n', body: '{}' },
@@ -135,16 +135,16 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   minimum_isolation_unsatisfied: refusing('minimum_isolation_unsatisfied', 'submit'),
   idempotency_key_reused: refusing('idempotency_key_reused', 'submit'),
   rate_limited: {
-    door: { rate: { perSecond: 0.001, burst: 1 } },
+    server: { rate: { perSecond: 0.001, burst: 1 } },
     prepare: ({ url }) => fetch(`${url}/v1/whoami`, { headers: { authorization: `Bearer ${KEY_OF_ACME}` } }),
   },
   tenant_capacity_exhausted: {
     body: '{}',
-    door: { permits: { body: none, wait: none, stream: none, response: none } },
+    server: { permits: { body: none, wait: none, stream: none, response: none } },
   },
   head_too_large: { headers: `X: ${'x'.repeat(20_000)}\r\n` },
   internal: {
-    door: {
+    server: {
       observer: {
         ...NO_OBSERVER,
         requestBegan() {
@@ -159,9 +159,9 @@ const PROVOCATIONS: Readonly<Record<Exclude<ErrorCode, 'method_not_allowed'>, Ch
   issuer_unavailable: unresolved(
     new ServiceError('issuer_unavailable', 'The keys of the token issuer cannot be read.'),
   ),
-  shutting_down: { query: 'wait_seconds=1', prepare: (door) => door.stop() },
+  shutting_down: { query: 'wait_seconds=1', prepare: (server) => server.stop() },
   insufficient_storage: {
-    door: {
+    server: {
       jobs: { submit: refuseForSpace, cancel: refuseForSpace },
       ticketRows: { storeTicket: rejecting, consumeTicket: rejecting },
     },
@@ -213,7 +213,7 @@ function statusesOf({ id }: ContractOperation): Set<number> {
 
 const BYTES = new TextEncoder().encode('{}');
 const SIGNED: Change = {
-  door: {
+  server: {
     jobs: { attestation: async () => ({ bytes: BYTES, sha256: 'a'.repeat(64) }) },
     service: {
       publicKey: () => ({ key_id: 'sha256:0', algorithm: 'Ed25519', public_key_pem: '', trust_notice: '' }),
@@ -221,7 +221,7 @@ const SIGNED: Change = {
   },
 };
 const UNREADY: Change = {
-  door: {
+  server: {
     service: {
       readiness: () => ({
         status: 'unready',
@@ -231,7 +231,7 @@ const UNREADY: Change = {
   },
 };
 const OPENMETRICS: Change = {
-  door: {
+  server: {
     metrics: {
       ofTenant: async () => ({ mediaType: OPENMETRICS_MEDIA_TYPE, text: '# EOF' }),
       ofService: async () => ({ mediaType: OPENMETRICS_MEDIA_TYPE, text: '# EOF' }),

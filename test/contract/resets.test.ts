@@ -8,7 +8,7 @@ import type { PermitKind } from '../../packages/server/src/capacity/permits.ts';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
-import { ScriptedDoor } from './scripted-door.ts';
+import { ScriptedServer } from './scripted-server.ts';
 
 const RESETS = loadSize({ small: 10, full: 1000 });
 const AT_ONCE = 10;
@@ -19,7 +19,7 @@ const AT_ONCE = 10;
 const STRAY = 6;
 const patient = { timeout: 60_000 };
 
-let served: ScriptedDoor;
+let served: ScriptedServer;
 let running: JobKey;
 let ended: JobKey;
 let followers = 0;
@@ -27,7 +27,7 @@ let followers = 0;
 beforeAll(async () => {
   // A loaded machine may be slow: no deadline may end what a client here is to end.
   const long = { headMilliseconds: 600_000, bodyMilliseconds: 600_000, writeProgressMilliseconds: 600_000 };
-  served = await ScriptedDoor.open({ bounds: { ...long, connections: 1000 } });
+  served = await ScriptedServer.open({ bounds: { ...long, connections: 1000 } });
   countFollowers();
   running = (await served.start('running')).key;
   const large = await served.start('large');
@@ -119,20 +119,20 @@ async function vanish({ bytes, permit, told }: Phase, clients: number): Promise<
   const sockets = await Promise.all(
     Array.from({ length: clients }, async () => {
       const sent = await bytes();
-      const raw = await RawSocket.open(served.door.port);
+      const raw = await RawSocket.open(served.server.port);
       if (permit === 'response') raw.socket.pause();
       raw.send(sent);
       if (told !== undefined) await raw.until(() => raw.text.includes(told));
       return raw;
     }),
   );
-  const arrived = () => (permit === null ? clients : served.door.permits.held(permit));
+  const arrived = () => (permit === null ? clients : served.server.permits.held(permit));
   await expect.poll(arrived, patient).toBe(clients);
   for (const raw of sockets) raw[Symbol.dispose]();
 }
 
 const KINDS: readonly PermitKind[] = ['body', 'wait', 'stream', 'response'];
-const permitsHeld = () => KINDS.map((kind) => served.door.permits.held(kind));
+const permitsHeld = () => KINDS.map((kind) => served.server.permits.held(kind));
 
 describe('E-16: after clients that vanished', { tags: ['E-16'] }, () => {
   test.each(PHASES)('$name, nothing of theirs is held', loadTimeout, async (phase) => {
@@ -145,10 +145,10 @@ describe('E-16: after clients that vanished', { tags: ['E-16'] }, () => {
     }
     await expect.poll(() => held().descriptors - before.descriptors, patient).toBeLessThan(STRAY);
     await expect.poll(() => held().timers - before.timers, patient).toBeLessThan(STRAY);
-    expect((await fetch(`${served.door.url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${served.server.url}/healthz`)).status).toBe(200);
   });
 
   test('the service has logged no failure', () => {
-    expect(served.door.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(served.server.log.filter(({ level }) => Number(level) >= 40)).toEqual([]);
   });
 });

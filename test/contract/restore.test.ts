@@ -18,12 +18,12 @@ import { vouchbox } from '../rig/command.ts';
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'svc-restore-'));
-const file = join(scratch, 'ledger.db');
+const file = join(scratch, 'store.db');
 const keys = join(scratch, 'keys-put-aside');
 let ran: Ran;
 let signed: unknown;
 
-/** A service that ran a job and signed it, its ledger backed up and its keys put aside. */
+/** A service that ran a job and signed it, its store backed up and its keys put aside. */
 beforeAll(async () => {
   const rig = await Rig.start({ 'attestation-mode': 'on' });
   ran = await rig.run({ language: 'bash', code: 'echo kept' });

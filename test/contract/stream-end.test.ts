@@ -5,7 +5,7 @@
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadSize, loadTimeout } from './load-size.ts';
-import { ScriptedDoor, type Streamed } from './scripted-door.ts';
+import { ScriptedServer, type Streamed } from './scripted-server.ts';
 
 const TRIES = loadSize({ small: 160, full: 10_000 });
 const LANES = 16;
@@ -14,9 +14,9 @@ const LANES = 16;
 type OnRead = (read: number, when: 'before' | 'after') => Promise<void> | undefined;
 const onReads = new Map<string, { count: number; readonly onRead: OnRead }>();
 
-let served: ScriptedDoor;
+let served: ScriptedServer;
 beforeAll(async () => {
-  served = await ScriptedDoor.open({
+  served = await ScriptedServer.open({
     faults: (real) => ({
       async events(input) {
         // A page of one is not a follower's: it asks whether the job exists.
@@ -123,5 +123,5 @@ test('E-24: wherever the end falls, each event comes once, finished last, and th
   await Promise.all(Array.from({ length: LANES }, lane));
   expect(problems).toEqual([]);
   expect(next).toBeGreaterThanOrEqual(TRIES);
-  await expect.poll(() => served.door.permits.held('stream')).toBe(0);
+  await expect.poll(() => served.server.permits.held('stream')).toBe(0);
 });

@@ -1,10 +1,10 @@
 /** Spec § GET /v1/jobs/{id}/replay, § WebSocket stream: histories and readers too large to hold in memory. */
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
-import { KEY_OF_ACME } from '../../packages/server/src/http/door.fixture.ts';
+import { KEY_OF_ACME } from '../../packages/server/src/http/server.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
-import { ScriptedDoor } from './scripted-door.ts';
+import { ScriptedServer } from './scripted-server.ts';
 
 const EVENTS = loadSize({ small: 3000, full: 1_000_000 });
 const appendedAtOnce = 1000;
@@ -33,7 +33,7 @@ class Reading {
 }
 
 /** Adds this many events with this text to a job's history, as a program without caps would. */
-async function append({ rig }: ScriptedDoor, key: JobKey, { count, text }: { count: number; text: string }) {
+async function append({ rig }: ScriptedServer, key: JobKey, { count, text }: { count: number; text: string }) {
   const timestamp = new Date().toISOString();
   for (let added = 0; added < count; added += appendedAtOnce) {
     const events = Array.from({ length: Math.min(appendedAtOnce, count - added) }, (_, index) => ({
@@ -50,7 +50,7 @@ describe('a long history', () => {
     'is read whole in pages and over a stream, and its end is the one that the receipt names',
     loadTimeout,
     async () => {
-      await using served = await ScriptedDoor.open();
+      await using served = await ScriptedServer.open();
       const { key, cell } = await served.start('long');
       await append(served, key, { count: EVENTS, text: 'x' });
       cell.end({ kind: 'exited', exit_code: 0 });
@@ -79,9 +79,9 @@ describe('a long history', () => {
   );
 });
 
-async function replay({ door }: ScriptedDoor, { job_id }: JobKey, after: number) {
+async function replay({ server }: ScriptedServer, { job_id }: JobKey, after: number) {
   const headers = { authorization: `Bearer ${KEY_OF_ACME}` };
-  const response = await fetch(`${door.url}/v1/jobs/${job_id}/replay?after=${after}&limit=1000`, { headers });
+  const response = await fetch(`${server.url}/v1/jobs/${job_id}/replay?after=${after}&limit=1000`, { headers });
   return (await response.json()) as { events: Link[]; next_cursor: number | null };
 }
 
@@ -91,7 +91,7 @@ describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
     tags: ['Stream-5a'],
   }, async () => {
     let reads = 0;
-    await using served = await ScriptedDoor.open({
+    await using served = await ScriptedServer.open({
       bounds: { writeProgressMilliseconds: 500, checkMilliseconds: 50 },
       faults: (real) => ({
         events(input) {
@@ -108,7 +108,7 @@ describe('E-23: a reader that takes nothing', { tags: ['E-23'] }, () => {
     reads = 0;
     await append(served, key, { count, text: 'x'.repeat(16_000) });
     reads = 0;
-    await expect.poll(() => served.door.permits.held('stream'), { timeout: 60_000 }).toBe(0);
+    await expect.poll(() => served.server.permits.held('stream'), { timeout: 60_000 }).toBe(0);
     // A kernel holds a few megabytes for a connection, of the many that there are.
     expect(reads * pages).toBeLessThan(count / 2);
 

@@ -7,7 +7,7 @@
  * What the store commits, in the order of a job's life. A job that finds a parked cell is accepted and started by one
  * commit, `start at once`. `recover` is the end that the next start gives to a job that was running.
  */
-export const LEDGER_STEPS = [
+export const STORE_STEPS = [
   'open',
   'admit',
   'start',
@@ -17,7 +17,7 @@ export const LEDGER_STEPS = [
   'attest',
   'recover',
 ] as const;
-export type LedgerStep = (typeof LEDGER_STEPS)[number];
+export type StoreStep = (typeof STORE_STEPS)[number];
 
 /** What the service does between those commits. */
 export const OTHER_STEPS = ['prepare', 'hand over', 'release', 'collect', 'sign', 'clean up'] as const;
@@ -39,7 +39,7 @@ export const OTHER_FAULTS = ['killed before', 'killed after'] as const;
 export type OtherFault = (typeof OTHER_FAULTS)[number];
 
 export interface FaultPoint {
-  readonly step: LedgerStep | OtherStep;
+  readonly step: StoreStep | OtherStep;
   readonly fault: KernelFault | OtherFault;
 }
 
@@ -69,7 +69,7 @@ export function everyFaultPoint(): FaultPoint[] {
   return [
     // It lasts from the first step to the end of the job.
     { step: 'admit', fault: slow },
-    ...LEDGER_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
+    ...STORE_STEPS.flatMap((step) => [...kernel, 'killed after' as const].map((fault) => ({ step, fault }))),
     ...OTHER_STEPS.flatMap((step) => OTHER_FAULTS.map((fault) => ({ step, fault }))),
   ];
 }

@@ -126,7 +126,7 @@ function breakServiceThread(): void {
   syncBuiltinESMExports();
 }
 
-function breakLedgerThread(): void {
+function breakStoreThread(): void {
   const committing: string[] = [];
   replace(GroupCommit.prototype, 'take', (take) => {
     return function (this: unknown, waiting) {
@@ -173,4 +173,4 @@ function breakCommit(commit: StatementSync, committing: readonly string[]): void
 }
 
 if (threads.isMainThread) breakServiceThread();
-else breakLedgerThread();
+else breakStoreThread();

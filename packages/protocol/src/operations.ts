@@ -19,7 +19,7 @@ import { JobSubmission } from './submission.ts';
 import { Type } from './type.ts';
 
 /** What any request may be answered with, whatever it asks for. */
-const DOOR_ERRORS = [
+const REQUEST_ERRORS = [
   'invalid_request',
   'expectation_failed',
   'head_too_large',
@@ -28,7 +28,7 @@ const DOOR_ERRORS = [
 
 /** Of every operation that looks at a credential. */
 const CREDENTIAL_ERRORS = [
-  ...DOOR_ERRORS,
+  ...REQUEST_ERRORS,
   'unauthorized',
   'capacity_exhausted',
   'issuer_unavailable',
@@ -65,7 +65,7 @@ export const OPERATIONS = {
     summary: 'Say that the process is alive.',
     access: 'public',
     answers: { 200: json('The process answers.', Health) },
-    errors: DOOR_ERRORS,
+    errors: REQUEST_ERRORS,
     capacity: ['connection'],
   },
   getReadiness: {
@@ -75,7 +75,7 @@ export const OPERATIONS = {
     description: 'The answer is cached: asking often costs nothing and changes nothing.',
     access: 'public',
     answers: { 200: json('Process, store and provider are ready.', Readiness), 503: json('Not ready.', Readiness) },
-    errors: DOOR_ERRORS,
+    errors: REQUEST_ERRORS,
     capacity: ['connection'],
   },
   getContract: {
@@ -84,7 +84,7 @@ export const OPERATIONS = {
     summary: 'Read this contract.',
     access: 'public',
     answers: { 200: json('An OpenAPI 3.1 document.', Type.Object({ openapi: Type.String() })) },
-    errors: DOOR_ERRORS,
+    errors: REQUEST_ERRORS,
     capacity: ['connection'],
   },
   submitJob: {

@@ -7,7 +7,7 @@ export { StartError } from './ground/start-error.ts';
 export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/keys/signing-keys.ts';
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
 export { OperatorError } from './operator/operator-error.ts';
-export { holdsData, requireData } from './operator/require-ledger.ts';
+export { holdsData, requireData } from './operator/require-store.ts';
 export { restore } from './operator/restore.ts';
 export { announceService, type RunningService as FoundService, runningServices } from './operator/running-services.ts';
 export { readStoredJob } from './operator/stored-job.ts';

@@ -32,7 +32,7 @@ import { OperatorSocket } from './operator/socket/operator-socket.ts';
 import { ParkedCells } from './sandbox/parked/parked-cells.ts';
 import type { Provider } from './sandbox/sandbox.ts';
 import type { Config } from './settings/config.ts';
-import { checkLedgerDirectory, openDataDirectory } from './settings/data-directory.ts';
+import { checkStoreDirectory, openDataDirectory } from './settings/data-directory.ts';
 import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
 import { type OpenSandbox, openSandbox } from './start/open-sandbox.ts';
@@ -111,7 +111,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const retention = openRetention(config, store, log);
   if (retention !== null) parts.use(retention);
   // Stopped in the opposite order: HTTP outlives the dispatcher, so that results can be read while jobs drain.
-  const door = parts.use(new AsyncDisposableStack());
+  const http = parts.use(new AsyncDisposableStack());
   const reserve = createFreeSpaceReserve({ directory: config.dataDir, reserveMb: config.freeSpaceReserveMb });
   const shared = {
     config,
@@ -130,8 +130,8 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
-  const app = openDoor({ ...shared, jobs, access, permits, isEmbedded });
-  door.defer(() => closeDoor(app));
+  const app = openHttp({ ...shared, jobs, access, permits, isEmbedded });
+  http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
@@ -173,10 +173,10 @@ function stopOnce(
   };
 }
 
-type Door = ReturnType<typeof createApp>;
+type HttpApp = ReturnType<typeof createApp>;
 
 /** Gives answers under way a moment to be sent. */
-async function closeDoor(app: Door): Promise<void> {
+async function closeHttp(app: HttpApp): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), closeMillisecondsMax);
   await app.close();
   clearTimeout(timer);
@@ -185,12 +185,12 @@ async function closeDoor(app: Door): Promise<void> {
 /** The two slowest steps run at the same time: the store's threads load while the canaries run. */
 async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
   await openDataDirectory(config.dataDir);
-  return await openBoth(openLedger(config, log), openSandbox(config));
+  return await openBoth(openStoreOf(config, log), openSandbox(config));
 }
 
-async function openLedger({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
+async function openStoreOf({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
   const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
-  await checkLedgerDirectory(dirname(databasePath({ dataDir, databaseUrl })));
+  await checkStoreDirectory(dirname(databasePath({ dataDir, databaseUrl })));
   return await openStore({ dataDir, databaseUrl, check, onTrouble });
 }
 
@@ -303,14 +303,14 @@ async function openJobs({
   };
 }
 
-interface DoorParts extends JobParts {
+interface HttpParts extends JobParts {
   readonly jobs: Jobs;
   readonly access: Access;
   readonly permits: Permits;
   readonly isEmbedded: boolean;
 }
 
-function openDoor({
+function openHttp({
   config,
   store,
   provider,
@@ -325,7 +325,7 @@ function openDoor({
   permits,
   isEmbedded,
   ...parts
-}: DoorParts): Door {
+}: HttpParts): HttpApp {
   const { log, stopping } = parts;
   return createApp({
     jobs,

@@ -14,7 +14,7 @@ const ROW: CredentialRow = {
 };
 
 /** A store with one row, whose reads and changes end when the test says so. */
-function ledger() {
+function storedRows() {
   const asked: string[] = [];
   let row = ROW;
   let gate: Promise<void> = Promise.resolve();
@@ -49,13 +49,13 @@ const REVOKED = { ...ROW, revoked_at: '2026-06-02T00:00:00.000Z' };
 const revocation = { credential_id: 'one', at: REVOKED.revoked_at };
 
 test('a row is read once, and an unknown one every time', async () => {
-  const { rows, asked } = ledger();
+  const { rows, asked } = storedRows();
   for (const id of ['one', 'one', 'two', 'two']) await rows.credential(id);
   expect(asked).toEqual(['one', 'two', 'two']);
 });
 
 test('a credential reads as revoked as soon as it is revoked, and its listeners are called', async () => {
-  const { rows } = ledger();
+  const { rows } = storedRows();
   const heard: (CredentialRow | null)[] = [];
   rows.whenEnded(() => void Promise.resolve(rows.credential('one')).then((row) => heard.push(row)));
   expect(await rows.credential('one')).toEqual(ROW);
@@ -65,7 +65,7 @@ test('a credential reads as revoked as soon as it is revoked, and its listeners 
 });
 
 test('a row that was read while it changed is not remembered', async () => {
-  const { rows, hold } = ledger();
+  const { rows, hold } = storedRows();
   const release = hold();
   const before = rows.credential('one');
   const revoked = rows.revokeCredential(revocation);

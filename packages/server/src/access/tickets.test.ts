@@ -3,22 +3,22 @@ import { streamTicketSeconds } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Caller } from '../ground/caller.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import { admitJob, TestLedger } from '../store/ledger.fixture.ts';
+import { admitJob, TestStore } from '../store/store.fixture.ts';
 import { type CredentialKind, createAccess } from './authenticate.ts';
 import { rememberedRows } from './credential-rows.ts';
 import { createIndexedKeys, newKey } from './indexed.ts';
 import { createLegacyKeys } from './legacy.ts';
 import { createTickets } from './tickets.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 let job: string;
 let other: string;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
-  job = (await admitJob(ledger.store)).job_id;
-  other = (await admitJob(ledger.store)).job_id;
+  testStore = await TestStore.open();
+  job = (await admitJob(testStore.store)).job_id;
+  other = (await admitJob(testStore.store)).job_id;
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 const REFUSED = { code: 'unauthorized', status: 401 };
 const START = Date.parse('2026-06-01T00:00:00.000Z');
@@ -29,7 +29,7 @@ function processWith(kinds: (now: () => number) => readonly CredentialKind[], be
   const now = () => time;
   const access = createAccess(kinds(now), now);
   return {
-    tickets: createTickets({ rows: ledger.store, access, now }),
+    tickets: createTickets({ rows: testStore.store, access, now }),
     pass: (milliseconds: number) => (time += milliseconds),
     async callerOf(key: string): Promise<Caller> {
       const caller = await access.authenticate(`Bearer ${key}`);
@@ -53,7 +53,7 @@ test('a ticket is 256 random bits that live 30 seconds, and the store has neithe
   const { ticket, expires_at, expires_in } = await minted();
   expect({ expires_at, expires_in }).toEqual({ expires_at: '2026-06-01T00:00:30.000Z', expires_in: 30 });
   expect(Buffer.from(ticket, 'base64url')).toHaveLength(32);
-  const stored = ['', '-wal'].map((suffix) => readFileSync(ledger.path + suffix, 'latin1')).join('');
+  const stored = ['', '-wal'].map((suffix) => readFileSync(testStore.path + suffix, 'latin1')).join('');
   expect(stored).toContain(job);
   expect(stored).not.toContain(ticket);
   expect(stored).not.toContain('sesame');
@@ -110,12 +110,12 @@ describe('a ticket ends with the credential that minted it', () => {
       revoked_at: null,
     };
     const row = { ...plain, credential_id, secret_sha256, created_at: new Date(START).toISOString(), ...changes };
-    await ledger.store.createCredential(row);
+    await testStore.store.createCredential(row);
     return { key, row };
   }
   // Each process reads the rows anew.
   const indexedProcess = (began = START) =>
-    processWith((now) => [createIndexedKeys(rememberedRows(ledger.store), now)], began);
+    processWith((now) => [createIndexedKeys(rememberedRows(testStore.store), now)], began);
 
   test('that did not change', async () => {
     const { key } = await indexed();
@@ -133,7 +133,7 @@ describe('a ticket ends with the credential that minted it', () => {
   test('that was revoked', async () => {
     const { key, row } = await indexed();
     const { ticket } = await minted(indexedProcess(), key);
-    await ledger.store.revokeCredential({ credential_id: row.credential_id, at: new Date(START).toISOString() });
+    await testStore.store.revokeCredential({ credential_id: row.credential_id, at: new Date(START).toISOString() });
     expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 
@@ -142,7 +142,7 @@ describe('a ticket ends with the credential that minted it', () => {
     const { ticket } = await minted(indexedProcess(), key);
     const successor = { ...row, credential_id: newKey().credential_id };
     const at = new Date(START).toISOString();
-    await ledger.store.rotateCredential({ credential_id: row.credential_id, at, successor });
+    await testStore.store.rotateCredential({ credential_id: row.credential_id, at, successor });
     expect(await indexedProcess().tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   });
 

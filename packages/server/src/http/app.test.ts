@@ -10,14 +10,14 @@ import { PERMIT_KINDS, type PermitKind } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { type AnsweredRequest, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { Metrics } from './answer/metrics.ts';
-import { bearer, credentialWith, type Door, JOB, KEY_OF_OTHER, openDoor } from './door.fixture.ts';
+import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from './server.fixture.ts';
 import { RawSocket } from './socket.fixture.ts';
 
-let door: Door;
+let server: TestServer;
 beforeAll(async () => {
-  door = await openDoor({ credentials: [credentialWith('no-scopes', [])] });
+  server = await openServer({ credentials: [credentialWith('no-scopes', [])] });
 });
-afterAll(() => door[Symbol.asyncDispose]());
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** The refusal in a response, checked for what every refusal must have. */
 async function refusalIn(response: Response): Promise<ErrorEnvelope['error']> {
@@ -27,7 +27,7 @@ async function refusalIn(response: Response): Promise<ErrorEnvelope['error']> {
   return error;
 }
 
-const request = (path: string, init: RequestInit = {}) => fetch(`${door.url}${path}`, init);
+const request = (path: string, init: RequestInit = {}) => fetch(`${server.url}${path}`, init);
 const submit = (body: string, headers: Record<string, string> = {}) =>
   request('/v1/jobs', {
     method: 'POST',
@@ -68,9 +68,9 @@ const asked = (id: OperationId, kind: PermitKind) => {
 };
 
 describe.each(PERMIT_KINDS)('while no permit of the kind "%s" is free', (kind) => {
-  let full: Door;
+  let full: TestServer;
   beforeAll(async () => {
-    full = await openDoor({ permits: { [kind]: { total: 1, perTenant: 0 } } });
+    full = await openServer({ permits: { [kind]: { total: 1, perTenant: 0 } } });
   });
   afterAll(() => full[Symbol.asyncDispose]());
 
@@ -92,7 +92,7 @@ test('a bad token is answered 401 with error="invalid_token" (RFC 6750 § 3.1)',
 test('a token in the query is ignored', async () => {
   const response = await request('/v1/whoami?access_token=key-of-acme');
   expect((await refusalIn(response)).code).toBe('unauthorized');
-  expect(JSON.stringify(door.log)).not.toContain('key-of-acme');
+  expect(JSON.stringify(server.log)).not.toContain('key-of-acme');
 });
 
 test('whoami names the principal of the credential', async () => {
@@ -120,7 +120,7 @@ test('a submission answers 201 with Location and Idempotency-Replayed', async ()
   expect(response.status).toBe(201);
   expect(response.headers.get('location')).toBe(`/v1/jobs/${JOB}`);
   expect(response.headers.get('idempotency-replayed')).toBe('false');
-  expect(door.submissions.at(-1)).toMatchObject({ body: { language: 'bash', code: ':' }, idempotencyKey: 'k1' });
+  expect(server.submissions.at(-1)).toMatchObject({ body: { language: 'bash', code: ':' }, idempotencyKey: 'k1' });
 });
 
 test.each([
@@ -235,7 +235,7 @@ describe('an unknown path under /v1 requires a credential as well:', {
     ['TRACE', '/v1/x'],
   ])('%s %s', async (method, path) => {
     const ask = async (key: string) => {
-      using raw = await RawSocket.open(door.port);
+      using raw = await RawSocket.open(server.port);
       return await raw.send(`${method} ${path} HTTP/1.1\r\nHost: a\r\n${key}\r\n`).answer();
     };
     const stranger = await ask('');
@@ -257,7 +257,7 @@ describe('an operation without a body', () => {
   const chunked = (line: string, chunks: string) =>
     `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer key-of-acme\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
   const ask = async (bytes: string) => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     return await raw.send(bytes).answer();
   };
 
@@ -283,7 +283,7 @@ describe('an operation without a body', () => {
   });
 
   test('a chunked body that does not end is refused in time', async () => {
-    await using hasty = await openDoor({ bounds: { bodyMilliseconds: 50 } });
+    await using hasty = await openServer({ bounds: { bodyMilliseconds: 50 } });
     using raw = await RawSocket.open(hasty.port);
     const { status, body } = await raw.send(chunked(`DELETE /v1/jobs/${JOB}`, '')).answer();
     expect([status, (JSON.parse(body) as { error: { code: string } }).error.code]).toEqual([400, 'invalid_request']);
@@ -293,7 +293,7 @@ describe('an operation without a body', () => {
 test("the global metrics refuse a tenant's credential, even if it equals their own token", {
   tags: ['Authentication-9'],
 }, async () => {
-  await using careless = await openDoor({ metricsToken: 'key-of-acme' });
+  await using careless = await openServer({ metricsToken: 'key-of-acme' });
   const headers = bearer('key-of-acme');
   expect((await fetch(`${careless.url}/v1/whoami`, { headers })).status).toBe(200);
   expect((await refusalIn(await fetch(`${careless.url}/metrics`, { headers }))).code).toBe('unauthorized');
@@ -333,7 +333,7 @@ test('every answer forbids caching and sniffing', async () => {
 test('an unexpected error is answered internal, and its cause is in the log alone', {
   tags: ['Errors-22', 'RST-09'],
 }, async () => {
-  await using broken = await openDoor({
+  await using broken = await openServer({
     jobs: {
       list: async () => {
         throw new Error('secret cause');
@@ -348,7 +348,7 @@ test('an unexpected error is answered internal, and its cause is in the log alon
 });
 
 test('a refusal of a layer below keeps its code, its status and its Retry-After', async () => {
-  await using full = await openDoor({
+  await using full = await openServer({
     jobs: {
       submit: async () => {
         throw new ServiceError('queue_full', 'The queue is full.', { retryAfterSeconds: 2.2 });
@@ -374,7 +374,7 @@ test('a message that repeats text of the client is short and harmless', async ()
 test('the request budget is one per tenant, refuses with Retry-After, and states what is left', {
   tags: ['Errors-16'],
 }, async () => {
-  await using tight = await openDoor({ rate: { perSecond: 0.01, burst: 2 } });
+  await using tight = await openServer({ rate: { perSecond: 0.01, burst: 2 } });
   const ask = (key?: string) => fetch(`${tight.url}/v1/whoami`, { headers: bearer(key) });
   expect((await ask()).headers.get('ratelimit-remaining')).toBe('1');
   expect((await ask()).status).toBe(200);
@@ -391,13 +391,13 @@ describe('metrics', () => {
     ofTenant: async (tenant, accept) => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: `${tenant} ${accept}` }),
     ofService: async () => ({ mediaType: PROMETHEUS_MEDIA_TYPE, text: 'all' }),
   };
-  const ask = async (port: Door, path: string, key: string) => {
+  const ask = async (port: TestServer, path: string, key: string) => {
     const response = await fetch(`${port.url}${path}`, { headers: { ...bearer(key), accept: 'text/plain' } });
     return [response.status, await response.text()] as const;
   };
 
   test('of the whole service are shown for the metrics token alone, which opens nothing else', async () => {
-    await using metered = await openDoor({ metricsToken: 'metrics-token', metrics });
+    await using metered = await openServer({ metricsToken: 'metrics-token', metrics });
     expect(await ask(metered, '/metrics', 'metrics-token')).toEqual([200, 'all']);
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(401);
     expect((await ask(metered, '/v1/metrics', 'metrics-token'))[0]).toBe(401);
@@ -405,17 +405,17 @@ describe('metrics', () => {
   });
 
   test('of a tenant are shown to the tenant, in the format it asks for', async () => {
-    await using metered = await openDoor({ metrics });
+    await using metered = await openServer({ metrics });
     expect(await ask(metered, '/v1/metrics', 'key-of-acme')).toEqual([200, 'acme text/plain']);
   });
 
   test('of the whole service do not exist without a token', async () => {
-    await using metered = await openDoor({ metrics });
+    await using metered = await openServer({ metrics });
     expect((await ask(metered, '/metrics', 'key-of-acme'))[0]).toBe(404);
   });
 
   test('count every answer under labels that clients cannot multiply', async () => {
-    await using metered = await openDoor({ observer });
+    await using metered = await openServer({ observer });
     answers.length = 0;
     for (const path of [`/v1/jobs/${JOB}`, '/nowhere/at/all', '/%ZZ']) await ask(metered, path, 'key-of-acme');
     await expect

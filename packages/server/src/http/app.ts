@@ -21,7 +21,7 @@ import { sendRefusal } from './answer/respond.ts';
 import { Call, type Handlers } from './call.ts';
 import { Connections } from './connections/connections.ts';
 import { Crowd } from './connections/crowd.ts';
-import { createDoorServer } from './connections/listener.ts';
+import { createHttpServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
 import { answerUnrouted } from './methods.ts';
@@ -98,7 +98,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: bounds.headBytes },
     schemaController: { compilersFactory: NO_COMPILERS },
-    serverFactory: (handler) => createDoorServer(handler, { bounds, connections, crowd, upgrades, log, observer }),
+    serverFactory: (handler) => createHttpServer(handler, { bounds, connections, crowd, upgrades, log, observer }),
     // The router refused before any hook could run.
     frameworkErrors: (error, request, reply) => {
       watchAnswer(request, reply);

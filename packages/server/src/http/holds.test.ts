@@ -6,7 +6,7 @@ import type { CredentialKind } from '../access/authenticate.ts';
 import type { PermitKind } from '../capacity/permits.ts';
 import type { Caller } from '../ground/caller.ts';
 import type { Jobs } from '../job/jobs.ts';
-import { bearer, credentialWith, JOB, KEY_OF_OTHER, openDoor, RESULT, resultOf } from './door.fixture.ts';
+import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, RESULT, resultOf } from './server.fixture.ts';
 import { RawSocket } from './socket.fixture.ts';
 import { AuthorityWatch } from './stream/authority.ts';
 
@@ -46,30 +46,30 @@ describe.each<[PermitKind, string]>([
   test('a tenant holds its bound, the next is refused with 429, and a returned one makes room', {
     tags: ['E-14'],
   }, async () => {
-    await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
-    using first = await hold(door.port);
-    using _second = await hold(door.port);
-    await expect.poll(() => door.permits.held(kind)).toBe(2);
-    expect(await ask(door.port)).toEqual({ status: 429, retryAfter: '1', code: 'tenant_capacity_exhausted' });
+    await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
+    using first = await hold(server.port);
+    using _second = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(2);
+    expect(await ask(server.port)).toEqual({ status: 429, retryAfter: '1', code: 'tenant_capacity_exhausted' });
     first[Symbol.dispose]();
-    await expect.poll(() => door.permits.held(kind)).toBe(1);
-    using _third = await hold(door.port);
-    await expect.poll(() => door.permits.held(kind)).toBe(2);
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
+    using _third = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(2);
   });
 
   test('the service holds its bound, and the next is refused with 503', { tags: ['Errors-18'] }, async () => {
-    await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
-    using _held = await hold(door.port);
-    await expect.poll(() => door.permits.held(kind)).toBe(1);
-    expect(await ask(door.port)).toEqual({ status: 503, retryAfter: '1', code: 'capacity_exhausted' });
+    await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
+    using _held = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
+    expect(await ask(server.port)).toEqual({ status: 503, retryAfter: '1', code: 'capacity_exhausted' });
   });
 
   test('health, status and a small read of another tenant are answered meanwhile', async () => {
-    await using door = await openDoor({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
-    using _held = await hold(door.port);
-    await expect.poll(() => door.permits.held(kind)).toBe(1);
+    await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 1 } } });
+    using _held = await hold(server.port);
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
     const statuses = ['/healthz', '/v1/status', '/v1/jobs'].map(async (path) => {
-      return (await fetch(`${door.url}${path}`, { headers: bearer(KEY_OF_OTHER) })).status;
+      return (await fetch(`${server.url}${path}`, { headers: bearer(KEY_OF_OTHER) })).status;
     });
     expect(await Promise.all(statuses)).toEqual([200, 200, 200]);
   });
@@ -83,48 +83,48 @@ describe('a result after a wait', () => {
   const none = { response: { total: 0, perTenant: 10 } };
 
   test('holds a response permit in place of the wait permit while it is sent, if it is large', async () => {
-    await using door = await openDoor({ jobs: waited(16 * 1024 * 1024) });
-    using raw = await RawSocket.open(door.port);
+    await using server = await openServer({ jobs: waited(16 * 1024 * 1024) });
+    using raw = await RawSocket.open(server.port);
     raw.socket.pause();
     raw.send(WAIT);
-    await expect.poll(() => [door.permits.held('wait'), door.permits.held('response')]).toEqual([0, 1]);
+    await expect.poll(() => [server.permits.held('wait'), server.permits.held('response')]).toEqual([0, 1]);
     raw[Symbol.dispose]();
-    await expect.poll(() => door.permits.held('response')).toBe(0);
+    await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 
   test('is refused if it is large and no response permit is free, and then holds nothing', async () => {
-    await using door = await openDoor({ jobs: waited(64 * 1024), permits: none });
-    const refused = await ask(door.url);
+    await using server = await openServer({ jobs: waited(64 * 1024), permits: none });
+    const refused = await ask(server.url);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await refused.json()).toMatchObject({ error: { code: 'capacity_exhausted', retryable: true } });
-    await expect.poll(() => door.permits.held('wait')).toBe(0);
+    await expect.poll(() => server.permits.held('wait')).toBe(0);
   });
 
   test('needs no response permit if it is small', async () => {
-    await using door = await openDoor({ jobs: waited(60 * 1024), permits: none });
-    expect((await ask(door.url)).status).toBe(200);
-    await expect.poll(() => door.permits.held('wait')).toBe(0);
+    await using server = await openServer({ jobs: waited(60 * 1024), permits: none });
+    expect((await ask(server.url)).status).toBe(200);
+    await expect.poll(() => server.permits.held('wait')).toBe(0);
   });
 });
 
 test('a large answer arrives whole and exact, and then holds nothing', async () => {
   const stdout = Array.from({ length: 200_000 }, (_, index) => `line ${index} é\n`).join('');
-  await using door = await openDoor({ jobs: { result: async () => resultOf({ ...RESULT, stdout }) } });
-  const response = await fetch(`${door.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
+  await using server = await openServer({ jobs: { result: async () => resultOf({ ...RESULT, stdout }) } });
+  const response = await fetch(`${server.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
   const text = await response.text();
   expect(Number(response.headers.get('content-length'))).toBe(Buffer.byteLength(text));
   expect(JSON.parse(text)).toEqual({ ...RESULT, stdout });
-  await expect.poll(() => door.permits.held('response')).toBe(0);
+  await expect.poll(() => server.permits.held('response')).toBe(0);
 });
 
 test('HEAD of a large answer declares its length, sends none of it and holds nothing', async () => {
-  await using door = await openDoor({ jobs: HOLDING });
-  using raw = await RawSocket.open(door.port);
+  await using server = await openServer({ jobs: HOLDING });
+  using raw = await RawSocket.open(server.port);
   raw.send(RESULT_NOW.replace('GET', 'HEAD'), 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
   await raw.until(() => raw.text.includes('{"status":"ok"}'));
   expect(raw.text).toMatch(/content-length: 16777\d{3}\r\n/);
   expect(raw.text).not.toContain('xxx');
-  await expect.poll(() => door.permits.held('response')).toBe(0);
+  await expect.poll(() => server.permits.held('response')).toBe(0);
 });
 
 describe('an answer that is read while it is sent', () => {
@@ -145,11 +145,11 @@ describe('an answer that is read while it is sent', () => {
 
   test('arrives whole, and then holds nothing', async () => {
     const { jobs } = longResult({ pieces: 4 });
-    await using door = await openDoor({ jobs });
-    const response = await fetch(`${door.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
+    await using server = await openServer({ jobs });
+    const response = await fetch(`${server.url}/v1/jobs/${JOB}/result`, { headers: bearer() });
     expect(response.headers.get('content-length')).toBe(String(4 * pieceBytes));
     expect(await response.text()).toBe('x'.repeat(4 * pieceBytes));
-    await expect.poll(() => door.permits.held('response')).toBe(0);
+    await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 
   test.each([
@@ -159,13 +159,13 @@ describe('an answer that is read while it is sent', () => {
     'ends its connection if there are %s pieces than declared, and never exceeds the length',
     async (_what, pieces) => {
       const { jobs } = longResult({ pieces });
-      await using door = await openDoor({ jobs });
-      using raw = await RawSocket.open(door.port);
+      await using server = await openServer({ jobs });
+      using raw = await RawSocket.open(server.port);
       expect(await raw.send(RESULT_NOW, RESULT_NOW).untilClosed()).toEqual([]);
       expect(raw.text.match(/HTTP\/1\.1/g)).toHaveLength(1);
-      await expect.poll(() => door.permits.held('response')).toBe(0);
+      await expect.poll(() => server.permits.held('response')).toBe(0);
       const err = { message: expect.stringMatching(/^a body is (longer|shorter) than was declared$/) as string };
-      expect(door.log).toContainEqual(
+      expect(server.log).toContainEqual(
         expect.objectContaining({ msg: 'answer broken off', err: expect.objectContaining(err) as object }),
       );
     },
@@ -173,13 +173,13 @@ describe('an answer that is read while it is sent', () => {
 
   test('is not read for a request of its head alone', async () => {
     const { told, jobs } = longResult({ pieces: 4 });
-    await using door = await openDoor({ jobs });
-    using raw = await RawSocket.open(door.port);
+    await using server = await openServer({ jobs });
+    using raw = await RawSocket.open(server.port);
     raw.send(RESULT_NOW.replace('GET', 'HEAD'), 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
     await raw.until(() => raw.text.includes('{"status":"ok"}'));
     expect(raw.text).toContain(`content-length: ${4 * pieceBytes}\r\n`);
     expect(told.read).toBe(0);
-    await expect.poll(() => door.permits.held('response')).toBe(0);
+    await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 });
 
@@ -190,19 +190,19 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
   ] as const)('%s ends with its connection', async (_name, kind, bytes) => {
     let stands = true;
     const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
-    await using door = await openDoor({ jobs: HOLDING, credentials: [credential] });
-    using raw = await RawSocket.open(door.port);
+    await using server = await openServer({ jobs: HOLDING, credentials: [credential] });
+    using raw = await RawSocket.open(server.port);
     raw.socket.pause();
     raw.send(bytes);
-    await expect.poll(() => door.permits.held(kind)).toBe(1);
+    await expect.poll(() => server.permits.held(kind)).toBe(1);
     stands = false;
-    await expect.poll(() => door.permits.held(kind)).toBe(0);
+    await expect.poll(() => server.permits.held(kind)).toBe(0);
     raw.socket.resume();
     expect(await raw.untilClosed()).toEqual([]);
   });
 
   /** A server with a credential that the test ends. */
-  async function openDoorWithEnd(jobs: Partial<Jobs> = {}) {
+  async function openServerWithEnd(jobs: Partial<Jobs> = {}) {
     let isOver = false;
     const told: (() => void)[] = [];
     const credential: CredentialKind = {
@@ -212,22 +212,22 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     };
     // No connection closes for being idle.
     const bounds = { idleMilliseconds: 3_600_000 };
-    const door = await openDoor({ jobs, bounds, credentials: [credential] });
+    const server = await openServer({ jobs, bounds, credentials: [credential] });
     const end = () => {
       isOver = true;
       for (const listener of told) listener();
     };
-    return { door, end };
+    return { server, end };
   }
   const BODY_OF_JOB = '{"language":"bash","code":"true"}';
   const POST = `POST /v1/jobs HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: ${BODY_OF_JOB.length}\r\n\r\n`;
 
   test('a body that is being read is refused with 401, and its connection closed', async () => {
-    const { door, end } = await openDoorWithEnd();
-    await using _door = door;
-    using raw = await RawSocket.open(door.port);
+    const { server, end } = await openServerWithEnd();
+    await using _server = server;
+    using raw = await RawSocket.open(server.port);
     raw.send(POST, BODY_OF_JOB.slice(0, 5));
-    await expect.poll(() => door.permits.held('body')).toBe(1);
+    await expect.poll(() => server.permits.held('body')).toBe(1);
     end();
     const { status, headers, body } = await raw.answer();
     expect([status, headers['connection'], headers['www-authenticate']]).toEqual([
@@ -236,8 +236,8 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
       'Bearer realm="svc", error="invalid_token"',
     ]);
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'unauthorized', request_id: headers['x-request-id'] } });
-    expect(door.permits.held('body')).toBe(0);
-    expect(door.submissions).toEqual([]);
+    expect(server.permits.held('body')).toBe(0);
+    expect(server.submissions).toEqual([]);
   });
 
   test('a submission that is about to be stored is checked once more, and refused with 401', {
@@ -248,17 +248,17 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
       await checkAuthority?.();
       throw new Error('it was stored');
     };
-    const { door, end } = await openDoorWithEnd({ submit });
-    await using _door = door;
-    using raw = await RawSocket.open(door.port);
+    const { server, end } = await openServerWithEnd({ submit });
+    await using _server = server;
+    using raw = await RawSocket.open(server.port);
     expect((await raw.send(POST, BODY_OF_JOB).answer()).status).toBe(401);
   });
 
   test('an idle connection is closed, and one of another credential is not', async () => {
-    const { door, end } = await openDoorWithEnd();
-    await using _door = door;
-    using mine = await RawSocket.open(door.port);
-    using other = await RawSocket.open(door.port);
+    const { server, end } = await openServerWithEnd();
+    await using _server = server;
+    using mine = await RawSocket.open(server.port);
+    using other = await RawSocket.open(server.port);
     const whoami = `GET /v1/whoami HTTP/1.1\r\n${HEAD}\r\n`;
     expect((await mine.send(whoami).answer()).status).toBe(200);
     expect((await other.send(whoami.replace('key-of-acme', KEY_OF_OTHER)).answer()).status).toBe(200);
@@ -268,9 +268,9 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
   });
 
   test('a connection belongs to the credential that was used on it last', async () => {
-    const { door, end } = await openDoorWithEnd();
-    await using _door = door;
-    using raw = await RawSocket.open(door.port);
+    const { server, end } = await openServerWithEnd();
+    await using _server = server;
+    using raw = await RawSocket.open(server.port);
     const whoami = `GET /v1/whoami HTTP/1.1\r\n${HEAD}\r\n`;
     raw.send(whoami, whoami.replace('key-of-acme', KEY_OF_OTHER));
     await raw.answers(2);

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { type JsonText, textOf } from '../ground/json-text.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import { unansweredMax } from './connections/intake.ts';
-import { bearer, openDoor } from './door.fixture.ts';
+import { bearer, openServer } from './server.fixture.ts';
 import { parseAnswers, RawSocket } from './socket.fixture.ts';
 
 /** A list as a service of another version might answer it. */
@@ -24,12 +24,12 @@ const CONTRACT = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`;
 test('of twenty requests sent at once eight are under way, and all are answered in their order', async () => {
   const waiting: ((text: JsonText<JobList>) => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(resolve));
-  await using door = await openDoor({ jobs: { list } });
-  using raw = await RawSocket.open(door.port);
+  await using server = await openServer({ jobs: { list } });
+  using raw = await RawSocket.open(server.port);
   raw.send(LIST.repeat(20));
   await expect.poll(() => waiting.length).toBe(unansweredMax);
   // Enough time for the others to have begun as well.
-  for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`)).text();
+  for (let count = 0; count < 20; count += 1) await (await fetch(`${server.url}/healthz`)).text();
   expect(waiting).toHaveLength(unansweredMax);
   for (let index = 0; index < 20; index += 1) {
     await expect.poll(() => waiting.length).toBeGreaterThan(index);
@@ -54,11 +54,11 @@ test.each([
         proceed();
       },
     };
-    await using door = await openDoor({ observer });
-    using other = await RawSocket.open(door.port);
+    await using server = await openServer({ observer });
+    using other = await RawSocket.open(server.port);
     using stack = new DisposableStack();
     for (let index = 0; index < 20; index += 1) {
-      const raw = stack.use(await RawSocket.open(door.port));
+      const raw = stack.use(await RawSocket.open(server.port));
       // What comes is read and discarded: keeping it would make this test slow.
       raw.socket.removeAllListeners('data');
       if (isPaused) raw.socket.pause();
@@ -86,13 +86,13 @@ test('a client that connects after a crowd is answered before the later requests
       proceed();
     },
   };
-  await using door = await openDoor({ observer });
+  await using server = await openServer({ observer });
   using stack = new DisposableStack();
   // All are in the kernel's queue before the service accepts the first.
   for (let index = 0; index < crowd; index += 1) {
-    connectNow(stack, door.port).write(LIST.repeat(unansweredMax));
+    connectNow(stack, server.port).write(LIST.repeat(unansweredMax));
   }
-  connectNow(stack, door.port).write(HEALTH);
+  connectNow(stack, server.port).write(HEALTH);
   expect(await begunBefore).toBeLessThan(crowd * 3);
 });
 
@@ -108,28 +108,28 @@ test('a reader that takes nothing has few answers waiting for it, and the reques
     begun += 1;
     return listOf({ items: ['x'.repeat(16 * 1024)], next_cursor: null });
   };
-  await using door = await openDoor({ jobs: { list } });
-  using raw = await RawSocket.open(door.port);
+  await using server = await openServer({ jobs: { list } });
+  using raw = await RawSocket.open(server.port);
   raw.socket.pause();
   raw.send(LIST.repeat(10_000));
   // The kernel takes some megabytes for the reader. What is begun beyond that would wait in this process.
-  await expect.poll(() => door.log.filter(({ msg }) => msg === 'request answered').length).toBeGreaterThan(50);
+  await expect.poll(() => server.log.filter(({ msg }) => msg === 'request answered').length).toBeGreaterThan(50);
   let before = -1;
   await expect
     .poll(async () => {
       const isStill = begun === before;
       before = begun;
-      for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`)).text();
+      for (let count = 0; count < 20; count += 1) await (await fetch(`${server.url}/healthz`)).text();
       return isStill;
     })
     .toBe(true);
-  const answered = door.log.filter(({ msg, route }) => msg === 'request answered' && route === '/v1/jobs').length;
+  const answered = server.log.filter(({ msg, route }) => msg === 'request answered' && route === '/v1/jobs').length;
   expect(begun - answered).toBeLessThanOrEqual(unansweredMax);
   expect(begun).toBeLessThan(2000);
 });
 
 test('requests get their own answers, however their bytes are cut into pieces', async () => {
-  await using door = await openDoor();
+  await using server = await openServer();
   const json = (text: string) => JSON.stringify({ language: 'bash', code: text });
   const post = (framing: string, body: string) =>
     `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}Content-Type: application/json\r\n${framing}\r\n\r\n${body}`;
@@ -148,7 +148,7 @@ test('requests get their own answers, however their bytes are cut into pieces', 
   const cuts = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(sequence, cuts, async (requests, sizes) => {
-      using raw = await RawSocket.open(door.port);
+      using raw = await RawSocket.open(server.port);
       raw.socket.setNoDelay(true);
       let left = requests.map(([bytes]) => bytes).join('');
       for (let at = 0; left !== ''; at += 1) {
@@ -167,15 +167,16 @@ test('requests get their own answers, however their bytes are cut into pieces', 
 test('a body that comes after seven requests under way is read, and the request after it waits', async () => {
   const waiting: (() => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(() => resolve(listOf({}))));
-  await using door = await openDoor({ jobs: { list } });
-  using raw = await RawSocket.open(door.port);
+  await using server = await openServer({ jobs: { list } });
+  using raw = await RawSocket.open(server.port);
   const body = JSON.stringify({ language: 'bash', code: 'true' });
   const framing = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
   raw.send(LIST.repeat(unansweredMax - 1), `POST /v1/jobs HTTP/1.1\r\n${HOST}${KEY}${framing}`);
   await expect.poll(() => waiting.length).toBe(unansweredMax - 1);
   raw.send(body + LIST);
-  await expect.poll(() => door.submissions.length).toBe(1);
-  for (let count = 0; count < 20; count += 1) await (await fetch(`${door.url}/healthz`, { headers: bearer() })).text();
+  await expect.poll(() => server.submissions.length).toBe(1);
+  for (let count = 0; count < 20; count += 1)
+    await (await fetch(`${server.url}/healthz`, { headers: bearer() })).text();
   expect(waiting).toHaveLength(unansweredMax - 1);
   for (const answer of waiting.splice(0)) answer();
   await expect.poll(() => waiting.length).toBe(1);

@@ -1,4 +1,4 @@
-/** Puts the stages of a job together behind the one interface that the door knows. */
+/** Puts the stages of a job together behind the one interface that HTTP knows. */
 import type { CancellationAnswer, JobDetail } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, withMembers } from '../ground/json-text.ts';

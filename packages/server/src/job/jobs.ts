@@ -1,5 +1,5 @@
 /**
- * Everything a caller can do with jobs, as the door sees it. Each method checks ownership through the store: a foreign
+ * Everything a caller can do with jobs, as HTTP sees it. Each method checks ownership through the store: a foreign
  * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
  */
 import type {

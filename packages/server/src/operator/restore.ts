@@ -47,7 +47,7 @@ export async function restore({ backup, attestationKeys, dataDir }: RestoreOptio
     await orOperatorError(async () => {
       makeEmpty(prepared);
       copyDurably(backup, join(prepared, 'svc.db'));
-      await checkLedger(prepared, backup);
+      await checkStore(prepared, backup);
       if (attestationKeys !== null) copyKeys(attestationKeys, prepared);
       syncDirectory(prepared);
       // Fails where somebody put something there meanwhile: rename(2) replaces empty directories alone.
@@ -86,7 +86,7 @@ function makeEmpty(directory: string): void {
 }
 
 /** The service's own way to open a store is the check: what it accepts, the next start accepts. */
-async function checkLedger(dataDir: string, backup: string): Promise<void> {
+async function checkStore(dataDir: string, backup: string): Promise<void> {
   try {
     await using _store = await openStore({ dataDir, check: 'full' });
   } catch (error) {

@@ -11,7 +11,7 @@ import type { JobKey, StoredArtifact } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { OperatorError } from './operator-error.ts';
-import { requireLedger } from './require-ledger.ts';
+import { requireStore } from './require-store.ts';
 
 /** Everything known about an attested job. */
 export interface StoredJob extends JobKey {
@@ -33,7 +33,7 @@ export async function readStoredJob(
   options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>,
 ): Promise<StoredJob> {
   try {
-    requireLedger(options);
+    requireStore(options);
     await using store = await openStore(options);
     return await readJob(store, key, options.dataDir);
   } catch (error) {

@@ -31,7 +31,7 @@ export async function checkDataDirectory(path: string): Promise<void> {
 }
 
 /** @throws StartError if the directory of a store outside the data directory exists, and others may change it */
-export async function checkLedgerDirectory(path: string): Promise<void> {
+export async function checkStoreDirectory(path: string): Promise<void> {
   if (await exists(path)) await checkOwnDirectory('directory of the store', path);
 }
 

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Credentials, createCredentials } from '../operator/credentials.ts';
 import { OperatorError } from '../operator/operator-error.ts';
-import { requireLedger } from '../operator/require-ledger.ts';
+import { requireStore } from '../operator/require-store.ts';
 import { servedCredentials } from '../operator/served-credentials.ts';
 import { checkDataDirectory } from '../settings/data-directory.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
@@ -29,7 +29,7 @@ export async function openCredentials(options: Omit<OpenStoreOptions, 'onTrouble
   for (let tries = 1; ; tries++) {
     const served = await servedCredentials(dataDir);
     if (served !== null) return { ...served, [Symbol.asyncDispose]: async () => {} };
-    requireLedger(options);
+    requireStore(options);
     try {
       const store = await openStore(options);
       return { ...createCredentials(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';
-import { copyLedger } from './sqlite/copy-ledger.ts';
+import { copyStore } from './sqlite/copy-store.ts';
 import { openDatabase } from './sqlite/database.ts';
 import { storeErrorOf } from './sqlite/sqlite-error.ts';
 import { StoreError } from './store-error.ts';
@@ -21,7 +21,7 @@ export function backUp({ target, ...where }: BackUpOptions): void {
   if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and nothing is written over`);
   try {
     using database = openDatabase(path, { readOnly: true });
-    copyLedger(database, target);
+    copyStore(database, target);
   } catch (thrown) {
     const { code, message } = storeErrorOf(thrown);
     throw new StoreError(code, `the store ${path} could not be copied to ${target}: ${message}`, { cause: thrown });

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert';
 import * as READS from './reads.ts';
-import type { LedgerDatabase } from './schema.ts';
+import type { StoreDatabase } from './schema.ts';
 import * as WRITES from './writes.ts';
 
 export { READS, WRITES };
@@ -13,10 +13,10 @@ export type Reads = typeof READS;
 export type Writes = typeof WRITES;
 
 /** One thing to ask. `never` admits a function of any input. */
-export type Command = (db: LedgerDatabase, input: never) => Promise<unknown>;
+export type Command = (db: StoreDatabase, input: never) => Promise<unknown>;
 export type Commands = Readonly<Record<string, Command>>;
 
-export type InputOf<Asked extends Command> = Asked extends (db: LedgerDatabase, input: infer Input) => Promise<unknown>
+export type InputOf<Asked extends Command> = Asked extends (db: StoreDatabase, input: infer Input) => Promise<unknown>
   ? Input
   : never;
 export type AnswerOf<Asked extends Command> = Awaited<ReturnType<Asked>>;
@@ -35,7 +35,7 @@ export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttesta
 export function runCommand(
   commands: Commands,
   { name, input }: { readonly name: string; readonly input: unknown },
-  db: LedgerDatabase,
+  db: StoreDatabase,
 ): Promise<unknown> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   assert(command !== undefined, `the store has no command ${name}`);

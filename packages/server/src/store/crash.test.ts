@@ -7,12 +7,12 @@ import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
-import { admitJob, TestLedger } from './ledger.fixture.ts';
 import type { JobKey } from './records.ts';
+import { admitJob, TestStore } from './store.fixture.ts';
 import type { Store } from './store.ts';
 
 const OPEN_STORE = new URL('./open-store.ts', import.meta.url).href;
-const FIXTURE = new URL('./ledger.fixture.ts', import.meta.url).href;
+const FIXTURE = new URL('./store.fixture.ts', import.meta.url).href;
 
 /** Runs jobs over and over, twenty at a time, and writes a line for each fact that the store acknowledged. */
 const WRITER = `
@@ -102,12 +102,12 @@ test('every acknowledged fact survives kill -9, and nothing is half done', {
   timeout: 60_000,
   tags: ['What-3a'],
 }, async () => {
-  await using ledger = new TestLedger();
+  await using testStore = new TestStore();
   const facts = new Map<string, Map<Fact, number>>();
   for (const lines of [1, 50, 700, 1500]) {
-    for (const [job, ofJob] of await acknowledgedBeforeKill(ledger.directory, lines)) facts.set(job, ofJob);
+    for (const [job, ofJob] of await acknowledgedBeforeKill(testStore.directory, lines)) facts.set(job, ofJob);
   }
-  const store = await ledger.reopen();
+  const store = await testStore.reopen();
   expect(facts.size).toBeGreaterThan(100);
   for (const [job, ofJob] of facts) await expectFacts(store, keyOf(job), ofJob);
   const running = await store.runningJobs();
@@ -119,13 +119,13 @@ test('every acknowledged fact survives kill -9, and nothing is half done', {
 test('a store that lost its log is refused, and accepted when its owner says so (STORE-05)', {
   tags: ['STORE-05'],
 }, async () => {
-  await using ledger = new TestLedger();
-  await acknowledgedBeforeKill(ledger.directory, 5);
-  rmSync(`${ledger.path}-wal`);
-  await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
-  await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
-  rmSync(`${ledger.path}-lock`);
-  await (await ledger.reopen()).probe();
+  await using testStore = new TestStore();
+  await acknowledgedBeforeKill(testStore.directory, 5);
+  rmSync(`${testStore.path}-wal`);
+  await expect(testStore.reopen()).rejects.toMatchObject({ code: 'corrupt' });
+  await expect(testStore.reopen()).rejects.toMatchObject({ code: 'corrupt' });
+  rmSync(`${testStore.path}-lock`);
+  await (await testStore.reopen()).probe();
 });
 
 /** Says that something hangs, and not that the machine is busy. */
@@ -153,25 +153,27 @@ test(
   'a log that lost acknowledged data is refused, and holds whole transactions when its owner accepts it (STORE-03)',
   patient,
   async () => {
-    await using ledger = new TestLedger();
-    const facts = await acknowledgedBeforeKill(ledger.directory, 400);
-    const log = readFileSync(`${ledger.path}-wal`);
-    const beside = ['', '-lock', '-mark'].map((end) => [ledger.path + end, readFileSync(ledger.path + end)] as const);
-    const marked = readFileSync(`${ledger.path}-mark`).readUInt32LE(8);
+    await using testStore = new TestStore();
+    const facts = await acknowledgedBeforeKill(testStore.directory, 400);
+    const log = readFileSync(`${testStore.path}-wal`);
+    const beside = ['', '-lock', '-mark'].map(
+      (end) => [testStore.path + end, readFileSync(testStore.path + end)] as const,
+    );
+    const marked = readFileSync(`${testStore.path}-mark`).readUInt32LE(8);
     const kept = new Set<number>();
     const acknowledged = [...facts.keys()].filter((job) => job.startsWith('tenant-1 '));
     for (const [damage, damaged] of LOST) {
       for (const [path, content] of beside) writeFileSync(path, content);
-      writeFileSync(`${ledger.path}-wal`, damaged(log, marked));
-      const refused = await ledger.reopen().catch((error: unknown) => error);
+      writeFileSync(`${testStore.path}-wal`, damaged(log, marked));
+      const refused = await testStore.reopen().catch((error: unknown) => error);
       expect({ damage, refused }).toMatchObject({ damage, refused: { code: 'corrupt' } });
-      rmSync(`${ledger.path}-lock`);
-      const store = await ledger.reopen();
+      rmSync(`${testStore.path}-lock`);
+      const store = await testStore.reopen();
       const tenant = 'tenant-1';
       const jobs = await listed(store, { tenant });
       for (const { job_id } of jobs) await expectFacts(store, { tenant, job_id }, new Map());
       kept.add(jobs.length);
-      await ledger.close();
+      await testStore.close();
     }
     expect(Math.min(...kept)).toBeLessThan(acknowledged.length);
   },
@@ -181,38 +183,38 @@ test(
   'an unfinished write after the last commit, and a lost -shm, lose nothing (STORE-03, STORE-05)',
   patient,
   async () => {
-    await using ledger = new TestLedger();
-    const facts = await acknowledgedBeforeKill(ledger.directory, 200);
-    rmSync(`${ledger.path}-shm`);
-    appendFileSync(`${ledger.path}-wal`, readFileSync(`${ledger.path}-wal`).subarray(32, 32 + FRAME + 100));
-    const store = await ledger.reopen();
+    await using testStore = new TestStore();
+    const facts = await acknowledgedBeforeKill(testStore.directory, 200);
+    rmSync(`${testStore.path}-shm`);
+    appendFileSync(`${testStore.path}-wal`, readFileSync(`${testStore.path}-wal`).subarray(32, 32 + FRAME + 100));
+    const store = await testStore.reopen();
     for (const [job, ofJob] of facts) await expectFacts(store, keyOf(job), ofJob);
   },
 );
 
 test('an older copy in place of a store is refused', async () => {
-  await using ledger = await TestLedger.open();
-  await ledger.close();
-  const copy = readFileSync(ledger.path);
-  await ledger.reopen();
-  await ledger.close();
-  writeFileSync(ledger.path, copy);
-  await expect(ledger.reopen()).rejects.toMatchObject({ code: 'corrupt' });
+  await using testStore = await TestStore.open();
+  await testStore.close();
+  const copy = readFileSync(testStore.path);
+  await testStore.reopen();
+  await testStore.close();
+  writeFileSync(testStore.path, copy);
+  await expect(testStore.reopen()).rejects.toMatchObject({ code: 'corrupt' });
 });
 
 test('a process that exits without closing its store leaves one that opens', async () => {
-  await using ledger = await TestLedger.open();
-  const key = await admitJob(ledger.store);
-  await ledger.close();
+  await using testStore = await TestStore.open();
+  const key = await admitJob(testStore.store);
+  await testStore.close();
   const leave = `
     import { openStore } from '${OPEN_STORE}';
     import { startOf } from '${FIXTURE}';
     const store = await openStore({ dataDir: process.argv[1] });
     await store.start(startOf(JSON.parse(process.argv[2])));
     process.exit();`;
-  const node = ['--input-type=module', '--eval', leave, ledger.directory, JSON.stringify(key)];
+  const node = ['--input-type=module', '--eval', leave, testStore.directory, JSON.stringify(key)];
   expect(spawnSync(process.execPath, node, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
-  expect((await (await ledger.reopen()).job(key))?.status).toBe('running');
+  expect((await (await testStore.reopen()).job(key))?.status).toBe('running');
 });
 
 /** Fills a small file system through the store, then makes room again; tells what happened as JSON. */
@@ -266,11 +268,11 @@ const mountsAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0;
 test.skipIf(!mountsAllowed)(
   'a store on a full disk stores nothing it refused, keeps what it has, and goes on when there is room',
   async () => {
-    await using ledger = new TestLedger();
+    await using testStore = new TestStore();
     const mount = 'mount -t tmpfs -o size=12m tmpfs "$1" && exec "$2" --input-type=module --eval "$3" "$1"';
     const child = spawnSync(
       'unshare',
-      ['--mount', 'sh', '-c', mount, 'sh', ledger.directory, process.execPath, FILLER],
+      ['--mount', 'sh', '-c', mount, 'sh', testStore.directory, process.execPath, FILLER],
       {
         encoding: 'utf8',
       },

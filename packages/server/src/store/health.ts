@@ -4,7 +4,7 @@ import { oldestQueuedAt } from './jobs/queue.ts';
 import { queueDepth } from './jobs/tenants.ts';
 import { prepared } from './prepared.ts';
 import type { StoreCounts } from './records.ts';
-import type { LedgerDatabase } from './schema.ts';
+import type { StoreDatabase } from './schema.ts';
 
 const countRunning = prepared((db) =>
   db
@@ -38,7 +38,7 @@ const writeProbe = prepared((db) =>
 const countProbes = prepared((db) => db.selectFrom('probes').select('count').where('probe_id', '=', 1));
 
 /** How many jobs wait, run and are to be attested. */
-export async function counts(db: LedgerDatabase): Promise<StoreCounts> {
+export async function counts(db: StoreDatabase): Promise<StoreCounts> {
   const running = Number((await countRunning.first(db, {}))?.jobs ?? 0);
   const outbox = Number((await countOutbox.first(db, {}))?.entries ?? 0);
   const error = await lastOutboxError.first(db, {});
@@ -56,11 +56,11 @@ export async function counts(db: LedgerDatabase): Promise<StoreCounts> {
  * Proves that the store can be written. Rejects if it cannot. It changes a row, so that it needs everything that a
  * job's transaction needs.
  */
-export async function probe(db: LedgerDatabase): Promise<void> {
+export async function probe(db: StoreDatabase): Promise<void> {
   await writeProbe.run(db, {});
 }
 
 /** How often the store was probed since it exists: it grows, and shows an older copy. */
-export async function probes(db: LedgerDatabase): Promise<number> {
+export async function probes(db: StoreDatabase): Promise<number> {
   return (await countProbes.first(db, {}))?.count ?? 0;
 }

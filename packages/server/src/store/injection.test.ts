@@ -2,7 +2,7 @@
 import type { EventBody } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
-import { admission, finishOf, SPEC, startOf, TestLedger } from './ledger.fixture.ts';
+import { admission, finishOf, SPEC, startOf, TestStore } from './store.fixture.ts';
 
 /** What breaks out of a query that was put together from text: quotes, comments, further statements, wildcards. */
 const BREAKS = [
@@ -56,8 +56,8 @@ test(`${PAYLOADS.length} payloads in every text that a client sends are inert`, 
   timeout: 120_000,
   tags: ['IDEM-10', 'STORE-10'],
 }, async () => {
-  await using ledger = await TestLedger.open();
-  const { store } = ledger;
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
   const bystander = admission({ tenant: 'bystander' });
   await store.admit(bystander);
   for (const payload of PAYLOADS) {

@@ -9,13 +9,13 @@ import { append, events } from './history/events.ts';
 import { admit } from './jobs/admission.ts';
 import { requestCancel } from './jobs/cancellation.ts';
 import { job, start } from './jobs/jobs.ts';
-import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from './ledger.fixture.ts';
 import type { JobKey, JobRow } from './records.ts';
 import type { Connection } from './sqlite/connection.ts';
+import { admission, at, finishOf, memoryStore, newKey, startOf, stdout } from './store.fixture.ts';
 
 let connection: Connection;
 beforeAll(async () => {
-  connection = await memoryLedger();
+  connection = await memoryStore();
 });
 afterAll(() => connection[Symbol.dispose]());
 
@@ -71,7 +71,7 @@ function predict(model: Model, step: Step): Prediction {
 }
 
 async function perform(key: JobKey, step: Step): Promise<Prediction['answer']> {
-  const db = connection.ledger;
+  const db = connection.db;
   switch (step.kind) {
     case 'start':
       return await start(db, startOf(key));
@@ -122,7 +122,7 @@ function outboxHas(key: JobKey): boolean {
 test('a job ends at most once, with one chain and one receipt, in any order of events (CHAIN-07, CHAIN-12)', {
   tags: ['States-1', 'States-1b', 'States-3', 'Events-9', 'CHAIN-07', 'CHAIN-12'],
 }, async () => {
-  const db = connection.ledger;
+  const db = connection.db;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const key = newKey();
@@ -149,7 +149,7 @@ test('a job ends at most once, with one chain and one receipt, in any order of e
 });
 
 test('the queue and the counts then match the stored jobs', async () => {
-  const counted = await counts(connection.ledger);
+  const counted = await counts(connection.db);
   const count = (status: JobStatus) =>
     connection.database.prepare('select count(*) as jobs from jobs where status = ?').get(status)?.['jobs'];
   expect([counted.queued, counted.running]).toEqual([count('queued'), count('running')]);

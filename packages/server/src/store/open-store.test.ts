@@ -3,8 +3,8 @@ import { closeSync, mkdirSync, openSync, statSync, writeFileSync, writeSync } fr
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { admitJob, TestLedger } from './ledger.fixture.ts';
 import { openStore } from './open-store.ts';
+import { admitJob, TestStore } from './store.fixture.ts';
 import type { Store } from './store.ts';
 import { StoreError, type StoreErrorCode } from './store-error.ts';
 
@@ -26,59 +26,59 @@ async function expectRefusal(call: Promise<Store>, code: StoreErrorCode): Promis
 }
 
 test('a missing store is created, readable by its owner alone', async () => {
-  await using ledger = await TestLedger.open();
-  expect(statSync(ledger.path).mode & 0o777).toBe(0o600);
+  await using testStore = await TestStore.open();
+  expect(statSync(testStore.path).mode & 0o777).toBe(0o600);
 });
 
 test('stored jobs are there after the store was closed and opened again', async () => {
-  await using ledger = await TestLedger.open();
-  const key = await admitJob(ledger.store);
-  const store = await ledger.reopen();
+  await using testStore = await TestStore.open();
+  const key = await admitJob(testStore.store);
+  const store = await testStore.reopen();
   expect((await store.job(key))?.status).toBe('queued');
 });
 
 test('a second service on the same store is refused in one line, and the first goes on', {
   tags: ['STORE-06'],
 }, async () => {
-  await using ledger = await TestLedger.open();
-  await expectRefusal(openStore({ dataDir: ledger.directory }), 'locked');
-  await ledger.store.probe();
+  await using testStore = await TestStore.open();
+  await expectRefusal(openStore({ dataDir: testStore.directory }), 'locked');
+  await testStore.store.probe();
 });
 
 test('a store with a newer schema is refused and left unchanged', { tags: ['STORE-07'] }, async () => {
-  await using ledger = await TestLedger.open();
-  await ledger.close();
-  using database = new DatabaseSync(ledger.path);
+  await using testStore = await TestStore.open();
+  await testStore.close();
+  using database = new DatabaseSync(testStore.path);
   database.exec("insert into schema_history values ('0099-later', '2030-01-01T00:00:00.000Z')");
-  await expectRefusal(openStore({ dataDir: ledger.directory }), 'newer_schema');
+  await expectRefusal(openStore({ dataDir: testStore.directory }), 'newer_schema');
   expect(database.prepare('select count(*) as names from schema_history').get()).toEqual({ names: 6 });
 });
 
 test('a database of something else is refused and left unchanged', async () => {
-  await using ledger = new TestLedger();
-  using database = new DatabaseSync(ledger.path);
+  await using testStore = new TestStore();
+  using database = new DatabaseSync(testStore.path);
   database.exec('create table recipes (name text)');
-  await expectRefusal(openStore({ dataDir: ledger.directory }), 'unrecognised');
+  await expectRefusal(openStore({ dataDir: testStore.directory }), 'unrecognised');
   expect(database.prepare('select name from sqlite_master').all()).toEqual([{ name: 'recipes' }]);
 });
 
 test('a file that is no database is refused', async () => {
-  await using ledger = new TestLedger();
-  writeFileSync(ledger.path, 'not a database, but long enough to be asked for its first page\n'.repeat(100));
-  await expectRefusal(openStore({ dataDir: ledger.directory }), 'unrecognised');
+  await using testStore = new TestStore();
+  writeFileSync(testStore.path, 'not a database, but long enough to be asked for its first page\n'.repeat(100));
+  await expectRefusal(openStore({ dataDir: testStore.directory }), 'unrecognised');
 });
 
 test('a damaged store is refused', async () => {
-  await using ledger = await TestLedger.open();
-  await ledger.close();
-  const file = openSync(ledger.path, 'r+');
+  await using testStore = await TestStore.open();
+  await testStore.close();
+  const file = openSync(testStore.path, 'r+');
   writeSync(file, new Uint8Array(3000).fill(0xff), 0, 3000, 100);
   closeSync(file);
-  await expectRefusal(openStore({ dataDir: ledger.directory }), 'corrupt');
+  await expectRefusal(openStore({ dataDir: testStore.directory }), 'corrupt');
 });
 
 /** What a process of its own is told that opens the store, having done what `first` says. */
-function toldElsewhere(ledger: TestLedger, { first = '', command = [] as string[] } = {}): string {
+function toldElsewhere(testStore: TestStore, { first = '', command = [] as string[] } = {}): string {
   const module = new URL('./open-store.ts', import.meta.url).href;
   const program = `
     import { openStore } from '${module}';
@@ -87,7 +87,7 @@ function toldElsewhere(ledger: TestLedger, { first = '', command = [] as string[
     const opening = openStore({ dataDir: process.argv[1] });
     writeSync(1, await opening.then(() => 'opened', (error) => error.code + ' ' + error.message));
     process.exit();`;
-  const node = [process.execPath, '--input-type=module', '--eval', program, ledger.directory];
+  const node = [process.execPath, '--input-type=module', '--eval', program, testStore.directory];
   const [file = '', ...rest] = [...command, ...node];
   const child = spawnSync(file, rest, { encoding: 'utf8' });
   expect(child.stderr).toBe('');
@@ -95,53 +95,53 @@ function toldElsewhere(ledger: TestLedger, { first = '', command = [] as string[
 }
 
 test('a store in use is refused to another process, and free when its process is gone', async () => {
-  await using ledger = await TestLedger.open();
-  expect(toldElsewhere(ledger)).toMatch(/^locked /);
-  await ledger.close();
-  expect(toldElsewhere(ledger)).toBe('opened');
-  await (await ledger.reopen()).probe();
+  await using testStore = await TestStore.open();
+  expect(toldElsewhere(testStore)).toMatch(/^locked /);
+  await testStore.close();
+  expect(toldElsewhere(testStore)).toBe('opened');
+  await (await testStore.reopen()).probe();
 });
 
 const isRoot = process.getuid?.() === 0;
 const mayMount = isRoot && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 test.skipIf(!isRoot)('a store of another owner is refused', { tags: ['STORE-05'] }, async () => {
-  await using ledger = await TestLedger.open();
-  await ledger.close();
+  await using testStore = await TestStore.open();
+  await testStore.close();
   const first = 'process.setgid(65534); process.setuid(65534)';
-  expect(toldElsewhere(ledger, { first })).toMatch(/^unopenable .*EACCES/);
+  expect(toldElsewhere(testStore, { first })).toMatch(/^unopenable .*EACCES/);
 });
 
 test.skipIf(!mayMount)('a store on a read-only file system is refused', async () => {
-  await using ledger = await TestLedger.open();
-  await ledger.close();
+  await using testStore = await TestStore.open();
+  await testStore.close();
   const mount = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"';
-  const command = ['unshare', '--mount', 'sh', '-c', mount, ledger.directory];
-  expect(toldElsewhere(ledger, { command })).toMatch(/^read_only /);
+  const command = ['unshare', '--mount', 'sh', '-c', mount, testStore.directory];
+  expect(toldElsewhere(testStore, { command })).toMatch(/^read_only /);
 });
 
 test('a path that cannot hold a store is refused', async () => {
-  await using ledger = new TestLedger();
-  mkdirSync(ledger.path);
-  await expectRefusal(openStore({ dataDir: ledger.directory }), 'unopenable');
-  await expectRefusal(openStore({ dataDir: join(ledger.directory, 'svc.db', '\0') }), 'internal');
+  await using testStore = new TestStore();
+  mkdirSync(testStore.path);
+  await expectRefusal(openStore({ dataDir: testStore.directory }), 'unopenable');
+  await expectRefusal(openStore({ dataDir: join(testStore.directory, 'svc.db', '\0') }), 'internal');
 });
 
 test('the URL names the file, and any other scheme is refused without showing the URL', async () => {
-  await using ledger = new TestLedger();
-  const path = join(ledger.directory, 'elsewhere.db');
-  await using store = await openStore({ dataDir: ledger.directory, databaseUrl: `sqlite:${path}` });
+  await using testStore = new TestStore();
+  const path = join(testStore.directory, 'elsewhere.db');
+  await using store = await openStore({ dataDir: testStore.directory, databaseUrl: `sqlite:${path}` });
   await store.probe();
   expect(statSync(path).size).toBeGreaterThan(0);
-  const error = await refusal(openStore({ dataDir: ledger.directory, databaseUrl: 'postgres://svc:secret@db/svc' }));
+  const error = await refusal(openStore({ dataDir: testStore.directory, databaseUrl: 'postgres://svc:secret@db/svc' }));
   expect(error.code).toBe('unopenable');
   expect(error.message).not.toContain('secret');
 });
 
 test('a closed store refuses every call as unavailable', async () => {
-  await using ledger = await TestLedger.open();
-  const { store } = ledger;
-  await ledger.close();
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
+  await testStore.close();
   await expect(store.probe()).rejects.toMatchObject({ code: 'unavailable' });
   await expect(store.counts()).rejects.toMatchObject({ code: 'unavailable' });
 });

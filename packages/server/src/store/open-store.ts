@@ -1,6 +1,6 @@
 /** Opens the store that the settings name. Only this file knows which kinds of store there are. */
 import { resolve } from 'node:path';
-import type { LedgerCheck } from './sqlite/check-file.ts';
+import type { StoreCheck } from './sqlite/check-file.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
@@ -11,7 +11,7 @@ export interface OpenStoreOptions {
   /** `sqlite:PATH`; null or absent for the file in the data directory. */
   readonly databaseUrl?: string | null;
   /** What is looked through before the store is used; nothing without. */
-  readonly check?: LedgerCheck;
+  readonly check?: StoreCheck;
   /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
   readonly onTrouble?: (error: StoreError) => void;
 }

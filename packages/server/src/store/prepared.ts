@@ -5,21 +5,21 @@
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';
-import type { LedgerDatabase } from './schema.ts';
+import type { StoreDatabase } from './schema.ts';
 
 /** A query of this floor with named parameters. Its methods run it; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
-  all(db: LedgerDatabase, parameters: Parameters): Promise<Row[]>;
+  all(db: StoreDatabase, parameters: Parameters): Promise<Row[]>;
   /** The rows as lists of their columns, in the order that the query names them: half the cost where they are many. */
-  lists(db: LedgerDatabase, parameters: Parameters): readonly (readonly unknown[])[];
+  lists(db: StoreDatabase, parameters: Parameters): readonly (readonly unknown[])[];
   /** The rows one by one, each read when it is asked for. No other rows of the same query may be asked for meanwhile. */
-  each(db: LedgerDatabase, parameters: Parameters): Iterable<Row>;
+  each(db: StoreDatabase, parameters: Parameters): Iterable<Row>;
   /** The first row, or null where there is none. */
-  first(db: LedgerDatabase, parameters: Parameters): Promise<Row | null>;
+  first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs it for its effect and says how many rows it changed. */
-  run(db: LedgerDatabase, parameters: Parameters): Promise<number>;
+  run(db: StoreDatabase, parameters: Parameters): Promise<number>;
   /** Runs it once with each of these parameters. */
-  runEach(db: LedgerDatabase, each: Iterable<Parameters>): void;
+  runEach(db: StoreDatabase, each: Iterable<Parameters>): void;
 }
 
 /** A dialect whose one connection runs a query at once. A query that fails throws. */
@@ -50,21 +50,21 @@ class Placeholder {
  * look at them, iterate over them or decide by them.
  */
 export function prepared<Parameters extends object, Row>(
-  build: (db: LedgerDatabase, parameters: Parameters) => Compilable<Row>,
+  build: (db: StoreDatabase, parameters: Parameters) => Compilable<Row>,
 ): PreparedQuery<Parameters, Row> {
   const compiledByAdapter = new WeakMap<object, CompiledQuery<Row>>();
-  const compiled = (db: LedgerDatabase, adapter: DirectAdapter): CompiledQuery<Row> => {
+  const compiled = (db: StoreDatabase, adapter: DirectAdapter): CompiledQuery<Row> => {
     const known = compiledByAdapter.get(adapter);
     if (known !== undefined) return known;
     const query = build(db, placeholders<Parameters>()).compile();
     compiledByAdapter.set(adapter, query);
     return query;
   };
-  const boundQuery = (db: LedgerDatabase, adapter: DirectAdapter, parameters: Parameters) => {
+  const boundQuery = (db: StoreDatabase, adapter: DirectAdapter, parameters: Parameters) => {
     const { sql, parameters: places } = compiled(db, adapter);
     return { sql, parameters: bound(places, parameters as Readonly<Record<string, unknown>>) };
   };
-  const execute = (db: LedgerDatabase, parameters: Parameters): QueryResult<Row> => {
+  const execute = (db: StoreDatabase, parameters: Parameters): QueryResult<Row> => {
     const adapter = directAdapter(db);
     return adapter.executeNow(boundQuery(db, adapter, parameters));
   };
@@ -88,7 +88,7 @@ export function prepared<Parameters extends object, Row>(
   };
 }
 
-function directAdapter(db: LedgerDatabase): DirectAdapter {
+function directAdapter(db: StoreDatabase): DirectAdapter {
   const { adapter } = db.getExecutor();
   assert('executeNow' in adapter, 'the dialect of the store runs its queries at once');
   return adapter as DirectAdapter;

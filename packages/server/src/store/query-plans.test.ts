@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { READS, runCommand, WRITES } from './commands.ts';
 import { partsOf } from './history/output-run.ts';
 import { job } from './jobs/jobs.ts';
-import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './ledger.fixture.ts';
 import { migrate } from './migrations/migrate.ts';
 import type { AttestationInput, JobKey } from './records.ts';
-import type { Ledger, LedgerDatabase } from './schema.ts';
+import type { StoreDatabase, Tables } from './schema.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
+import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 
 /** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */
 const MAY_BE_READ_THROUGH = [
@@ -109,7 +109,7 @@ function everyCommand(): [string, unknown][] {
   ];
 }
 
-async function ask(db: LedgerDatabase, name: string, input: unknown): Promise<unknown> {
+async function ask(db: StoreDatabase, name: string, input: unknown): Promise<unknown> {
   const commands = Object.hasOwn(WRITES, name) ? WRITES : READS;
   return runCommand(commands, { name, input }, db);
 }
@@ -117,11 +117,11 @@ async function ask(db: LedgerDatabase, name: string, input: unknown): Promise<un
 test('no query reads through what grows with the store', async () => {
   using database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
-  const ledger = new Kysely<Ledger>({ dialect: sqliteDialect(watched(database, texts)) });
-  await migrate(ledger);
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(watched(database, texts)) });
+  await migrate(db);
   texts.clear();
   const commands = everyCommand();
-  for (const [name, input] of commands) await ask(ledger, name, await withReceipt(ledger, name, input));
+  for (const [name, input] of commands) await ask(db, name, await withReceipt(db, name, input));
   expect(new Set(commands.map(([name]) => name))).toEqual(new Set([...Object.keys(WRITES), ...Object.keys(READS)]));
   expect(texts.size).toBeGreaterThan(50);
   const plans = [...texts].flatMap((text) =>
@@ -137,7 +137,7 @@ test('no query reads through what grows with the store', async () => {
 });
 
 /** An attestation names the digest of the receipt that is stored. */
-async function withReceipt(db: LedgerDatabase, name: string, input: unknown): Promise<unknown> {
+async function withReceipt(db: StoreDatabase, name: string, input: unknown): Promise<unknown> {
   if (name !== 'storeAttestation') return input;
   return { ...(input as AttestationInput), receipt_sha256: (await job(db, input as JobKey))?.receipt_sha256 };
 }

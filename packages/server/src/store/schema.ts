@@ -8,9 +8,9 @@ import type { AuthMethod, JobStatus, Language, TerminalReason } from '@vouchbox/
 import type { Kysely } from 'kysely';
 
 /** A connection, or a transaction on one: what every function of this floor runs its queries on. */
-export type LedgerDatabase = Kysely<Ledger>;
+export type StoreDatabase = Kysely<Tables>;
 
-export interface Ledger {
+export interface Tables {
   jobs: JobTable;
   queue: QueueTable;
   job_specs: JobSpecTable;

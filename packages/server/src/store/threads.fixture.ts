@@ -3,9 +3,9 @@
  * a store opens without loading everything twice more. Tests about threads use real ones.
  */
 import { MessageChannel } from 'node:worker_threads';
-import { type OpenThread, serveLedger } from './sqlite/threads/ledger-thread.ts';
 import type { Report } from './sqlite/threads/messages.ts';
 import { openReader } from './sqlite/threads/reader.ts';
+import { type OpenThread, serveStore } from './sqlite/threads/store-thread.ts';
 import type { Thread, Threads } from './sqlite/threads/threads.ts';
 import { openWriter } from './sqlite/threads/writer.ts';
 
@@ -17,7 +17,7 @@ export const SAME_THREAD: Threads = {
 /** What it throws beside its answers is an unhandled rejection, which fails the run. */
 function served(open: OpenThread): Thread {
   const { port1, port2 } = new MessageChannel();
-  serveLedger(port2, open);
+  serveStore(port2, open);
   return {
     postMessage: (request) => port1.postMessage(request),
     on(event: 'message' | 'error' | 'exit', listener: (report: Report) => void) {

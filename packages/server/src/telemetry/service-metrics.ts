@@ -74,7 +74,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#readService();
     this.#readProcess();
     this.#readParking();
-    await this.#readLedger();
+    await this.#readStore();
     const text = await this.#registry.metrics();
     return format === 'text' ? text : openMetricsOf(text);
   }
@@ -160,7 +160,7 @@ export class ServiceMetrics implements Observer, Disposable {
     return Math.max(0, sum - before);
   }
 
-  async #readLedger(): Promise<void> {
+  async #readStore(): Promise<void> {
     const { storeReady, queued, running, oldestQueued, outbox } = this.#meters;
     const counts = await this.#sources.counts().catch(() => null);
     storeReady.set(counts === null ? 0 : 1);

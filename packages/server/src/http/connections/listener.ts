@@ -23,7 +23,7 @@ import type { TransportBounds } from './transport.ts';
 /** Not imported: an import reads every name of the module, and some of them load all of Node's `fetch`. */
 const { createServer, STATUS_CODES } = process.getBuiltinModule('node:http');
 
-export interface DoorServerOptions {
+export interface HttpServerOptions {
   readonly bounds: TransportBounds;
   readonly connections: Connections;
   readonly crowd: Crowd;
@@ -34,7 +34,7 @@ export interface DoorServerOptions {
 }
 
 /** Builds the server; it does not listen yet. `handler` gets only requests with a well-formed head. */
-export function createDoorServer(handler: RequestListener, options: DoorServerOptions): Server {
+export function createHttpServer(handler: RequestListener, options: HttpServerOptions): Server {
   const { bounds, connections } = options;
   const server = createServer({
     maxHeaderSize: bounds.headBytes,
@@ -50,15 +50,17 @@ export function createDoorServer(handler: RequestListener, options: DoorServerOp
   server.maxConnections = bounds.connections;
   // Node silently drops headers over this count; here they are counted and refused instead.
   server.maxHeadersCount = 0;
-  const door = { ...options, handler };
-  const onRequest = (request: IncomingMessage, response: ServerResponse) => receive(door, request, response);
+  const listener = { ...options, handler };
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => receive(listener, request, response);
   server.on('connection', (socket) => connections.add(socket));
   server.on('request', onRequest);
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', onRequest);
-  server.on('upgrade', (request, socket, head) => receiveUpgrade(door, request, { socket: socket as Socket, head }));
-  server.on('connect', (_request, socket) => answerConnect(door, socket as Socket));
-  server.on('clientError', (error: ParserError, socket) => answerParserError(door, error, socket as Socket));
+  server.on('upgrade', (request, socket, head) =>
+    receiveUpgrade(listener, request, { socket: socket as Socket, head }),
+  );
+  server.on('connect', (_request, socket) => answerConnect(listener, socket as Socket));
+  server.on('clientError', (error: ParserError, socket) => answerParserError(listener, error, socket as Socket));
   server.on('drop', () => {
     options.crowd.turnedAway();
     connections.makeRoom(performance.now());
@@ -66,12 +68,12 @@ export function createDoorServer(handler: RequestListener, options: DoorServerOp
   return server;
 }
 
-interface Door extends DoorServerOptions {
+interface Listener extends HttpServerOptions {
   readonly handler: RequestListener;
 }
 
-function receive(door: Door, request: IncomingMessage, response: ServerResponse): void {
-  const { connections, handler } = door;
+function receive(listener: Listener, request: IncomingMessage, response: ServerResponse): void {
+  const { connections, handler } = listener;
   if (!connections.beginAnswer(request, response)) return;
   const fault = inspectHead(request);
   if (fault === null) {
@@ -79,7 +81,7 @@ function receive(door: Door, request: IncomingMessage, response: ServerResponse)
     return;
   }
   connections.closeAfterAnswer(request.socket);
-  const refusal = doorRefusal(fault, door);
+  const refusal = loggedRefusal(fault, listener);
   response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' });
   if (!hasUnreadBody(request)) response.end(refusal.body);
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
@@ -87,11 +89,11 @@ function receive(door: Door, request: IncomingMessage, response: ServerResponse)
 
 /** A handshake after an unanswered request would be answered before it. Such a client gets no further answer. */
 function receiveUpgrade(
-  door: Door,
+  listener: Listener,
   request: IncomingMessage,
   { socket, head }: { socket: Socket; head: Buffer },
 ): void {
-  const { connections, upgrades } = door;
+  const { connections, upgrades } = listener;
   const behind = connections.upgrade(socket);
   if (connections.isClosing(socket) || connections.answersOn(socket).length > 0) {
     socket.destroy();
@@ -99,7 +101,7 @@ function receiveUpgrade(
   }
   const fault = inspectHead(request);
   if (fault === null) upgrades.emit('upgrade', request, socket, Buffer.concat([head, behind]));
-  else endWith(connections, socket, doorRefusal(fault, door));
+  else endWith(connections, socket, loggedRefusal(fault, listener));
 }
 
 /** A client that leaves while it is refused is no error of the service. */
@@ -114,19 +116,19 @@ interface ParserError extends Error {
 }
 
 /** CONNECT asks for a tunnel. There is none, so the method is refused like any other. RFC 9110 § 9.3.6. */
-function answerConnect(door: Door, socket: Socket): void {
-  door.connections.upgrade(socket);
-  const refusal = doorRefusal(new ServiceError('method_not_allowed', 'This service is no proxy.'), door);
+function answerConnect(listener: Listener, socket: Socket): void {
+  listener.connections.upgrade(socket);
+  const refusal = loggedRefusal(new ServiceError('method_not_allowed', 'This service is no proxy.'), listener);
   const headers = { ...refusal.headers, allow: 'GET, HEAD, POST, DELETE, OPTIONS' };
-  endWith(door.connections, socket, { ...refusal, headers });
+  endWith(listener.connections, socket, { ...refusal, headers });
 }
 
 /**
  * Answers what the parser could not read, unless an earlier request of the connection is unanswered: the client would
  * take this answer for that one's.
  */
-function answerParserError(door: Door, error: ParserError, socket: Socket): void {
-  const { connections } = door;
+function answerParserError(listener: Listener, error: ParserError, socket: Socket): void {
+  const { connections } = listener;
   // After a request that was refused for its head, further bytes belong to that request.
   if (connections.isClosing(socket)) {
     connections.close(socket);
@@ -137,7 +139,7 @@ function answerParserError(door: Door, error: ParserError, socket: Socket): void
   const isFree = answer === undefined || (answers.length === 1 && !answer.headersSent && !answer.req.complete);
   const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET';
   if (isSilent || !socket.writable || !isFree) socket.destroy();
-  else endWith(connections, socket, doorRefusal(parserFault(error), door));
+  else endWith(connections, socket, loggedRefusal(parserFault(error), listener));
 }
 
 function parserFault({ code, rawPacket }: ParserError): ServiceError {
@@ -172,7 +174,7 @@ function reasonOf(status: number): string {
   return STATUS_CODES[status] ?? 'Refused';
 }
 
-function doorRefusal(error: ServiceError, { log, observer }: Pick<Door, 'log' | 'observer'>): Refusal {
+function loggedRefusal(error: ServiceError, { log, observer }: Pick<Listener, 'log' | 'observer'>): Refusal {
   observer.headRefused(error.status);
   const refusal = refusalOf(error, { requestId: newRequestId(), hasToken: false, scope: null });
   log.info(
@@ -202,7 +204,7 @@ export interface Listening {
  */
 export async function listen(app: FastifyInstance, { host, port }: ListenOptions): Promise<Listening> {
   try {
-    await app.listen({ host, port, listenTextResolver: () => 'the door is open' });
+    await app.listen({ host, port, listenTextResolver: () => 'listening' });
   } catch (cause) {
     throw bindError(cause, { host, port });
   }

@@ -7,8 +7,8 @@ import { bodyBytesMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { bodyOf, LongJson } from '../../job/body.ts';
-import { type Door, JOB, KEY_OF_ACME, openDoor, RESULT, resultOf } from '../door.fixture.ts';
 import { headerLinesMax } from '../request/head.ts';
+import { JOB, KEY_OF_ACME, openServer, RESULT, resultOf, type TestServer } from '../server.fixture.ts';
 import { type RawAnswer, RawSocket } from '../socket.fixture.ts';
 
 const HOST = 'Host: svc.example\r\n';
@@ -20,11 +20,11 @@ const get = (target: string, headers = HOST) => `GET ${target} HTTP/1.1\r\n${hea
 const chunked = (coding: string, body = '2\r\n{}\r\n0\r\n\r\n') => `${POST}Transfer-Encoding: ${coding}\r\n\r\n${body}`;
 const sized = (length: string, body = '{}') => `${POST}Content-Length: ${length}\r\n\r\n${body}`;
 
-let door: Door;
+let server: TestServer;
 beforeAll(async () => {
-  door = await openDoor();
+  server = await openServer();
 });
-afterAll(() => door[Symbol.asyncDispose]());
+afterAll(() => server[Symbol.asyncDispose]());
 
 /** What every refusal must be, whichever layer refuses. */
 function expectRefusal(answer: RawAnswer | undefined, status: number, code: string): void {
@@ -37,13 +37,13 @@ function expectRefusal(answer: RawAnswer | undefined, status: number, code: stri
 
 /** Every whole answer that came before the connection was closed. */
 async function exchange(bytes: string): Promise<RawAnswer[]> {
-  using raw = await RawSocket.open(door.port);
+  using raw = await RawSocket.open(server.port);
   return await raw.send(bytes).untilClosed();
 }
 
 describe('a head', () => {
   test('may have its bound of lines, and is answered 431 with one more', async () => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax - 1)));
     expect((await raw.answer()).status).toBe(200);
     const [answer] = await exchange(get('/healthz', HOST + 'a: b\r\n'.repeat(headerLinesMax)));
@@ -53,7 +53,7 @@ describe('a head', () => {
 
 describe('a target that is no path', () => {
   const expectStatus = async (bytes: string, status: number) => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     const answer = await raw.send(bytes).answer();
     expect(answer.status).toBe(status);
     return answer;
@@ -80,7 +80,7 @@ describe('a body', () => {
   }, async () => {
     const fill = (bytes: number) => `{"a":"${'b'.repeat(bytes - 8)}"}`;
     const send = async (framing: string, body: string) => {
-      using raw = await RawSocket.open(door.port);
+      using raw = await RawSocket.open(server.port);
       raw.send(`${POST}${framing}\r\n\r\n`, body);
       return (await raw.answer()).status;
     };
@@ -90,11 +90,11 @@ describe('a body', () => {
     expect(await send('Transfer-Encoding: chunked', asChunk(fits))).toBe(201);
     expect(await send(`Content-Length: ${over.length}`, over)).toBe(413);
     expect(await send('Transfer-Encoding: chunked', asChunk(over))).toBe(413);
-    expect(door.permits.held('body')).toBe(0);
+    expect(server.permits.held('body')).toBe(0);
   });
 
   test('that is refused leaves its answer whole for a client that is still sending', async () => {
-    const response = await fetch(`${door.url}/v1/jobs`, {
+    const response = await fetch(`${server.url}/v1/jobs`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: 'x'.repeat(8 * 1024 * 1024),
@@ -111,7 +111,7 @@ describe('deadlines', () => {
     ['says nothing', ''],
     ['never ends its head', 'GET /healthz HTTP/1.1\r\nHo'],
   ])('a connection that %s is closed without an answer', async (_name, bytes) => {
-    await using slow = await openDoor({ bounds: { ...SHORT, headMilliseconds: 100 } });
+    await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     if (bytes !== '') raw.send(bytes);
     expect(await raw.untilClosed()).toEqual([]);
@@ -119,7 +119,7 @@ describe('deadlines', () => {
 
   test('the head of a later request has its own deadline', { tags: ['Limits-17', 'Limits-24'] }, async () => {
     // Long enough for the first one on a busy machine.
-    await using slow = await openDoor({ bounds: { ...SHORT, headMilliseconds: 2000 } });
+    await using slow = await openServer({ bounds: { ...SHORT, headMilliseconds: 2000 } });
     using raw = await RawSocket.open(slow.port);
     await raw.send(get('/healthz')).answer();
     raw.send('GET /healthz HTTP/1.1\r\n');
@@ -127,7 +127,7 @@ describe('deadlines', () => {
   });
 
   test('a body that does not arrive is answered 408 body_timeout, and its permit is free again', async () => {
-    await using slow = await openDoor({ bounds: { ...SHORT, bodyMilliseconds: 100 } });
+    await using slow = await openServer({ bounds: { ...SHORT, bodyMilliseconds: 100 } });
     using raw = await RawSocket.open(slow.port);
     expectRefusal(await raw.send(`${POST}Content-Length: 9\r\n\r\n{`).answer(), 408, 'body_timeout');
     expect(slow.permits.held('body')).toBe(0);
@@ -139,7 +139,7 @@ describe('deadlines', () => {
   }, async () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);
     const asked = Promise.withResolvers<number>();
-    await using slow = await openDoor({
+    await using slow = await openServer({
       bounds: { ...SHORT, writeProgressMilliseconds: 200 },
       jobs: {
         result: async () => {
@@ -162,7 +162,7 @@ describe('deadlines', () => {
   });
 
   test('a connection ends with its lifetime, whatever it is doing', async () => {
-    await using old = await openDoor({
+    await using old = await openServer({
       bounds: { ...SHORT, connectionMilliseconds: 150 },
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
@@ -187,7 +187,7 @@ describe('random bytes', () => {
   test('are answered with a success or a refusal, in the envelope, with an id', async () => {
     await fc.assert(
       fc.asyncProperty(bent, async (bytes) => {
-        using raw = await RawSocket.open(door.port);
+        using raw = await RawSocket.open(server.port);
         raw.send(bytes);
         // An incomplete request ends here, with whatever is answered to it.
         raw.socket.end();
@@ -198,14 +198,14 @@ describe('random bytes', () => {
       }),
       { numRuns: 300, seed: inject('propertySeed') },
     );
-    expect((await fetch(`${door.url}/healthz`)).status).toBe(200);
-    expect(door.permits.held('body')).toBe(0);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect(server.permits.held('body')).toBe(0);
   });
 });
 
 describe('connections', () => {
   test('of callers are accepted up to the bound; the next is refused at once, and a freed place is given again', async () => {
-    await using small = await openDoor({ bounds: { connections: 3 } });
+    await using small = await openServer({ bounds: { connections: 3 } });
     const open = await Promise.all([1, 2, 3].map(() => RawSocket.open(small.port)));
     for (const raw of open) expect((await raw.send(get('/v1/whoami', HOST + KEY)).answer()).status).toBe(200);
     using refused = await RawSocket.open(small.port);
@@ -226,7 +226,7 @@ describe('connections', () => {
   });
 
   test('with garbage after an unanswered request are closed, and the garbage is not answered in its place', async () => {
-    await using waiting = await openDoor({
+    await using waiting = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
     using raw = await RawSocket.open(waiting.port);
@@ -238,7 +238,7 @@ describe('connections', () => {
   });
 
   test('of a client that closes its sending side still get their answer', async () => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(get('/healthz'));
     raw.socket.end();
     expect((await raw.untilClosed())[0]?.status).toBe(200);
@@ -255,7 +255,7 @@ describe('connections', () => {
     ['in a transfer', get(`/v1/jobs/${JOB}/replay`, HOST + KEY)],
   ])('a client that resets %s leaves no permit behind', async (_name, bytes) => {
     const page = { events: [], next_cursor: null, padding: 'x'.repeat(8 * 1024 * 1024) };
-    await using reset = await openDoor({
+    await using reset = await openServer({
       jobs: {
         result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }),
         replay: async () => ({ isEmpty: false, body: bodyOf(new LongJson(JSON.stringify(page))) }),
@@ -276,7 +276,7 @@ describe('connections', () => {
 
 describe('when the service stops', () => {
   test('a wait ends with 503 shutting_down and no part of a result', { tags: ['GetResult-5'] }, async () => {
-    await using stopping = await openDoor({
+    await using stopping = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });
     using raw = await RawSocket.open(stopping.port);
@@ -291,7 +291,7 @@ describe('when the service stops', () => {
   test('new work is refused, reads are answered, and every answer ends its connection', {
     tags: ['Errors-19'],
   }, async () => {
-    await using stopping = await openDoor();
+    await using stopping = await openServer();
     stopping.stop();
     const ask = async (bytes: string) => {
       using raw = await RawSocket.open(stopping.port);

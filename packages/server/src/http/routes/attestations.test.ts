@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { ExactBytes } from '../../job/jobs.ts';
-import { bearer, JOB, openDoor } from '../door.fixture.ts';
+import { bearer, JOB, openServer } from '../server.fixture.ts';
 import { RawSocket } from '../socket.fixture.ts';
 
 function exactBytes(bytes: Uint8Array): ExactBytes {
@@ -18,7 +18,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
     // Bytes that are not UTF-8, as a view into a larger buffer: nothing may decode them or measure them otherwise.
     const bytes = new Uint8Array(length + 2).fill(0xfe).subarray(1, length + 1);
     const asked: string[] = [];
-    await using door = await openDoor({
+    await using server = await openServer({
       jobs: {
         attestation: async (_caller, _id, wanted) => {
           asked.push(wanted);
@@ -26,7 +26,7 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
         },
       },
     });
-    const response = await fetch(`${door.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
+    const response = await fetch(`${server.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
     const received = Buffer.from(await response.arrayBuffer());
     expect(response.status).toBe(200);
     expect(asked).toEqual([part]);
@@ -34,20 +34,20 @@ describe.each(PARTS)('GET %s', (path, part, mediaType) => {
     expect(response.headers.get('content-length')).toBe(String(length));
     expect(response.headers.get('x-content-sha256')).toBe(exactBytes(received).sha256);
     expect(received.equals(bytes)).toBe(true);
-    await expect.poll(() => door.permits.held('response')).toBe(0);
+    await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 
   test('holds a response permit until its reader has it all', { tags: ['Evidence-4'] }, async () => {
     const attestation = async () => exactBytes(new Uint8Array(16 * 1024 * 1024));
-    await using door = await openDoor({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
-    using slow = await RawSocket.open(door.port);
+    await using server = await openServer({ jobs: { attestation }, permits: { response: { total: 9, perTenant: 1 } } });
+    using slow = await RawSocket.open(server.port);
     slow.socket.pause();
     const head = 'Host: svc.example\r\nAuthorization: Bearer key-of-acme\r\n';
     slow.send(`GET /v1/jobs/${JOB}/${path} HTTP/1.1\r\n${head}\r\n`);
-    await expect.poll(() => door.permits.held('response')).toBe(1);
-    const refused = await fetch(`${door.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
+    await expect.poll(() => server.permits.held('response')).toBe(1);
+    const refused = await fetch(`${server.url}/v1/jobs/${JOB}/${path}`, { headers: bearer() });
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
     slow[Symbol.dispose]();
-    await expect.poll(() => door.permits.held('response')).toBe(0);
+    await expect.poll(() => server.permits.held('response')).toBe(0);
   });
 });

@@ -7,7 +7,7 @@ import { type JobEvent, STREAM_CLOSE_CODES, type StreamTicket } from '@vouchbox/
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CredentialKind } from '../../access/authenticate.ts';
 import type { Jobs } from '../../job/jobs.ts';
-import { bearer, credentialWith, type Door, JOB, KEY_OF_OTHER, openDoor } from '../door.fixture.ts';
+import { bearer, credentialWith, JOB, KEY_OF_OTHER, openServer, type TestServer } from '../server.fixture.ts';
 import { RawSocket } from '../socket.fixture.ts';
 
 /** A history that the test adds to; following it ends with `finished`. */
@@ -45,16 +45,16 @@ function livingJob(stored: number) {
   return { tail, add, finish: () => add('finished', {}), state };
 }
 
-async function mint(door: Door): Promise<StreamTicket> {
-  const response = await fetch(`${door.url}/v1/jobs/${JOB}/stream-ticket`, { method: 'POST', headers: bearer() });
+async function mint(server: TestServer): Promise<StreamTicket> {
+  const response = await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, { method: 'POST', headers: bearer() });
   expect(response.status).toBe(201);
   return (await response.json()) as StreamTicket;
 }
 
 /** An open stream, and its frames. */
-async function open(door: Door, { after }: { after?: number } = {}) {
-  const { stream_url } = await mint(door);
-  const socket = new WebSocket(`${door.url}${stream_url}${after === undefined ? '' : `&after=${after}`}`);
+async function open(server: TestServer, { after }: { after?: number } = {}) {
+  const { stream_url } = await mint(server);
+  const socket = new WebSocket(`${server.url}${stream_url}${after === undefined ? '' : `&after=${after}`}`);
   const frames: JobEvent[] = [];
   socket.addEventListener('message', ({ data }) => frames.push(JSON.parse(data as string) as JobEvent));
   const closed = once(socket, 'close').then(([event]) => (event as CloseEvent).code);
@@ -69,8 +69,8 @@ const KEY = 'Authorization: Bearer key-of-acme\r\n';
 const STREAM = `/v1/jobs/${JOB}/stream`;
 
 /** The answer to a handshake: the status, and the code if it is a refusal. */
-async function attempt(door: Door, bytes: string) {
-  using raw = await RawSocket.open(door.port);
+async function attempt(server: TestServer, bytes: string) {
+  using raw = await RawSocket.open(server.port);
   raw.send(bytes);
   await raw.until(() => raw.text.includes('\r\n\r\n'));
   if (raw.text.startsWith('HTTP/1.1 101'))
@@ -82,19 +82,19 @@ async function attempt(door: Door, bytes: string) {
   return { status, code: error.code, headers };
 }
 
-let door: Door;
+let server: TestServer;
 const job = livingJob(3);
 beforeAll(async () => {
-  door = await openDoor({ jobs: { tail: job.tail } });
+  server = await openServer({ jobs: { tail: job.tail } });
 });
-afterAll(() => door[Symbol.asyncDispose]());
+afterAll(() => server[Symbol.asyncDispose]());
 
 describe('a stream', () => {
   test('sends stored history, then new events, and closes with 1000 after finished', {
     tags: ['Stream-3', 'Stream-3a', 'Stream-3b'],
   }, async () => {
     const own = livingJob(250);
-    await using served = await openDoor({ jobs: { tail: own.tail } });
+    await using served = await openServer({ jobs: { tail: own.tail } });
     const { frames, closed } = await open(served);
     await expect.poll(() => frames.length).toBe(250);
     own.add();
@@ -105,14 +105,14 @@ describe('a stream', () => {
   });
 
   test('resumes after the last sequence that a client accepted', { tags: ['Stream-4'] }, async () => {
-    const { socket, frames } = await open(door, { after: 2 });
+    const { socket, frames } = await open(server, { after: 2 });
     await expect.poll(() => frames.map(({ seq }) => seq)).toEqual([3]);
     socket.close();
   });
 
   test('that is finished returns its permit soon, even if its client never answers the close frame', async () => {
     const own = livingJob(3);
-    await using served = await openDoor({ jobs: { tail: own.tail } });
+    await using served = await openServer({ jobs: { tail: own.tail } });
     using raw = await RawSocket.open(served.port);
     raw.send(handshake(STREAM, KEY));
     await expect.poll(() => served.permits.held('stream')).toBe(1);
@@ -127,18 +127,18 @@ describe('a stream', () => {
   test('of a job that ended before the cursor closes with 1000 at once', async () => {
     const ended = livingJob(0);
     ended.finish();
-    await using served = await openDoor({ jobs: { tail: async function* () {} } });
+    await using served = await openServer({ jobs: { tail: async function* () {} } });
     const { closed, frames } = await open(served, { after: 1 });
     expect(await closed).toBe(STREAM_CLOSE_CODES.finished);
     expect(frames).toEqual([]);
   });
 
   test('may be opened with the header in place of a ticket', { tags: ['Stream-1a'] }, async () => {
-    expect(await attempt(door, handshake(STREAM, KEY))).toMatchObject({ status: 101 });
+    expect(await attempt(server, handshake(STREAM, KEY))).toMatchObject({ status: 101 });
   });
 
   test('that breaks is closed with 1011, and the cause is in the log alone', async () => {
-    await using broken = await openDoor({
+    await using broken = await openServer({
       jobs: {
         tail: () => ({
           [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('secret cause')) }),
@@ -152,7 +152,7 @@ describe('a stream', () => {
 
   test('among two hundred at once sends every event of the job', async () => {
     const own = livingJob(10);
-    await using served = await openDoor({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
+    await using served = await openServer({ jobs: { tail: own.tail }, bounds: { connections: 500 } });
     // A few at a time: a ticket must be used before it expires, also on a busy machine.
     const streams: Awaited<ReturnType<typeof open>>[] = [];
     while (streams.length < 200) streams.push(...(await Promise.all(Array.from({ length: 20 }, () => open(served)))));
@@ -165,17 +165,17 @@ describe('a stream', () => {
 
 describe('a ticket', () => {
   test('opens one stream, and never a second', { tags: ['Endpoints-2'] }, async () => {
-    const { ticket, stream_url, expires_in } = await mint(door);
+    const { ticket, stream_url, expires_in } = await mint(server);
     expect({ stream_url, expires_in }).toEqual({ stream_url: `${STREAM}?ticket=${ticket}`, expires_in: 30 });
-    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
-    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 401, code: 'unauthorized' });
-    expect(JSON.stringify(door.log)).not.toContain(ticket);
+    expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
+    expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 401, code: 'unauthorized' });
+    expect(JSON.stringify(server.log)).not.toContain(ticket);
   });
 
   test('is spent before the stream is admitted: after a refusal for lack of capacity a new one is needed', {
     tags: ['Stream-2', 'AUTH-11'],
   }, async () => {
-    await using full = await openDoor({ permits: { stream: { total: 0, perTenant: 9 } } });
+    await using full = await openServer({ permits: { stream: { total: 0, perTenant: 9 } } });
     const { stream_url } = await mint(full);
     const refused = await attempt(full, handshake(stream_url));
     expect(refused).toMatchObject({ status: 503, code: 'capacity_exhausted' });
@@ -184,17 +184,17 @@ describe('a ticket', () => {
   });
 
   test('does not open the stream of another job, nor anything else', { tags: ['Ticket-5'] }, async () => {
-    const { ticket } = await mint(door);
+    const { ticket } = await mint(server);
     const elsewhere = `/v1/jobs/job_other/stream?ticket=${ticket}`;
-    expect(await attempt(door, handshake(elsewhere))).toMatchObject({ status: 401 });
-    const detail = await fetch(`${door.url}/v1/jobs/${JOB}?ticket=${(await mint(door)).ticket}`);
+    expect(await attempt(server, handshake(elsewhere))).toMatchObject({ status: 401 });
+    const detail = await fetch(`${server.url}/v1/jobs/${JOB}?ticket=${(await mint(server)).ticket}`);
     expect(detail.status).toBe(401);
   });
 
   test('is not spent by a request that is no handshake', { tags: ['Stream-2a'] }, async () => {
-    const { stream_url } = await mint(door);
-    expect((await fetch(`${door.url}${stream_url}`)).status).toBe(401);
-    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
+    const { stream_url } = await mint(server);
+    expect((await fetch(`${server.url}${stream_url}`)).status).toBe(401);
+    expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
   });
 
   test.each([
@@ -206,12 +206,12 @@ describe('a ticket', () => {
   ])('is minted with the body %j: %i', { tags: ['Ticket-2'] }, async (body, status) => {
     const headers = { ...bearer(), ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const init = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
-    expect((await fetch(`${door.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(status);
+    expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(status);
   });
 
   test('is minted by the owner alone', { tags: ['Ticket-1'] }, async () => {
     const init = { method: 'POST', headers: bearer(KEY_OF_OTHER) };
-    expect((await fetch(`${door.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(404);
+    expect((await fetch(`${server.url}/v1/jobs/${JOB}/stream-ticket`, init)).status).toBe(404);
   });
 });
 
@@ -237,7 +237,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
       'invalid_request',
     ]),
   ])('%s', async (_name, bytes, status, code) => {
-    expect(await attempt(door, bytes)).toMatchObject({ status, code });
+    expect(await attempt(server, bytes)).toMatchObject({ status, code });
   });
 
   test.each([
@@ -250,19 +250,19 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     ['it announces a body', 'Content-Length: 2\r\n', ''],
     ['it announces a body in chunks', 'Transfer-Encoding: chunked\r\n', ''],
   ])('and its ticket is not spent, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
-    const { stream_url } = await mint(door);
+    const { stream_url } = await mint(server);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
     // A request that is no handshake is answered as a plain request, and its connection kept.
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     expect([400, 401]).toContain((await raw.send(faulty).answer()).status);
-    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 101 });
-    expect(await attempt(door, handshake(stream_url))).toMatchObject({ status: 401 });
+    expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
+    expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 401 });
   });
 
   test('unless the operator allows the origin of the page', {
     tags: ['Authentication-7', 'Authentication-7a'],
   }, async () => {
-    await using allowing = await openDoor({ allowedOrigins: ['https://app.example'] });
+    await using allowing = await openServer({ allowedOrigins: ['https://app.example'] });
     const from = (origin: string) => attempt(allowing, handshake(STREAM, `${KEY}Origin: ${origin}\r\n`));
     for (const origin of ['https://app.example', 'HTTPS://APP.example', 'http://svc.example']) {
       expect([origin, (await from(origin)).status]).toEqual([origin, 101]);
@@ -273,20 +273,20 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
   });
 
   test('and accepted from a page of its own origin', async () => {
-    expect(await attempt(door, handshake(STREAM, `${KEY}Origin: http://svc.example\r\n`))).toMatchObject({
+    expect(await attempt(server, handshake(STREAM, `${KEY}Origin: http://svc.example\r\n`))).toMatchObject({
       status: 101,
     });
   });
 
   test('without the scope to read', async () => {
-    await using scoped = await openDoor({ credentials: [credentialWith('submitter', ['jobs:submit'])] });
+    await using scoped = await openServer({ credentials: [credentialWith('submitter', ['jobs:submit'])] });
     const bytes = handshake(STREAM, 'Authorization: Bearer submitter\r\n');
     expect(await attempt(scoped, bytes)).toMatchObject({ status: 403, code: 'insufficient_scope' });
   });
 });
 
 test('an opened stream states the budget, like every answer', async () => {
-  using raw = await RawSocket.open(door.port);
+  using raw = await RawSocket.open(server.port);
   raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Protocol: svc, other\r\n`));
   await raw.until(() => raw.text.includes('\r\n\r\n'));
   const [head = ''] = raw.text.split('\r\n\r\n');
@@ -295,12 +295,12 @@ test('an opened stream states the budget, like every answer', async () => {
   expect(head).toMatch(/\r\nratelimit-limit: \d+\r\nratelimit-remaining: \d+\r\nratelimit-reset: \d+/);
   expect(head).toMatch(/\r\nsec-websocket-protocol: svc\r\n/i);
   raw.socket.end();
-  await expect.poll(() => door.log.find((line) => line['request_id'] === requestId)).toMatchObject({ status: 101 });
+  await expect.poll(() => server.log.find((line) => line['request_id'] === requestId)).toMatchObject({ status: 101 });
 });
 
 describe('a stream ends before its job', () => {
   test('with 1012 when the service stops, and no new one begins', { tags: ['Stream-3c'] }, async () => {
-    await using stopping = await openDoor({ jobs: { tail: livingJob(1).tail } });
+    await using stopping = await openServer({ jobs: { tail: livingJob(1).tail } });
     const { stream_url } = await mint(stopping);
     const { closed } = await open(stopping);
     stopping.stop();
@@ -312,14 +312,14 @@ describe('a stream ends before its job', () => {
   test('with 1001 when its connection reaches its lifetime', { tags: ['Stream-3c', 'Limits-18'] }, async () => {
     // Long enough for a busy machine to open it in.
     const bounds = { connectionMilliseconds: 3000, checkMilliseconds: 20 };
-    await using old = await openDoor({ bounds, jobs: { tail: livingJob(1).tail } });
+    await using old = await openServer({ bounds, jobs: { tail: livingJob(1).tail } });
     expect(await (await open(old)).closed).toBe(STREAM_CLOSE_CODES.lifetimeReached);
   });
 
   test('with 4401 when its credential ends, even if a ticket opened it', { tags: ['Stream-3c'] }, async () => {
     let stands = true;
     const credential: CredentialKind = { ...credentialWith('key-of-acme', ['jobs:read']), stands: async () => stands };
-    await using revoking = await openDoor({ credentials: [credential], jobs: { tail: livingJob(1).tail } });
+    await using revoking = await openServer({ credentials: [credential], jobs: { tail: livingJob(1).tail } });
     const { closed } = await open(revoking);
     const { stream_url } = await mint(revoking);
     stands = false;
@@ -331,7 +331,7 @@ describe('a stream ends before its job', () => {
     const flood = livingJob(0);
     for (let index = 0; index < 1000; index += 1) flood.add('stdout', { text: 'x'.repeat(16_384) });
     const bounds = { writeProgressMilliseconds: 200, checkMilliseconds: 20 };
-    await using served = await openDoor({ bounds, jobs: { tail: flood.tail } });
+    await using served = await openServer({ bounds, jobs: { tail: flood.tail } });
     using raw = await RawSocket.open(served.port);
     raw.socket.pause();
     raw.send(handshake(STREAM, KEY));
@@ -341,7 +341,7 @@ describe('a stream ends before its job', () => {
 
   test('when its client resets the connection', async () => {
     const own = livingJob(1);
-    await using served = await openDoor({ jobs: { tail: own.tail } });
+    await using served = await openServer({ jobs: { tail: own.tail } });
     using raw = await RawSocket.open(served.port);
     raw.send(handshake(STREAM, KEY));
     await expect.poll(() => own.state.following).toBe(1);
@@ -392,7 +392,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     ['closes with 999', closing(999), 1002],
     ['closes with a reason that is not UTF-8', closing(1000, 0xff), 1007],
   ])('%s', async (_name, bytes, code) => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
     raw.send(bytes);
@@ -407,26 +407,26 @@ describe('a client that breaks the protocol is closed with the code that says so
     ['closes with 1000', closing(1000), '\x88\x02\x03\xe8'],
     ['closes with a code of its own', closing(4999), '\x88\x02\x13\x87'],
   ])('one that %s is answered in kind', async (_name, bytes, answer) => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
     raw.send(bytes);
     await raw.untilClosed();
     expect(raw.text.endsWith(answer)).toBe(true);
-    await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
+    await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
   test('one that ends its half of the connection is no longer followed', async () => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
     raw.socket.end();
     await raw.untilClosed();
-    await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
+    await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
   test('no extension is agreed to, so nothing is ever inflated', async () => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, `${KEY}Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n`));
     await raw.until(() => raw.text.includes('"seq":3'));
     expect(raw.text.toLowerCase()).not.toContain('sec-websocket-extensions');
@@ -439,7 +439,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     const before = bytesInUse();
     let isOver = false;
     const clients = Array.from({ length: 16 }, async () => {
-      using raw = await RawSocket.open(door.port);
+      using raw = await RawSocket.open(server.port);
       raw.send(handshake(STREAM, KEY));
       await raw.until(() => raw.text.includes('"seq":3'));
       for (let sent = 0; sent < times && !raw.isClosed; sent++) {
@@ -458,11 +458,11 @@ describe('a client that breaks the protocol is closed with the code that says so
     await Promise.all(clients);
     // Of sixteen clients: less than one MiB each.
     expect(most).toBeLessThan(16 * 1024 * 1024);
-    await expect.poll(() => [job.state.following, door.permits.held('stream')]).toEqual([0, 0]);
+    await expect.poll(() => [job.state.following, server.permits.held('stream')]).toEqual([0, 0]);
   });
 
   test('a flood of pings is answered within bounds and holds no memory', { tags: ['E-22'] }, async () => {
-    using raw = await RawSocket.open(door.port);
+    using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));
     raw.socket.pause();
@@ -477,9 +477,9 @@ describe('a client that breaks the protocol is closed with the code that says so
 
 test('frames that arrive in one packet with the handshake are read', async () => {
   const living = livingJob(1);
-  await using door = await openDoor({ jobs: { tail: living.tail } });
+  await using server = await openServer({ jobs: { tail: living.tail } });
   const maskedPing = Buffer.from([0x89, 0x80, 0, 0, 0, 0]);
-  using raw = await RawSocket.open(door.port);
+  using raw = await RawSocket.open(server.port);
   raw.send(Buffer.concat([Buffer.from(handshake(STREAM, KEY)), maskedPing]));
   const pong = '\x8a\x00';
   await raw.until(() => raw.text.includes(pong));

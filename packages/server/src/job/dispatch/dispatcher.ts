@@ -14,9 +14,9 @@ import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Cells } from '../execute/cells.ts';
-import type { Flight } from '../execute/flight.ts';
 import { launch } from '../execute/launch.ts';
 import { launchAtOnce } from '../execute/launch-at-once.ts';
+import type { LaunchedJob } from '../execute/launched-job.ts';
 import type { History } from '../history.ts';
 import type { Nudges } from '../nudges.ts';
 import { QueueKnowledge } from './queue-knowledge.ts';
@@ -43,12 +43,12 @@ export interface DispatcherOptions {
 /** The loop looks at the queue at least this often. */
 const recheckMilliseconds = 5000;
 /** After a job was stopped by force, how long its end may take to be collected and stored. */
-const landingMilliseconds = 2000;
+const endingMilliseconds = 2000;
 
 /** Runs the queue from `start` until it is disposed. */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
-  readonly #flights = new Map<string, Flight>();
+  readonly #launched = new Map<string, LaunchedJob>();
   readonly #queue = new QueueKnowledge();
   readonly #giveUp = new AbortController();
   readonly #loop = new StandingLoop((signal) => this.#fillWhenNudged(signal));
@@ -80,7 +80,7 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Ends a job that holds a slot; without effect on any other. */
   stop(job_id: string, cause: StopCause): void {
-    this.#flights.get(job_id)?.stop(cause);
+    this.#launched.get(job_id)?.stop(cause);
   }
 
   /**
@@ -89,14 +89,14 @@ export class Dispatcher implements AsyncDisposable {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
-    this.#stopFlights((flight) => !flight.hasStarted());
+    this.#stopLaunched((launched) => !launched.hasStarted());
     await this.#loop[Symbol.asyncDispose]();
-    await this.#landed(this.#options.drainSeconds * 1000);
-    this.#stopFlights(() => true);
-    await this.#landed(landingMilliseconds);
+    await this.#haveEnded(this.#options.drainSeconds * 1000);
+    this.#stopLaunched(() => true);
+    await this.#haveEnded(endingMilliseconds);
     this.#giveUp.abort();
-    await this.#landed(landingMilliseconds);
-    const left = [...this.#flights.keys()];
+    await this.#haveEnded(endingMilliseconds);
+    const left = [...this.#launched.keys()];
     if (left.length > 0) this.#options.log.error({ jobs: left }, 'jobs did not end; the next start recovers them');
   }
 
@@ -122,7 +122,7 @@ export class Dispatcher implements AsyncDisposable {
     const limit = this.#freeSlots();
     if (limit <= 0) return;
     const found = this.#queue.look();
-    const exclude = [...this.#flights.keys()];
+    const exclude = [...this.#launched.keys()];
     const { jobs, ...answer } = await store.queuedJobs({
       exclude,
       held: this.#heldByTenant(),
@@ -155,8 +155,8 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Null where the job could not start at once after all, and nothing is stored. */
   async #admitAtOnce(input: AdmitInput, sandbox: Sandbox): Promise<AdmitResult | null> {
-    const { flight, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
-    this.#keep(flight);
+    const { launched, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
+    this.#keep(launched);
     return await admitted;
   }
 
@@ -179,7 +179,7 @@ export class Dispatcher implements AsyncDisposable {
     const { cells, concurrency } = this.#options;
     const room = this.#room();
     if (!cells.isReady()) return 0;
-    return Math.min(concurrency - this.#holding().length, Math.min(2 * concurrency, room) - this.#flights.size);
+    return Math.min(concurrency - this.#holding().length, Math.min(2 * concurrency, room) - this.#launched.size);
   }
 
   /** How many jobs may be in flight with the disk as it is. */
@@ -192,21 +192,21 @@ export class Dispatcher implements AsyncDisposable {
     return room;
   }
 
-  /** Takes a flight's slot until its cell is gone, and remembers the flight until its end is stored. */
-  #keep(flight: Flight): void {
+  /** Gives a job its slot until its cell is gone, and remembers the job until its end is stored. */
+  #keep(launched: LaunchedJob): void {
     const { nudges } = this.#options;
-    this.#flights.set(flight.job.job_id, flight);
-    void flight.freed.then(() => nudges.send('queue'));
-    void flight.landed.then(() => {
-      this.#flights.delete(flight.job.job_id);
+    this.#launched.set(launched.job.job_id, launched);
+    void launched.freed.then(() => nudges.send('queue'));
+    void launched.over.then(() => {
+      this.#launched.delete(launched.job.job_id);
       // What did not start may be queued still.
-      if (!flight.hasStarted()) this.#queue.doubt();
+      if (!launched.hasStarted()) this.#queue.doubt();
       nudges.send('queue');
     });
   }
 
-  #holding(): Flight[] {
-    return [...this.#flights.values()].filter((flight) => flight.holdsSlot());
+  #holding(): LaunchedJob[] {
+    return [...this.#launched.values()].filter((launched) => launched.holdsSlot());
   }
 
   #heldByTenant(): ReadonlyMap<string, number> {
@@ -215,7 +215,7 @@ export class Dispatcher implements AsyncDisposable {
     return held;
   }
 
-  /** What the cells of all flights may take. A job that is too large to run takes nothing. */
+  /** The memory in MiB that the cells of all launched jobs may take. A job that is too large to run takes nothing. */
   #memMb(): number {
     const { concurrentMemMbMax, cellMemMb } = this.#options;
     let sum = 0;
@@ -225,13 +225,13 @@ export class Dispatcher implements AsyncDisposable {
     return sum;
   }
 
-  #stopFlights(which: (flight: Flight) => boolean): void {
-    for (const flight of this.#flights.values()) if (which(flight)) flight.stop('server_shutdown');
+  #stopLaunched(which: (launched: LaunchedJob) => boolean): void {
+    for (const launched of this.#launched.values()) if (which(launched)) launched.stop('server_shutdown');
   }
 
-  async #landed(milliseconds: number): Promise<void> {
-    if (this.#flights.size === 0) return;
-    const landed = Promise.all([...this.#flights.values()].map((flight) => flight.landed));
-    await within(landed, milliseconds, null);
+  async #haveEnded(milliseconds: number): Promise<void> {
+    if (this.#launched.size === 0) return;
+    const ends = Promise.all([...this.#launched.values()].map((launched) => launched.over));
+    await within(ends, milliseconds, null);
   }
 }

@@ -6,20 +6,20 @@
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult } from '../../store/records.ts';
 import { startClock } from './clock.ts';
-import { beginFlight, type Flight } from './flight.ts';
 import { endWithoutRun } from './launch.ts';
+import { type LaunchedJob, launchedJob } from './launched-job.ts';
 import {
   executionRecord,
-  type FlightContext,
-  type FlightDependencies,
   isIsolatedFor,
+  type JobContext,
+  type JobDependencies,
   programOf,
   runProgram,
   takeDown,
 } from './run-program.ts';
 
 export interface LaunchAtOnce {
-  readonly flight: Flight;
+  readonly launched: LaunchedJob;
   /**
    * What the store made of the submission, once that is on disk; rejects as the store does. Null says that nothing is
    * stored: the cell could not take the job, or the service stops.
@@ -30,29 +30,29 @@ export interface LaunchAtOnce {
 type Answer = PromiseWithResolvers<AdmitResult | null>;
 
 /** Takes a submission into a slot, with a cell that was parked and is used for this job or for none. */
-export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: FlightDependencies): LaunchAtOnce {
+export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: JobDependencies): LaunchAtOnce {
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;
   const answer: Answer = Promise.withResolvers();
   const job = { tenant, job_id, language, runtime, mem_mb: limits.mem_mb, created_at };
-  const flight = beginFlight(job, dependencies.log, async (control) => {
+  const launched = launchedJob(job, dependencies.log, async (control) => {
     const context = { ...dependencies, key: { tenant, job_id }, spec, clock: startClock(created_at), control };
     try {
-      await fly(input, { context, sandbox, answer });
+      await runToEnd(input, { context, sandbox, answer });
     } finally {
       await takeDown(sandbox, context);
     }
   });
-  return { flight, admitted: answer.promise };
+  return { launched, admitted: answer.promise };
 }
 
 interface Parts {
-  readonly context: FlightContext;
+  readonly context: JobContext;
   readonly sandbox: Sandbox;
   readonly answer: Answer;
 }
 
-async function fly(input: AdmitInput, { context, sandbox, answer }: Parts): Promise<void> {
+async function runToEnd(input: AdmitInput, { context, sandbox, answer }: Parts): Promise<void> {
   const start = await startIn(sandbox, context);
   if (start === null) {
     answer.resolve(null);
@@ -81,7 +81,7 @@ async function fly(input: AdmitInput, { context, sandbox, answer }: Parts): Prom
 /** Hands the program over. What is then observed is all that a start says; null where the job cannot start in this cell. */
 async function startIn(
   sandbox: Sandbox,
-  { spec, control, clock, log, key }: FlightContext,
+  { spec, control, clock, log, key }: JobContext,
 ): Promise<Required<AdmitInput>['start'] | null> {
   const isFit = () => control.cause === null && isIsolatedFor(sandbox.posture, spec);
   try {

@@ -9,24 +9,24 @@ import type { ChosenJob, ExecutionRecord } from '../../store/records.ts';
 import { errorOutcome, type Outcome } from '../finish/outcome.ts';
 import { persistently } from '../finish/persistently.ts';
 import { startClock } from './clock.ts';
-import { beginFlight, type Control, type Flight } from './flight.ts';
+import { type Control, type LaunchedJob, launchedJob } from './launched-job.ts';
 import {
   end,
   executionRecord,
-  type FlightContext,
-  type FlightDependencies,
   isIsolatedFor,
+  type JobContext,
+  type JobDependencies,
   programOf,
   runProgram,
   takeDown,
 } from './run-program.ts';
 
 /** Takes a queued job into a slot. */
-export function launch(job: ChosenJob, dependencies: FlightDependencies): Flight {
-  return beginFlight(job, dependencies.log, (control) => fly(job, control, dependencies));
+export function launch(job: ChosenJob, dependencies: JobDependencies): LaunchedJob {
+  return launchedJob(job, dependencies.log, (control) => runToEnd(job, control, dependencies));
 }
 
-async function fly(job: ChosenJob, control: Control, dependencies: FlightDependencies): Promise<void> {
+async function runToEnd(job: ChosenJob, control: Control, dependencies: JobDependencies): Promise<void> {
   const { tenant, job_id, created_at } = job;
   const context = { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
   try {
@@ -38,7 +38,7 @@ async function fly(job: ChosenJob, control: Control, dependencies: FlightDepende
 }
 
 /** Null where the job is no longer queued. */
-async function specOf(job: ChosenJob, { store, log, giveUp }: FlightDependencies): Promise<RequestedSpec | null> {
+async function specOf(job: ChosenJob, { store, log, giveUp }: JobDependencies): Promise<RequestedSpec | null> {
   const { tenant, job_id, language, runtime } = job;
   if (job.requested_spec !== null) {
     return wholeSpec({ language, runtime, requested_spec: JSON.parse(job.requested_spec) as StoredSpec });
@@ -51,7 +51,7 @@ async function specOf(job: ChosenJob, { store, log, giveUp }: FlightDependencies
   return row?.status === 'queued' ? wholeSpec(row) : null;
 }
 
-async function runInSandbox(context: FlightContext): Promise<void> {
+async function runInSandbox(context: JobContext): Promise<void> {
   const { cells, spec, control } = context;
   const { language, runtime } = spec;
   const sandbox = await cells.prepare({ language, runtime, signal: control.unwanted.signal });
@@ -62,7 +62,7 @@ async function runInSandbox(context: FlightContext): Promise<void> {
   }
 }
 
-async function runIn(sandbox: Sandbox, context: FlightContext): Promise<void> {
+async function runIn(sandbox: Sandbox, context: JobContext): Promise<void> {
   const { spec, control } = context;
   if (control.cause !== null) return;
   refuseUnfit(sandbox.posture, context);
@@ -78,7 +78,7 @@ async function runIn(sandbox: Sandbox, context: FlightContext): Promise<void> {
 const startAttemptsMax = 6;
 
 /** False where the job was cancelled meanwhile. From here on the row may say `running`, and only an end may follow. */
-async function started({ history, key, clock, control, log, giveUp }: FlightContext, execution: ExecutionRecord) {
+async function started({ history, key, clock, control, log, giveUp }: JobContext, execution: ExecutionRecord) {
   control.started = true;
   const input = { ...key, started_at: clock.timestamp(), execution };
   return await persistently(() => history.start(input), {
@@ -102,7 +102,7 @@ class Unfit extends Error {
  * Holds a job against what its cell was observed to be and against the bounds of the service as it now is: it may have
  * been admitted by another. Spec § POST /v1/jobs 3.
  */
-function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: FlightContext): void {
+function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: JobContext): void {
   const { mem_mb } = spec.limits;
   const posture = unreadyPosture(observed.backend, observed.runtime_identity);
   if (!isIsolatedFor(observed, spec)) {
@@ -126,7 +126,7 @@ function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: FlightCont
  * or queued for the next start of a service that is stopping. One that got no cell because none can be made stays queued
  * until they can; where another cell can be made, the failure is the job's own.
  */
-export async function endWithoutRun(context: Omit<FlightContext, 'spec'>, error: unknown): Promise<void> {
+export async function endWithoutRun(context: Omit<JobContext, 'spec'>, error: unknown): Promise<void> {
   const { log, key, control, cells, giveUp } = context;
   if (control.cause !== null && !control.started) return;
   if (giveUp.aborted) throw error;

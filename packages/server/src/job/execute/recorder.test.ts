@@ -9,7 +9,7 @@ const log = createLog('silent');
 const key = { tenant: 'acme', job_id: 'job_1' };
 
 /** A recorder over a store that answers when the test says so. */
-function recorderOverSlowLedger() {
+function recorderOverSlowStore() {
   const batches: Batches = [];
   const giveUp = new AbortController();
   let gaps = 0;
@@ -48,7 +48,7 @@ async function storeAll(recorder: Recorder, batches: Batches) {
 
 describe('the recorder', () => {
   test('has one append in flight, and the next takes everything that came meanwhile, in order', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
     recorder.sink('stderr', [{ text: 'b' }]);
@@ -67,7 +67,7 @@ describe('the recorder', () => {
   });
 
   test('stores all output of a short program with its end, in order', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     recorder.sink('stderr', [{ text: 'b' }], { bytes_seen: 9 });
     recorder.sink('stdout', [{ text: 'c' }]);
@@ -82,14 +82,14 @@ describe('the recorder', () => {
   });
 
   test('without output has nothing to wait for', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', []);
     expect(await recorder.flush()).toEqual({ kind: 'whole' });
     expect(batches).toEqual([]);
   });
 
   test('bounds the events of one append', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink(
       'stdout',
       Array.from({ length: 2500 }, () => ({ text: 'x' })),
@@ -103,7 +103,7 @@ describe('the recorder', () => {
     ['records', streamRecordsMax, Array.from({ length: streamRecordsMax + 1 }, () => ({ text: '' })), streamRecordsMax],
     ['bytes', 2, [{ text: 'a'.repeat(streamBytesMax - 2) }, { text: '' }, { text: '' }], streamBytesMax],
   ])('keeps a stream within its cap of %s, whatever it gets, and says so', async (_cap, records, offered, bytes) => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', offered);
     recorder.sink('stdout', offered);
     recorder.sink('stderr', [{ text: 'other' }]);
@@ -124,14 +124,14 @@ describe('the recorder', () => {
   });
 
   test('exactly at the caps nothing is truncated', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'é'.repeat(streamBytesMax / 2), partial: true }]);
     await storeAll(recorder, batches);
     expect(recorder.unstored().map(({ kind }) => kind)).toEqual(['stdout']);
   });
 
   test("stores a truncation in the append that stores the stream's last record", { tags: ['Events-6a'] }, async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stderr', [{ text: 'first' }]);
     await appended(batches);
     const last = Array.from({ length: 1000 }, () => ({ text: 'x' }));
@@ -151,7 +151,7 @@ describe('the recorder', () => {
   });
 
   test('stores a truncation by itself if no record is left', async () => {
-    const { recorder } = recorderOverSlowLedger();
+    const { recorder } = recorderOverSlowStore();
     recorder.sink('stdout', [], { bytes_seen: 7 });
     recorder.sink('stdout', [{ text: 'dropped' }]);
     await recorder.flush();
@@ -159,7 +159,7 @@ describe('the recorder', () => {
   });
 
   test('leaves a truncation that it could not store to the end of the job', async () => {
-    const { recorder, batches } = recorderOverSlowLedger();
+    const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }], { bytes_seen: 2 });
     await appended(batches);
     batches[0]?.answer.reject(new Error('disk full'));
@@ -172,7 +172,7 @@ describe('the recorder', () => {
   });
 
   test('stores nothing after a failed append, and reports the failure once', async () => {
-    const { recorder, batches, gaps } = recorderOverSlowLedger();
+    const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
     recorder.sink('stdout', [{ text: 'b' }]);
@@ -185,7 +185,7 @@ describe('the recorder', () => {
   });
 
   test('waits while the disk is full, and stores everything once there is room', async () => {
-    const { recorder, batches, gaps } = recorderOverSlowLedger();
+    const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
     recorder.sink('stdout', [{ text: 'b' }]);
@@ -198,7 +198,7 @@ describe('the recorder', () => {
   });
 
   test('stops waiting for room when the process gives up', async () => {
-    const { recorder, batches, giveUp } = recorderOverSlowLedger();
+    const { recorder, batches, giveUp } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
     giveUp.abort();
@@ -208,7 +208,7 @@ describe('the recorder', () => {
   });
 
   test('learns that the job is no longer running', async () => {
-    const { recorder, batches, gaps } = recorderOverSlowLedger();
+    const { recorder, batches, gaps } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
     batches[0]?.answer.resolve(false);

@@ -1,5 +1,5 @@
 /**
- * The part of a flight that every job takes whose row says `running`: release, execute, end. The cell is taken down while
+ * What every job goes through once its row says `running`: release, execute, end. The cell is taken down while
  * the end is stored, so that its slot waits for no disk.
  */
 import { type RequestedSpec, satisfiesIsolation } from '@vouchbox/protocol';
@@ -13,9 +13,9 @@ import type { History } from '../history.ts';
 import type { Cells } from './cells.ts';
 import type { JobClock } from './clock.ts';
 import { type Execution, execute } from './execute.ts';
-import type { Control } from './flight.ts';
+import type { Control } from './launched-job.ts';
 
-export interface FlightDependencies {
+export interface JobDependencies {
   readonly store: Pick<Store, 'job'>;
   readonly history: History;
   readonly cells: Cells;
@@ -26,8 +26,8 @@ export interface FlightDependencies {
   readonly giveUp: AbortSignal;
 }
 
-/** Everything one flight knows, handed from step to step. */
-export interface FlightContext extends FlightDependencies {
+/** What the steps of one job share. */
+export interface JobContext extends JobDependencies {
   readonly key: JobKey;
   readonly spec: RequestedSpec;
   readonly clock: JobClock;
@@ -38,7 +38,7 @@ export interface FlightContext extends FlightDependencies {
  * Lets the program run and stores its end. The release is done before the first pause. Rejects where the process gave up
  * before the end could be stored.
  */
-export async function runProgram(context: FlightContext, sandbox: Sandbox, execution: ExecutionRecord): Promise<void> {
+export async function runProgram(context: JobContext, sandbox: Sandbox, execution: ExecutionRecord): Promise<void> {
   const { control } = context;
   // Asked to stop between the start and here: it is over before it ran a single instruction.
   if (control.cause !== null) {
@@ -61,7 +61,7 @@ export async function runProgram(context: FlightContext, sandbox: Sandbox, execu
 }
 
 /** Takes a cell down, at whatever step it is, and gives up its slot. Never rejects. */
-export async function takeDown(sandbox: Sandbox, { control, log, key }: FlightContext): Promise<void> {
+export async function takeDown(sandbox: Sandbox, { control, log, key }: JobContext): Promise<void> {
   try {
     await sandbox[Symbol.asyncDispose]();
   } catch (error) {
@@ -72,7 +72,7 @@ export async function takeDown(sandbox: Sandbox, { control, log, key }: FlightCo
 
 /** Stores the end of a job, whether or not it ran. Rejects only where the process gave up. */
 export async function end(
-  { history, log, key, clock, giveUp }: Omit<FlightContext, 'spec'>,
+  { history, log, key, clock, giveUp }: Omit<JobContext, 'spec'>,
   ended: Omit<Ended, 'key' | 'finished_at'>,
 ): Promise<void> {
   const isStored = await finish({ ...ended, key, finished_at: clock.timestamp() }, { history, log, signal: giveUp });
@@ -87,7 +87,7 @@ function outcomeOfRun({ collection, recording }: Execution): Outcome {
   return collection === null ? errorOutcome('runtime_failed') : outcomeOf(collection.ending);
 }
 
-function report({ log, key }: FlightContext, { failure, recording, collection }: Execution): void {
+function report({ log, key }: JobContext, { failure, recording, collection }: Execution): void {
   const { job_id } = key;
   if (recording.kind === 'failed') log.error({ err: recording.error, job_id }, 'output could not be recorded');
   if (collection === null) log.error({ err: failure, job_id }, 'a sandbox could not be collected');

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { admitJob, finishOf, runJob, TestLedger } from '../../store/ledger.fixture.ts';
 import type { JobKey } from '../../store/records.ts';
+import { admitJob, finishOf, runJob, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { createRetention, removeOld } from './retention.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 let store: Store;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
-  store = ledger.store;
+  testStore = await TestStore.open();
+  store = testStore.store;
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 const log = createLog('silent');
 const signal = new AbortController().signal;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withFaults } from '../../../test/job-rig.ts';
-import { TestLedger } from '../../store/ledger.fixture.ts';
 import type { JobKey } from '../../store/records.ts';
+import { TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { createNudges, type Nudges } from '../nudges.ts';
@@ -15,18 +15,18 @@ import { audited, endedJob } from './signing.fixture.ts';
 
 let keysDirectory: string;
 let keys: SigningKeys;
-let ledger: TestLedger;
+let testStore: TestStore;
 let store: Store;
 let nudges: Nudges;
 beforeEach(async () => {
   keysDirectory = mkdtempSync(join(tmpdir(), 'svc-attestor-'));
   keys = openSigningKeys(keysDirectory);
-  ledger = await TestLedger.open();
-  store = ledger.store;
+  testStore = await TestStore.open();
+  store = testStore.store;
   nudges = createNudges();
 });
 afterEach(async () => {
-  await ledger[Symbol.asyncDispose]();
+  await testStore[Symbol.asyncDispose]();
   rmSync(keysDirectory, { recursive: true });
 });
 

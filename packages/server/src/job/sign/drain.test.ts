@@ -7,8 +7,8 @@ import { decodeEnvelope, preAuthEncoding } from '@vouchbox/evidence';
 import { resultArtifactBytesMax } from '@vouchbox/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { withFaults } from '../../../test/job-rig.ts';
-import { admitJob, at, finishOf, runJob, stdout, TestLedger } from '../../store/ledger.fixture.ts';
 import type { AttestationInput, JobKey } from '../../store/records.ts';
+import { admitJob, at, finishOf, runJob, stdout, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { attestRecord } from './attest-record.ts';
@@ -20,16 +20,16 @@ import { audited, endedJob } from './signing.fixture.ts';
 const signer = new Signer();
 const keysDirectory = mkdtempSync(join(tmpdir(), 'svc-sign-'));
 let keys: SigningKeys;
-let ledger: TestLedger;
+let testStore: TestStore;
 let store: Store;
 beforeAll(() => {
   keys = openSigningKeys(keysDirectory);
 });
 beforeEach(async () => {
-  ledger = await TestLedger.open();
-  store = ledger.store;
+  testStore = await TestStore.open();
+  store = testStore.store;
 });
-afterEach(() => ledger[Symbol.asyncDispose]());
+afterEach(() => testStore[Symbol.asyncDispose]());
 afterAll(async () => {
   await signer[Symbol.asyncDispose]();
   rmSync(keysDirectory, { recursive: true });
@@ -43,7 +43,7 @@ const pem = () => keys.current().public_key_pem;
 
 /** Changes the store's file behind the service's back. */
 function tamper(statement: string, ...values: (string | number | Uint8Array)[]): void {
-  using database = new DatabaseSync(ledger.path, { timeout: 5000 });
+  using database = new DatabaseSync(testStore.path, { timeout: 5000 });
   expect(database.prepare(statement).run(...values).changes).toBe(1);
 }
 
@@ -265,7 +265,7 @@ const TEXT_COLUMNS = [
 
 function flipOneBit({ job_id }: JobKey, random: (below: number) => number): void {
   const [table, column] = TEXT_COLUMNS[random(TEXT_COLUMNS.length)] ?? TEXT_COLUMNS[0];
-  using database = new DatabaseSync(ledger.path, { timeout: 5000 });
+  using database = new DatabaseSync(testStore.path, { timeout: 5000 });
   const row = table === 'events' ? `job_id = ? and seq = ${1 + random(4)}` : 'job_id = ?';
   const found = database.prepare(`select ${column} as text from ${table} where ${row}`).get(job_id);
   const bytes = Buffer.from(String(found?.['text']));
@@ -278,7 +278,7 @@ function flipOneBit({ job_id }: JobKey, random: (below: number) => number): void
 
 function flipOneBitOfRun({ job_id }: JobKey, random: (below: number) => number): void {
   const column = random(4) === 0 ? 'event_hashes' : 'content';
-  using database = new DatabaseSync(ledger.path, { timeout: 5000 });
+  using database = new DatabaseSync(testStore.path, { timeout: 5000 });
   const found = database.prepare(`select ${column} as bytes from output_runs where job_id = ?`).get(job_id);
   const bytes = Buffer.from(found?.['bytes'] as Uint8Array);
   const bit = random(bytes.length * 8);
@@ -365,7 +365,7 @@ test('an attestation that cannot be stored is postponed for longer each time', a
       store: withFaults(full, { outbox: ({ limit }) => store.outbox({ now: '9999', limit }) }),
       signal: once(),
     });
-    using database = new DatabaseSync(ledger.path, { readOnly: true });
+    using database = new DatabaseSync(testStore.path, { readOnly: true });
     const row = database.prepare('select due_at from attestation_outbox').get();
     waits.push(Date.parse(String(row?.['due_at'])) - before);
   }

@@ -1,8 +1,8 @@
 /** For tests of signing: jobs that ended in a real store, and what an auditor makes of their attestations. */
 import { type EnvelopeVerification, resultSubjectName, verifyEnvelope } from '@vouchbox/evidence';
 import { type EventBody, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
-import { finishOf, runJob, stdout } from '../../store/ledger.fixture.ts';
 import type { FinishInput, JobKey } from '../../store/records.ts';
+import { finishOf, runJob, stdout } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A job that ran, wrote these lines and ended. */

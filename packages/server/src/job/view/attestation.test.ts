@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { decodeEnvelope, encodeEnvelope, sha256Hex } from '@vouchbox/evidence';
 import type { JobDetail } from '@vouchbox/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { admitJob, finishOf, runJob, TestLedger } from '../../store/ledger.fixture.ts';
 import type { JobKey } from '../../store/records.ts';
+import { admitJob, finishOf, runJob, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { createNudges } from '../nudges.ts';
@@ -20,16 +20,16 @@ const signer = new Signer();
 const keysDirectory = mkdtempSync(join(tmpdir(), 'svc-view-'));
 const log = createLog('silent');
 let keys: SigningKeys;
-let ledger: TestLedger;
+let testStore: TestStore;
 let store: Store;
 beforeAll(() => {
   keys = openSigningKeys(keysDirectory);
 });
 beforeEach(async () => {
-  ledger = await TestLedger.open();
-  store = ledger.store;
+  testStore = await TestStore.open();
+  store = testStore.store;
 });
-afterEach(() => ledger[Symbol.asyncDispose]());
+afterEach(() => testStore[Symbol.asyncDispose]());
 afterAll(async () => {
   await signer[Symbol.asyncDispose]();
   rmSync(keysDirectory, { recursive: true });
@@ -38,7 +38,7 @@ afterAll(async () => {
 const sign = (currentKey = () => keys.current()) =>
   drainOutbox({ store, signer, log, signal: new AbortController().signal, currentKey });
 
-/** Reads a part as the door does. */
+/** Reads a part as HTTP does. */
 function read(key: JobKey, part: 'envelope' | 'result_artifact' = 'envelope') {
   return attestationBytes(key, part, optionsOf());
 }
@@ -52,7 +52,7 @@ async function attestedJob(): Promise<JobKey> {
 }
 
 function tamper(statement: string, ...values: (string | number | Uint8Array)[]): void {
-  using database = new DatabaseSync(ledger.path, { timeout: 5000 });
+  using database = new DatabaseSync(testStore.path, { timeout: 5000 });
   expect(database.prepare(statement).run(...values).changes).toBeGreaterThan(0);
 }
 
@@ -63,7 +63,7 @@ test('the stored bytes are returned with their digest, the same each time and af
   const first = [await read(key), await read(key, 'result_artifact')];
   for (const { bytes, sha256 } of first) expect(sha256Hex(bytes)).toBe(sha256);
   expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
-  store = await ledger.reopen();
+  store = await testStore.reopen();
   keys = openSigningKeys(keysDirectory);
   expect([await read(key), await read(key, 'result_artifact')]).toEqual(first);
 });

@@ -3,41 +3,41 @@ import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { admitJob, finishOf, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
-import { copyLedger } from '../sqlite/copy-ledger.ts';
+import { copyStore } from '../sqlite/copy-store.ts';
 import { openSqliteStore } from '../sqlite/sqlite-store.ts';
+import { admitJob, finishOf, runJob, stdout, TestStore } from '../store.fixture.ts';
 import { SAME_THREAD } from '../threads.fixture.ts';
 
-async function filled(): Promise<TestLedger> {
-  const ledger = await TestLedger.open();
+async function filled(): Promise<TestStore> {
+  const testStore = await TestStore.open();
   for (let number = 0; number < 3; number++) {
-    const key = await runJob(ledger.store);
-    await ledger.store.append(key, [stdout('hé'), stdout('two')]);
-    await ledger.store.finish(finishOf(key));
+    const key = await runJob(testStore.store);
+    await testStore.store.append(key, [stdout('hé'), stdout('two')]);
+    await testStore.store.finish(finishOf(key));
   }
-  const talkative = await runJob(ledger.store);
+  const talkative = await runJob(testStore.store);
   const lines = Array.from({ length: 40 }, (_, line) => stdout(`line ${line}`));
-  await ledger.store.finish(finishOf(talkative, { events: lines }));
-  await admitJob(ledger.store);
-  await ledger.close();
-  return ledger;
+  await testStore.store.finish(finishOf(talkative, { events: lines }));
+  await admitJob(testStore.store);
+  await testStore.close();
+  return testStore;
 }
 
-const opened = ({ path }: TestLedger, check: 'off' | 'quick' | 'full') =>
+const opened = ({ path }: TestStore, check: 'off' | 'quick' | 'full') =>
   openSqliteStore({ path, check, onTrouble: () => {}, threads: SAME_THREAD });
 
 test('a whole store passes every check', async () => {
-  await using ledger = await filled();
+  await using testStore = await filled();
   for (const check of ['off', 'quick', 'full'] as const) {
-    await using store = await opened(ledger, check);
+    await using store = await opened(testStore, check);
     await expect(store.probe()).resolves.toBeUndefined();
   }
 });
 
 test('an upgraded store passes, with events of v0.1 that prove nothing', async () => {
-  await using ledger = new TestLedger();
-  copyFileSync(join(import.meta.dirname, '../migrations/fixtures/v0.3.db'), ledger.path);
-  await using store = await opened(ledger, 'full');
+  await using testStore = new TestStore();
+  copyFileSync(join(import.meta.dirname, '../migrations/fixtures/v0.3.db'), testStore.path);
+  await using store = await opened(testStore, 'full');
   await expect(store.probe()).resolves.toBeUndefined();
 });
 
@@ -65,27 +65,27 @@ test.each([
   ['a lost run of output', 'delete from output_runs', /history of job_.* is broken/],
   ['rows of no job', "pragma foreign_keys = off; update artifacts set tenant = 't'; delete from jobs", /not there/],
 ])('the full check finds %s, and leaves the store unchanged', async (_, damage, message) => {
-  await using ledger = await filled();
-  using database = new DatabaseSync(ledger.path);
+  await using testStore = await filled();
+  using database = new DatabaseSync(testStore.path);
   database.exec(damage);
   database.exec('pragma wal_checkpoint(truncate)');
-  const before = readFileSync(ledger.path);
-  const error = await opened(ledger, 'full').catch((thrown: unknown) => thrown);
+  const before = readFileSync(testStore.path);
+  const error = await opened(testStore, 'full').catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ code: 'corrupt', message: expect.stringMatching(message) });
   expect(String(error)).not.toContain('\n');
-  expect(readFileSync(ledger.path)).toEqual(before);
+  expect(readFileSync(testStore.path)).toEqual(before);
 });
 
 test('the quick check finds a damaged page that opening alone does not see', {
   tags: ['STORE-07'],
 }, async () => {
-  await using ledger = await filled();
-  const bytes = readFileSync(ledger.path);
-  const [rootpage] = pagesOf(ledger.path, 'events');
+  await using testStore = await filled();
+  const bytes = readFileSync(testStore.path);
+  const [rootpage] = pagesOf(testStore.path, 'events');
   // The number of cells of the table's page.
   bytes.writeUInt16BE(0xffff, ((rootpage ?? 0) - 1) * 4096 + 3);
-  writeFileSync(ledger.path, bytes);
-  await expect(opened(ledger, 'quick')).rejects.toMatchObject({ code: 'corrupt' });
+  writeFileSync(testStore.path, bytes);
+  await expect(opened(testStore, 'quick')).rejects.toMatchObject({ code: 'corrupt' });
 });
 
 function pagesOf(path: string, table: string): number[] {
@@ -97,20 +97,20 @@ function pagesOf(path: string, table: string): number[] {
 }
 
 test('a copy that is made while jobs are stored is whole, for its owner alone, and passes the audit', async () => {
-  await using ledger = await TestLedger.open();
-  await using restored = new TestLedger();
+  await using testStore = await TestStore.open();
+  await using restored = new TestStore();
   const written: Promise<unknown>[] = [];
   const life = async () => {
-    const key = await runJob(ledger.store);
-    await ledger.store.append(key, [stdout('hé')]);
-    await ledger.store.finish(finishOf(key));
+    const key = await runJob(testStore.store);
+    await testStore.store.append(key, [stdout('hé')]);
+    await testStore.store.finish(finishOf(key));
     return key;
   };
   const first = await life();
   for (let number = 0; number < 200; number++) written.push(life());
   await written[0];
-  using reader = new DatabaseSync(ledger.path, { readOnly: true });
-  copyLedger(reader, restored.path);
+  using reader = new DatabaseSync(testStore.path, { readOnly: true });
+  copyStore(reader, restored.path);
   await Promise.all(written);
   expect(statSync(restored.path).mode & 0o777).toBe(0o600);
   await using store = await opened(restored, 'full');

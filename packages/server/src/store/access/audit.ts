@@ -9,7 +9,7 @@ import { storedParts } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records.ts';
-import type { JobTable, LedgerDatabase } from '../schema.ts';
+import type { JobTable, StoreDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 
 type AuditedJob = Pick<JobTable, 'tenant' | 'job_id' | 'chain_seq' | 'chain_head'>;
@@ -34,7 +34,7 @@ const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /** @throws StoreError `corrupt` that names the first job whose history or receipt does not have its digests. */
-export async function auditLedger(db: LedgerDatabase): Promise<void> {
+export async function auditStore(db: StoreDatabase): Promise<void> {
   let last: JobKey | undefined = { tenant: '', job_id: '' };
   while (last !== undefined) {
     const page: readonly AuditedJob[] = await selectJobs.all(db, last);
@@ -43,7 +43,7 @@ export async function auditLedger(db: LedgerDatabase): Promise<void> {
   }
 }
 
-async function auditJob(db: LedgerDatabase, job: AuditedJob): Promise<void> {
+async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
   const { job_id, chain_head, chain_seq } = job;
   const events = [...eventsOf(db, job)];
   const chain = verifyChain(events, { job_id, head: chain_head });
@@ -58,7 +58,7 @@ async function auditJob(db: LedgerDatabase, job: AuditedJob): Promise<void> {
   }
 }
 
-function* eventsOf(db: LedgerDatabase, { tenant, job_id }: AuditedJob): Generator<JobEvent> {
+function* eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Generator<JobEvent> {
   // Whatever its row says, all that is stored of it is looked at.
   const range = { tenant, job_id, after: 0, until: eventsMax };
   for (const part of storedParts(db, range)) {

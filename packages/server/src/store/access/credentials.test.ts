@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { at, memoryLedger } from '../ledger.fixture.ts';
 import type { CredentialRow } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
+import { at, memoryStore } from '../store.fixture.ts';
 import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
 
 let connection: Connection;
-let db: LedgerDatabase;
+let db: StoreDatabase;
 beforeAll(async () => {
-  connection = await memoryLedger();
-  db = connection.ledger;
+  connection = await memoryStore();
+  db = connection.db;
 });
 beforeEach(() => connection.database.exec('delete from credentials'));
 afterAll(() => connection[Symbol.dispose]());

@@ -2,7 +2,7 @@
 import type { Scope } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
 import type { CredentialRow } from '../records.ts';
-import type { CredentialTable, LedgerDatabase } from '../schema.ts';
+import type { CredentialTable, StoreDatabase } from '../schema.ts';
 
 interface Revocation {
   readonly credential_id: string;
@@ -35,32 +35,32 @@ const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
 );
 
 /** Rejects where a credential of this identifier exists. */
-export async function createCredential(db: LedgerDatabase, row: CredentialRow): Promise<void> {
+export async function createCredential(db: StoreDatabase, row: CredentialRow): Promise<void> {
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
 
 /** The one thing that is found without a tenant: it is what says which tenant. */
-export async function credential(db: LedgerDatabase, credential_id: string): Promise<CredentialRow | null> {
+export async function credential(db: StoreDatabase, credential_id: string): Promise<CredentialRow | null> {
   const row = await selectCredential.first(db, { credential_id });
   return row === null ? null : credentialOf(row);
 }
 
 /** Oldest first; of every tenant where `tenant` is null. */
-export async function credentials(db: LedgerDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
+export async function credentials(db: StoreDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
   const all = db.selectFrom('credentials').selectAll().orderBy('created_at').orderBy('credential_id');
   const rows = await (tenant === null ? all : all.where('tenant', '=', tenant)).execute();
   return rows.map(credentialOf);
 }
 
 /** Ends a credential at `at`, or earlier if it was to end earlier. False where it is unknown. */
-export async function revokeCredential(db: LedgerDatabase, revocation: Revocation): Promise<boolean> {
+export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
   await endEarlier.run(db, revocation);
   return (await selectCredential.first(db, revocation)) !== null;
 }
 
 /** Creates `successor` and ends its predecessor at `at`, both or neither. False where that one is unknown. */
 export async function rotateCredential(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { successor, ...revocation }: Revocation & { successor: CredentialRow },
 ): Promise<boolean> {
   if (!(await revokeCredential(db, revocation))) return false;

@@ -1,17 +1,17 @@
 import type { Whoami } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admit } from '../jobs/admission.ts';
-import { admission, admitJob, at, memoryLedger, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey, StreamTicketInput } from '../records.ts';
+import { admission, admitJob, at, memoryStore, TestStore } from '../store.fixture.ts';
 import { storeTicket } from './tickets.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 let key: JobKey;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
-  key = await admitJob(ledger.store);
+  testStore = await TestStore.open();
+  key = await admitJob(testStore.store);
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 const CALLER: Whoami = {
   tenant: 'acme',
@@ -30,7 +30,7 @@ function ticket(changes: Partial<StreamTicketInput> = {}): StreamTicketInput {
 }
 
 test('a ticket is used once, and gives the authority that minted it', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const { ticket_sha256, job_id, ...rest } = ticket();
   expect(await store.storeTicket({ ticket_sha256, job_id, ...rest })).toBe(true);
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
@@ -38,7 +38,7 @@ test('a ticket is used once, and gives the authority that minted it', async () =
 });
 
 test('of many uses at once exactly one succeeds', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const minted = ticket();
   await store.storeTicket(minted);
   const { ticket_sha256, job_id } = minted;
@@ -49,7 +49,7 @@ test('of many uses at once exactly one succeeds', async () => {
 });
 
 test('a ticket ends at its moment, not before', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const [last, ended] = [ticket(), ticket()];
   await store.storeTicket(last);
   await store.storeTicket(ended);
@@ -60,7 +60,7 @@ test('a ticket ends at its moment, not before', async () => {
 });
 
 test('a ticket is for one job, and cannot be minted for a foreign or unknown one', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const other = await admitJob(store);
   const minted = ticket();
   await store.storeTicket(minted);
@@ -73,15 +73,15 @@ test('a ticket is for one job, and cannot be minted for a foreign or unknown one
 
 test('a ticket has only the hash of its token, and lasts while the store is closed', async () => {
   const minted = ticket();
-  await ledger.store.storeTicket(minted);
-  const store = await ledger.reopen();
+  await testStore.store.storeTicket(minted);
+  const store = await testStore.reopen();
   const { ticket_sha256, job_id } = minted;
   expect(await store.consumeTicket({ ticket_sha256, job_id, now: at(1) })).toEqual(CALLER);
 });
 
 test('expired tickets are removed in small steps as others are minted, the oldest first', async () => {
-  using connection = await memoryLedger();
-  const { ledger: db, database } = connection;
+  using connection = await memoryStore();
+  const { db, database } = connection;
   const { job_id } = admission();
   await admit(db, admission({ job_id }));
   for (let index = 0; index < 50; index++) await storeTicket(db, ticket({ job_id, expires_at: at(100 + index) }));

@@ -3,7 +3,7 @@ import type { Scope, Whoami } from '@vouchbox/protocol';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { StreamTicketInput } from '../records.ts';
-import type { LedgerDatabase, StreamTicketTable } from '../schema.ts';
+import type { StoreDatabase, StreamTicketTable } from '../schema.ts';
 
 interface TicketUse {
   readonly ticket_sha256: string;
@@ -46,7 +46,7 @@ const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha2
 );
 
 /** Stores a ticket and forgets some of those that expired. False where the caller's tenant has no such job. */
-export async function storeTicket(db: LedgerDatabase, input: StreamTicketInput): Promise<boolean> {
+export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): Promise<boolean> {
   const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
   const { tenant, principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
   if ((await jobSummary(db, { tenant, job_id })) === null) return false;
@@ -58,7 +58,7 @@ export async function storeTicket(db: LedgerDatabase, input: StreamTicketInput):
 
 /** Uses a ticket up, whatever comes of it. Null where it is unknown, used, expired or of another job. */
 export async function consumeTicket(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { ticket_sha256, job_id, now }: TicketUse,
 ): Promise<Whoami | null> {
   const ticket = await takeTicket.first(db, { ticket_sha256 });

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { counts } from '../health.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, jobSummary } from '../jobs/jobs.ts';
-import { admission, at, attestationOf, finishOf, memoryLedger, newKey } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
+import { admission, at, attestationOf, finishOf, memoryStore, newKey } from '../store.fixture.ts';
 import {
   attestation,
   outbox,
@@ -17,10 +17,10 @@ import {
 import { finish } from './outcomes.ts';
 
 let connection: Connection;
-let db: LedgerDatabase;
+let db: StoreDatabase;
 beforeAll(async () => {
-  connection = await memoryLedger();
-  db = connection.ledger;
+  connection = await memoryStore();
+  db = connection.db;
 });
 beforeEach(() => connection.database.exec('delete from jobs'));
 afterAll(() => connection[Symbol.dispose]());

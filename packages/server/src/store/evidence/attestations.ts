@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { expanded, isCompressed } from '../history/compressed.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationInput, AttestationPart, JobKey, OutboxEntry, StoredAttestation } from '../records.ts';
-import type { AttestationTable, LedgerDatabase } from '../schema.ts';
+import type { AttestationTable, StoreDatabase } from '../schema.ts';
 
 const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>
   db
@@ -111,12 +111,12 @@ const selectResult = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /** Puts a job that just ended into the outbox; part of its terminal transaction. */
-export async function queueForAttestation(db: LedgerDatabase, row: JobKey & { at: string }): Promise<void> {
+export async function queueForAttestation(db: StoreDatabase, row: JobKey & { at: string }): Promise<void> {
   await enterOutbox.run(db, { ...row, error: null, error_at: null });
 }
 
 /** Jobs to be attested in the order in which they ended: those never tried, and those that are due again at `now`. */
-export function outbox(db: LedgerDatabase, due: { now: string; limit: number }): Promise<readonly OutboxEntry[]> {
+export function outbox(db: StoreDatabase, due: { now: string; limit: number }): Promise<readonly OutboxEntry[]> {
   return selectDue.all(db, due);
 }
 
@@ -125,14 +125,14 @@ export function outbox(db: LedgerDatabase, due: { now: string; limit: number }):
  * where the job is not in the outbox.
  */
 export async function postponeAttestation(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   input: JobKey & { due_at: string | null; error: string; at: string },
 ): Promise<boolean> {
   return (await postpone.run(db, input)) > 0;
 }
 
 /** Makes everything in the outbox due at `at`, in the order in which it ended. Answers how much was put off. */
-export function resumeAttestations(db: LedgerDatabase, at: string): Promise<number> {
+export function resumeAttestations(db: StoreDatabase, at: string): Promise<number> {
   return resume.run(db, { at });
 }
 
@@ -140,7 +140,7 @@ export function resumeAttestations(db: LedgerDatabase, at: string): Promise<numb
  * Stores an attestation and takes its job out of the outbox. False where the job is not in it: nothing changes. What
  * is stored must be of the receipt that is stored: anything else is a bug.
  */
-export async function storeAttestation(db: LedgerDatabase, input: AttestationInput): Promise<boolean> {
+export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
   if ((await leaveOutbox.run(db, input)) === 0) return false;
   const receipt = await selectReceiptDigest.first(db, input);
   assert(receipt?.receipt_sha256 === input.receipt_sha256, 'an attestation is of the stored receipt');
@@ -153,7 +153,7 @@ export async function storeAttestation(db: LedgerDatabase, input: AttestationInp
 
 /** Removes an attestation because of `error` and puts its job back into the outbox. False where there is none. */
 export async function withdrawAttestation(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   input: JobKey & { error: string; at: string },
 ): Promise<boolean> {
   if ((await deleteAttestation.run(db, input)) === 0) return false;
@@ -166,7 +166,7 @@ export async function withdrawAttestation(
  * Digests are taken here, where nothing else waits: a result may have 16 MiB.
  */
 export async function attestation(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { key, part }: { key: JobKey; part: AttestationPart },
 ): Promise<StoredAttestation | null> {
   const stored = await selectStored.first(db, key);

@@ -2,15 +2,15 @@ import { sealReceipt, sha256Hex } from '@vouchbox/evidence';
 import { type EventBody, Receipt } from '@vouchbox/protocol';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { admitJob, at, EXECUTION, finishOf, runJob, SPEC, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
+import { admitJob, at, EXECUTION, finishOf, runJob, SPEC, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
+  testStore = await TestStore.open();
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 /** The stored receipt, after checking that it is sealed, canonical and of the contract's shape. */
 async function receiptOf(store: Store, key: JobKey): Promise<Receipt> {
@@ -34,7 +34,7 @@ function artifact(path: string, text: string) {
 test('the terminal transaction stores outcome, receipt, last event and outbox row together', {
   tags: ['What-4', 'States-3', 'Versioning-4'],
 }, async () => {
-  await using own = await TestLedger.open();
+  await using own = await TestStore.open();
   const { store } = own;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), stdout('b')]);
@@ -57,7 +57,7 @@ test('the terminal transaction stores outcome, receipt, last event and outbox ro
 test('the receipt covers the retained output joined by one LF, without a trailing one (Spec § Receipt, output)', {
   tags: ['Receipt-13'],
 }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('hé'), { kind: 'stderr', timestamp: at(1), data: { text: '', partial: true } }]);
   await store.append(key, [stdout('x')]);
@@ -76,7 +76,7 @@ test('the receipt covers the retained output joined by one LF, without a trailin
 test('the receipt says what was observed, under the names of the contract', {
   tags: ['Receipt-2', 'Receipt-5'],
 }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   const usage = { wall_ms: 20, cpu_ms: null, memory_peak_bytes: 1 };
   const stream = {
@@ -102,7 +102,7 @@ test('the receipt says what was observed, under the names of the contract', {
 test('a recovery receipt has the outcome, the times, the chain and its identity, and nothing else (CHAIN-11)', {
   tags: ['Receipt-23', 'Receipt-24', 'CHAIN-11'],
 }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('a')]);
   await store.finish(
@@ -138,7 +138,7 @@ test('a recovery receipt has the outcome, the times, the chain and its identity,
 test('execution members are absent if no executor observed the job (Spec § Receipt)', {
   tags: ['Receipt-11'],
 }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await admitJob(store);
   await store.finish(
     finishOf(key, { status: 'error', terminal_reason: 'isolation_unsatisfied', exit_code: null, execution: null }),
@@ -153,7 +153,7 @@ test('execution members are absent if no executor observed the job (Spec § Rece
 test('a cell that never became ready is recorded as observed, straight from queued', {
   tags: ['Receipt-10'],
 }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await admitJob(store);
   const none = { wall_seconds: null, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null };
   const off = { wall_seconds: false, cpu_seconds: false, mem_mb: false, max_pids: false, max_file_mb: false };
@@ -180,7 +180,7 @@ test('a cell that never became ready is recorded as observed, straight from queu
 });
 
 test('artifacts come back byte for byte, in their order, and are named in the receipt', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   const bytes = crypto.getRandomValues(new Uint8Array(65_536));
   const artifacts = [
@@ -206,14 +206,14 @@ test('artifacts come back byte for byte, in their order, and are named in the re
 });
 
 test('a job without artifacts has none, and a foreign job is unknown', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   expect(await store.artifacts(key)).toEqual([]);
   expect(await store.artifacts({ ...key, tenant: 'other' })).toBeNull();
 });
 
 test('a truncation makes the receipt say so (Spec § Receipt, truncated)', { tags: ['Receipt-14'] }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   const data = {
     stream: 'stderr',
@@ -229,7 +229,7 @@ test('a truncation makes the receipt say so (Spec § Receipt, truncated)', { tag
 });
 
 test('an ended job stays as it ended', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await store.finish(finishOf(key));
   const before = await store.job(key);
@@ -240,7 +240,7 @@ test('an ended job stays as it ended', async () => {
 });
 
 test('an unknown job and a foreign one cannot be finished or started', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await admitJob(store);
   const foreign = { ...key, tenant: 'other' };
   expect(await store.finish(finishOf(foreign))).toBe(false);
@@ -250,7 +250,7 @@ test('an unknown job and a foreign one cannot be finished or started', async () 
 });
 
 test('a failed terminal transaction stores nothing', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   const bad = { ...artifact('output/a', 'a'), size_bytes: 0.5 };
   await expect(store.finish(finishOf(key, { artifacts: [artifact('output/b', 'b'), bad] }))).rejects.toMatchObject({

@@ -12,7 +12,7 @@ import { endedRunning } from '../jobs/tenants.ts';
 import { shortResult } from '../kept/short-results.ts';
 import { prepared } from '../prepared.ts';
 import type { FinishAnswer, JobKey, PackedFinish, StoredArtifact } from '../records.ts';
-import type { ArtifactTable, JobTable, LedgerDatabase, ReceiptTable } from '../schema.ts';
+import type { ArtifactTable, JobTable, ReceiptTable, StoreDatabase } from '../schema.ts';
 import { queueForAttestation } from './attestations.ts';
 import { eventChain, receiptOf, type StoredEventCounts, type TerminalFacts } from './receipts.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
@@ -87,12 +87,12 @@ const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
  * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False where
  * the job was terminal already, which then stays as it ended.
  */
-export async function finish(db: LedgerDatabase, input: PackedFinish): Promise<boolean> {
+export async function finish(db: StoreDatabase, input: PackedFinish): Promise<boolean> {
   return (await finishWithResult(db, input)).isStored;
 }
 
 /** The same, with the result of the job where it is short. */
-export async function finishWithResult(db: LedgerDatabase, input: PackedFinish): Promise<FinishAnswer> {
+export async function finishWithResult(db: StoreDatabase, input: PackedFinish): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
   if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
@@ -120,7 +120,7 @@ export async function finishWithResult(db: LedgerDatabase, input: PackedFinish):
  * The artifacts of the job with their content, in order; null where the tenant has no such job. A job without
  * artifacts is one row of nulls: it exists.
  */
-export async function artifacts(db: LedgerDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {
+export async function artifacts(db: StoreDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {
   const rows = await selectArtifacts.all(db, key);
   if (rows.length === 0) return null;
   return rows.flatMap(({ path, size_bytes, sha256, content }) =>
@@ -141,7 +141,7 @@ function endingOf(input: PackedFinish): Omit<Ending, 'truncated' | keyof Chained
   return { status, finished_at, duration_ms, exit_code, signal, terminal_reason };
 }
 
-async function storeArtifacts(db: LedgerDatabase, { tenant, job_id, artifacts }: PackedFinish): Promise<void> {
+async function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: PackedFinish): Promise<void> {
   for (const [position, { path, size_bytes, sha256, content }] of artifacts.entries()) {
     await insertArtifact.run(db, { tenant, job_id, position, path, size_bytes, sha256, content });
   }
@@ -160,7 +160,7 @@ interface StoredContents {
 const CONTENT_KINDS: readonly string[] = ['stdout', 'stderr', 'violation'];
 
 /** Reads back what was stored: a receipt describes the rows as they are, not as they were meant to be. */
-function storedContents(db: LedgerDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
+function storedContents(db: StoreDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
   let [stored, hashed, isTruncated] = [0, 0, false];
   const contents: Content[] = [];
   for (const event of storedEvents(db, { tenant, job_id, after: 0, until: chain_seq })) {
@@ -178,7 +178,7 @@ interface Stored extends StoredContents {
 }
 
 async function terminalFacts(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { job, tail, counts, isTruncated, contents }: Stored,
 ): Promise<TerminalFacts> {
   const evidence = (await selectEvidence.first(db, tail))?.evidence ?? null;

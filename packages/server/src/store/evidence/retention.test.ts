@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
-import { admission, at, finishOf, memoryLedger, newKey, startOf, stdout } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
+import { admission, at, finishOf, memoryStore, newKey, startOf, stdout } from '../store.fixture.ts';
 import { finish } from './outcomes.ts';
 import { deleteEnded } from './retention.ts';
 
-async function endedJob(db: LedgerDatabase, milliseconds: number): Promise<JobKey> {
+async function endedJob(db: StoreDatabase, milliseconds: number): Promise<JobKey> {
   const key = newKey();
   await admit(db, admission({ ...key, idempotency: { key: key.job_id, spec_sha256: 'a'.repeat(64) } }));
   await start(db, startOf(key));
@@ -30,8 +30,8 @@ function rowsOf({ database }: Connection, key: JobKey): Record<string, unknown> 
 }
 
 test('jobs that ended before the moment are removed whole, the oldest first, in bounded steps', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
   expect(Object.values(rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(8);
   expect(await deleteEnded(db, { before: at(300), limit: 1, unattested: 'removed' })).toBe(1);
@@ -44,8 +44,8 @@ test('jobs that ended before the moment are removed whole, the oldest first, in 
 });
 
 test('a step ends with its first large job, so that nobody waits for two of them', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const large: JobKey[] = [];
   for (const milliseconds of [100, 200]) {
     const key = newKey();
@@ -65,8 +65,8 @@ test('a step ends with its first large job, so that nobody waits for two of them
 });
 
 test('a job that has not ended stays, however old', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const [queued, running] = [newKey(), newKey()];
   for (const key of [queued, running]) await admit(db, admission(key));
   await start(db, startOf(running));
@@ -76,8 +76,8 @@ test('a job that has not ended stays, however old', async () => {
 });
 
 test('the key of a removed job is free again', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const idempotency = { key: 'k', spec_sha256: 'a'.repeat(64) };
   const first = admission({ idempotency });
   await admit(db, first);
@@ -87,8 +87,8 @@ test('the key of a removed job is free again', async () => {
 });
 
 test('a job that waits for its attestation is kept, and removed once it no longer waits', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const [waiting, attested] = [await endedJob(db, 100), await endedJob(db, 200)];
   connection.database.prepare('delete from attestation_outbox where job_id = ?').run(attested.job_id);
   const step = { before: at(300), limit: 9 };

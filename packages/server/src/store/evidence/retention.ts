@@ -1,14 +1,14 @@
 /** Removes what is older than the operator wants to keep: whole terminal jobs, a few at a time. */
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
 interface Step {
   readonly before: string;
   readonly limit: number;
 }
 
-function ended(db: LedgerDatabase, { before, limit }: Step) {
+function ended(db: StoreDatabase, { before, limit }: Step) {
   return db
     .selectFrom('jobs')
     .select(['tenant', 'job_id', 'chain_seq'])
@@ -48,7 +48,7 @@ const stepEventsMax = 2000;
  * in the outbox. Everything of a job refers to its row and goes with it.
  */
 export async function deleteEnded(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { unattested, ...step }: Step & { readonly unattested: keyof typeof selectEnded },
 ): Promise<number> {
   let [jobs, events] = [0, 0];

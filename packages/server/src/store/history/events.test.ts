@@ -1,15 +1,15 @@
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { admitJob, at, finishOf, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
+import { admitJob, at, finishOf, runJob, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
+  testStore = await TestStore.open();
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 async function history(store: Store, key: JobKey): Promise<readonly JobEvent[]> {
   return (await store.events({ key, after: 0, limit: 1000 }))?.events ?? [];
@@ -29,7 +29,7 @@ function expectChain(events: readonly JobEvent[]): void {
 test('events are numbered from 1 without gaps and chained from the genesis hash (Spec § Events 7)', {
   tags: ['Events-7'],
 }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), { kind: 'stderr', timestamp: at(21), data: { text: 'ü', partial: true } }]);
   await store.append(key, [stdout('b')]);
@@ -40,7 +40,7 @@ test('events are numbered from 1 without gaps and chained from the genesis hash 
 });
 
 test('simultaneous appends keep their order', { tags: ['CHAIN-07'] }, async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await Promise.all(Array.from({ length: 200 }, (_, line) => store.append(key, [stdout(`line ${line}`)])));
   const events = (await history(store, key)).filter((event) => event.kind === 'stdout');
@@ -51,7 +51,7 @@ test('simultaneous appends keep their order', { tags: ['CHAIN-07'] }, async () =
 });
 
 test('text survives exactly: quotes, controls, astral characters, NUL', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   const texts = ['', '"\\\u0000\u001f', '💥\u{10ffff}', '\u2028\ufeff', `${'x'.repeat(16_384)}`];
   await store.append(
@@ -64,7 +64,7 @@ test('text survives exactly: quotes, controls, astral characters, NUL', async ()
 });
 
 test('pages follow the exclusive cursor and the last one of a terminal job is complete', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await store.append(key, [stdout('a'), stdout('b')]);
   const page = (after: number, limit: number) => store.events({ key, after, limit });
@@ -79,7 +79,7 @@ test('pages follow the exclusive cursor and the last one of a terminal job is co
 });
 
 test('only a running job takes events; any other stores none', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const queued = await admitJob(store);
   const ended = await runJob(store);
   await store.finish(finishOf(ended));
@@ -92,7 +92,7 @@ test('only a running job takes events; any other stores none', async () => {
 });
 
 test('a lifecycle event cannot be appended: its transition writes it', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   const data = { status: 'failed', exit_code: 1, signal: null, terminal_reason: 'exited', duration_ms: 1 } as const;
   const forged: EventBody = { kind: 'finished', timestamp: at(1), data };
@@ -101,7 +101,7 @@ test('a lifecycle event cannot be appended: its transition writes it', async () 
 });
 
 test('an event without a canonical form is refused whole, and the chain continues after the last stored event', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   await expect(store.append(key, [stdout('good'), stdout('lone \ud800')])).rejects.toMatchObject({ code: 'internal' });
   expect(await store.append(key, [stdout('next')])).toBe(true);

@@ -8,7 +8,7 @@ import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { EventPage, JobKey } from '../records.ts';
-import type { EventTable, JobTable, LedgerDatabase, OutputRunTable } from '../schema.ts';
+import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { type HistoryPart, isOutputRun } from './output-run.ts';
 import { eventsInRange, type HistoryRange, storedParts } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
@@ -97,13 +97,13 @@ export function linkBehind(
 }
 
 /** Stores linked events. The job's row gets their tail from the caller, in the same transaction. */
-export function insertEvents(db: LedgerDatabase, { rows, runs }: LinkedEvents): void {
+export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): void {
   insertEvent.runEach(db, rows);
   insertRun.runEach(db, runs);
 }
 
 /** Stores events behind the tail of a job's chain and moves the tail. */
-export async function extendChain(db: LedgerDatabase, job: ChainedJob, parts: readonly HistoryPart[]): Promise<void> {
+export async function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): Promise<void> {
   const linked = linkBehind(job, parts);
   insertEvents(db, linked);
   await moveTail.run(db, linked.tail);
@@ -112,7 +112,7 @@ export async function extendChain(db: LedgerDatabase, job: ChainedJob, parts: re
 
 /** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */
 export async function append(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { key, events }: { key: JobKey; events: readonly HistoryPart[] },
 ): Promise<boolean> {
   assert(
@@ -129,7 +129,7 @@ const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];
 
 /** Events of the job after a cursor, in order; null where the tenant has no such job. */
 export async function events(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { key, after, limit }: { key: JobKey; after: number; limit: number },
 ): Promise<EventPage | null> {
   const job = await chainOf.first(db, key);
@@ -141,7 +141,7 @@ export async function events(
 }
 
 /** The events of a range, each read when it is asked for. Data that is not JSON throws. */
-export function* storedEvents(db: LedgerDatabase, range: HistoryRange): Generator<JobEvent> {
+export function* storedEvents(db: StoreDatabase, range: HistoryRange): Generator<JobEvent> {
   for (const part of storedParts(db, range)) {
     if (!isRun(part)) yield { ...part, data: JSON.parse(part.data) as unknown };
     else yield* eventsInRange(range, part);

@@ -1,7 +1,7 @@
 import { foldOutput, linkEvents } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
-import { at } from '../ledger.fixture.ts';
+import { at } from '../store.fixture.ts';
 import { eventsOfRun, type HistoryPart, isOutputRun, type OutputRun, partsOf } from './output-run.ts';
 import { eventsOfStoredRun, linkedRun, readRun } from './stored-runs.ts';
 

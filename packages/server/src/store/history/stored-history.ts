@@ -5,7 +5,7 @@
 import type { JobEvent } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
 import type { JobKey, StoredEvent } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { eventsOfStoredRun, type StoredRun } from './stored-runs.ts';
 
 /** Events of a job whose numbers are above `after` and at most `until`. */
@@ -40,7 +40,7 @@ const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange)
 );
 
 /** Reads each part when it is asked for. No other history may be asked for on this connection meanwhile. */
-export function* storedParts(db: LedgerDatabase, range: HistoryRange): Generator<StoredPart> {
+export function* storedParts(db: StoreDatabase, range: HistoryRange): Generator<StoredPart> {
   let { after } = range;
   for (const row of selectEvents.each(db, range)) {
     if (row.seq > after + 1) yield* selectRuns.each(db, { ...range, after, until: row.seq - 1 });
@@ -58,6 +58,6 @@ export function* eventsInRange({ job_id, after, until }: HistoryRange, run: Stor
 }
 
 /** The runs of a whole history that has so many rows of one event. */
-export function storedRuns(db: LedgerDatabase, range: HistoryRange, rows: number): readonly StoredRun[] {
+export function storedRuns(db: StoreDatabase, range: HistoryRange, rows: number): readonly StoredRun[] {
   return rows < range.until - range.after ? [...selectRuns.each(db, range)] : [];
 }

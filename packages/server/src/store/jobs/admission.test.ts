@@ -1,14 +1,14 @@
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import { admission, admitJob, choice, finishOf, newKey, SPEC, startOf, TestLedger } from '../ledger.fixture.ts';
 import type { AdmitInput, AdmitResult } from '../records.ts';
+import { admission, admitJob, choice, finishOf, newKey, SPEC, startOf, TestStore } from '../store.fixture.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
+  testStore = await TestStore.open();
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 let tenants = 0;
 /** A tenant that no other test of this file has. */
@@ -19,7 +19,7 @@ function keyed(key: string, spec_sha256: string, changes: Partial<AdmitInput> = 
 }
 
 test('an accepted job is queued, with its whole specification and its `queued` event', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const requested_spec = { ...SPEC, stdin: 'in', outputs: ['output/a'], runtime: 'system' };
   const input = admission({ tenant: freshTenant(), requested_spec });
   const result = await store.admit(input);
@@ -34,14 +34,14 @@ test('an accepted job is queued, with its whole specification and its `queued` e
 });
 
 test('an admission answers what a read answers right after it', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const input = admission({ tenant: freshTenant() });
   const result = await store.admit(input);
   expect(result).toEqual({ kind: 'created', job: await store.jobSummary(input) });
 });
 
 test('the same key and specification give the first job with its present status', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const first = keyed('k', 'a'.repeat(64), { tenant });
   await store.admit(first);
@@ -58,7 +58,7 @@ test('the same key and specification give the first job with its present status'
 });
 
 test('the same key with another specification is refused and creates no job', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   await store.admit(keyed('k', 'a'.repeat(64), { tenant }));
   const other = keyed('k', 'b'.repeat(64), { tenant });
@@ -67,7 +67,7 @@ test('the same key with another specification is refused and creates no job', as
 });
 
 test('a key belongs to its tenant alone', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const [one, other] = [freshTenant(), freshTenant()];
   const first = keyed('shared', 'a'.repeat(64), { tenant: one });
   const second = keyed('shared', 'b'.repeat(64), { tenant: other });
@@ -83,7 +83,7 @@ test('a key belongs to its tenant alone', async () => {
 });
 
 test('a key that looks like SQL is a key like any other', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = `${freshTenant()}'; drop table jobs; --`;
   const key = `'); delete from jobs; --`;
   const input = keyed(key, 'a'.repeat(64), { tenant });
@@ -92,7 +92,7 @@ test('a key that looks like SQL is a key like any other', async () => {
 });
 
 test("a tenant's queue takes as many jobs as its bound, and not one more", async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const bounded = () => store.admit(admission({ tenant, tenantQueueMax: 2 }));
   expect((await bounded()).kind).toBe('created');
@@ -102,7 +102,7 @@ test("a tenant's queue takes as many jobs as its bound, and not one more", async
 });
 
 test('the queue takes as many jobs as its bound, and a job that starts or ends makes room', async () => {
-  await using own = await TestLedger.open();
+  await using own = await TestStore.open();
   const { store } = own;
   const bounded = () => store.admit(admission({ tenant: freshTenant(), queueMax: 2 }));
   const first = await admitJob(store);
@@ -116,7 +116,7 @@ test('the queue takes as many jobs as its bound, and a job that starts or ends m
 });
 
 test('a refused submission leaves no key behind, and a known key is answered though the queue is full', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const refused = keyed('later', 'a'.repeat(64), { tenant, tenantQueueMax: 0 });
   expect(await store.admit(refused)).toEqual({ kind: 'full', of: 'tenant' });
@@ -126,7 +126,7 @@ test('a refused submission leaves no key behind, and a known key is answered tho
 });
 
 test('of many submissions with one key at once exactly one creates the job', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(
     Array.from({ length: 50 }, () => store.admit(keyed('race', 'a'.repeat(64), { tenant }))),
@@ -136,7 +136,7 @@ test('of many submissions with one key at once exactly one creates the job', asy
 });
 
 test('of many submissions at once no bound is exceeded', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const results = await Promise.all(
     Array.from({ length: 50 }, () => store.admit(admission({ tenant, tenantQueueMax: 10 }))),
@@ -146,7 +146,7 @@ test('of many submissions at once no bound is exceeded', async () => {
 });
 
 test('a thousand submissions at once each get their own answer, and share transactions', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const inputs = Array.from({ length: 1000 }, () => admission({ tenant }));
   const results = await Promise.all(inputs.map((input) => store.admit(input)));
@@ -155,7 +155,7 @@ test('a thousand submissions at once each get their own answer, and share transa
 });
 
 test('a job that is stored twice is refused alone: the others of the transaction are stored', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const tenant = freshTenant();
   const [before, twice, after] = [newKey(tenant), newKey(tenant), newKey(tenant)];
   const results = await Promise.allSettled(
@@ -170,7 +170,7 @@ test('a job that is stored twice is refused alone: the others of the transaction
 });
 
 test("the receipt's digests of the submission are of the bytes that were accepted", async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const content = new TextEncoder().encode('a,b\n1,2\n');
   const requested_spec = {
     ...SPEC,

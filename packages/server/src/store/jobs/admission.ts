@@ -8,7 +8,7 @@ import { submissionEvidence } from '../evidence/submission-evidence.ts';
 import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { AdmitInput, AdmitResult, ExecutionRecord, JobKey, JobSummary } from '../records.ts';
-import type { JobTable, LedgerDatabase } from '../schema.ts';
+import type { JobTable, StoreDatabase } from '../schema.ts';
 import { jobSummary, recordExecution, startedEvent } from './jobs.ts';
 import { enqueue } from './queue.ts';
 import { queuedCounts, startedAtOnce } from './tenants.ts';
@@ -63,13 +63,13 @@ const insertSpec = prepared((db, row: JobKey & { requested_spec: string; evidenc
  * soon as it is stored: it has both events, and never was in the queue. The key is looked up before any bound: a
  * repeated request is answered however full the queue is.
  */
-export async function admit(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult> {
+export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
   return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? (await accept(db, input));
 }
 
 /** The job a key of this tenant stands for, without creating anything. */
 export async function findByIdempotencyKey(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
 ): Promise<{ spec_sha256: string; job: JobSummary } | null> {
   const found = await findKey.first(db, { tenant, key });
@@ -78,7 +78,7 @@ export async function findByIdempotencyKey(
   return job === null ? null : { spec_sha256: found.spec_sha256, job };
 }
 
-async function earlierAdmission(db: LedgerDatabase, { tenant, idempotency }: AdmitInput): Promise<AdmitResult | null> {
+async function earlierAdmission(db: StoreDatabase, { tenant, idempotency }: AdmitInput): Promise<AdmitResult | null> {
   if (idempotency === null) return null;
   const earlier = await findByIdempotencyKey(db, { tenant, key: idempotency.key });
   if (earlier === null) return null;
@@ -86,14 +86,14 @@ async function earlierAdmission(db: LedgerDatabase, { tenant, idempotency }: Adm
   return { kind: 'replayed', job: earlier.job };
 }
 
-async function boundReached(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult | null> {
+async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult | null> {
   const { ofTenant, all } = await queuedCounts(db, input.tenant);
   if (ofTenant >= input.tenantQueueMax) return { kind: 'full', of: 'tenant' };
   if (all >= input.queueMax) return { kind: 'full', of: 'queue' };
   return null;
 }
 
-async function accept(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResult> {
+async function accept(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
   const { tenant, job_id, created_at, requested_spec: spec, idempotency, start } = input;
   const key = { tenant, job_id };
   const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
@@ -117,7 +117,7 @@ async function accept(db: LedgerDatabase, input: AdmitInput): Promise<AdmitResul
 }
 
 /** What a job has that starts without having been queued: what was observed of its cell, and its tenant's turn. */
-async function startAtOnce(db: LedgerDatabase, key: JobKey, execution: ExecutionRecord): Promise<void> {
+async function startAtOnce(db: StoreDatabase, key: JobKey, execution: ExecutionRecord): Promise<void> {
   await recordExecution(db, key, execution);
   await startedAtOnce(db, key.tenant);
 }

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { admitJob, at, finishOf, runJob, startOf, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
+import { admitJob, at, finishOf, runJob, startOf, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
+  testStore = await TestStore.open();
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 const cancelOf = (key: JobKey) => ({ ...key, principal: 'alice', at: at(15) });
 
@@ -16,7 +16,7 @@ async function kinds(store: Store, key: JobKey): Promise<string[] | undefined> {
 }
 
 test('a queued job is terminal at once, with its receipt and outbox row', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await admitJob(store);
   const before = (await store.counts()).outbox;
   expect(await store.requestCancel(cancelOf(key))).toEqual({ kind: 'cancelled' });
@@ -37,7 +37,7 @@ test('a queued job is terminal at once, with its receipt and outbox row', async 
 });
 
 test('a job does not end before its submission, even if the clock was set back', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await admitJob(store);
   const { created_at } = (await store.job(key)) ?? {};
   await store.requestCancel({ ...cancelOf(key), at: at(-86_400_000) });
@@ -45,7 +45,7 @@ test('a job does not end before its submission, even if the clock was set back',
 });
 
 test('a running job keeps running, and the request is recorded once', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await runJob(store);
   expect(await store.requestCancel(cancelOf(key))).toEqual({ kind: 'running' });
   expect(await store.requestCancel(cancelOf(key))).toEqual({ kind: 'running' });
@@ -59,7 +59,7 @@ test('a running job keeps running, and the request is recorded once', async () =
 });
 
 test('an unknown job and a foreign one are the same', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   const key = await admitJob(store);
   expect(await store.requestCancel(cancelOf({ ...key, tenant: 'other' }))).toEqual({ kind: 'not_found' });
   expect(await store.requestCancel(cancelOf({ ...key, job_id: 'job_unknown' }))).toEqual({ kind: 'not_found' });
@@ -67,7 +67,7 @@ test('an unknown job and a foreign one are the same', async () => {
 });
 
 test('of a simultaneous start and cancellation exactly one finds the job queued', async () => {
-  const { store } = ledger;
+  const { store } = testStore;
   for (let round = 0; round < 20; round++) {
     const key = await admitJob(store);
     const [cancelled, started] =
@@ -81,7 +81,7 @@ test('of a simultaneous start and cancellation exactly one finds the job queued'
 });
 
 test('jobs left running are returned with whether they were asked to stop', async () => {
-  await using own = await TestLedger.open();
+  await using own = await TestStore.open();
   const plain = await runJob(own.store);
   const asked = await runJob(own.store, { tenant: 'other' });
   await own.store.requestCancel(cancelOf(asked));

@@ -5,7 +5,7 @@ import { finish } from '../evidence/outcomes.ts';
 import { extendChain, storedEvents } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { CancelInput, CancelResult, JobKey } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
 const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -20,7 +20,7 @@ const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /** Asks for the end of a job: one that is queued ends now, one that runs is marked. */
-export async function requestCancel(db: LedgerDatabase, input: CancelInput): Promise<CancelResult> {
+export async function requestCancel(db: StoreDatabase, input: CancelInput): Promise<CancelResult> {
   const job = await selectForCancel.first(db, input);
   if (job === null) return { kind: 'not_found' };
   if (isTerminal(job.status)) return { kind: 'already_terminal' };
@@ -38,7 +38,7 @@ export async function requestCancel(db: LedgerDatabase, input: CancelInput): Pro
 }
 
 async function cancelQueued(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { tenant, job_id, at }: CancelInput,
   events: readonly EventBody[],
 ): Promise<CancelResult> {

@@ -2,7 +2,7 @@
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { CurrentJobs } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { tenantCounts } from './tenants.ts';
 
 /** One range of an index: it costs what waits or runs, not what has ended. */
@@ -16,7 +16,7 @@ const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: '
 );
 
 /** Waiting and running jobs of one tenant. */
-export async function currentJobs(db: LedgerDatabase, tenant: string): Promise<CurrentJobs> {
+export async function currentJobs(db: StoreDatabase, tenant: string): Promise<CurrentJobs> {
   const queued = await byLanguage.all(db, { tenant, status: 'queued' });
   const running = await byLanguage.all(db, { tenant, status: 'running' });
   const jobsIn = (rows: typeof queued, language: string) =>

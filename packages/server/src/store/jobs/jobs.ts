@@ -13,7 +13,7 @@ import type {
   RunningJob,
   StartInput,
 } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { startFromQueue } from './queue.ts';
 
 const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
@@ -95,13 +95,13 @@ const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /** What a submission says of the job; null where the tenant has no such job. */
-export async function jobSummary(db: LedgerDatabase, key: JobKey): Promise<JobSummary | null> {
+export async function jobSummary(db: StoreDatabase, key: JobKey): Promise<JobSummary | null> {
   const columns = await selectSummary.first(db, key);
   return columns === null ? null : summaryOf(columns);
 }
 
 /** A job as its row stands; null where the tenant has no such job. */
-export async function job(db: LedgerDatabase, key: JobKey): Promise<JobRow | null> {
+export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null> {
   const summary = await jobSummary(db, key);
   if (summary === null) return null;
   const { attestation_available, ...lifecycle } = summary;
@@ -120,7 +120,7 @@ export async function job(db: LedgerDatabase, key: JobKey): Promise<JobRow | nul
 }
 
 /** Jobs left `running` by a process that is gone. */
-export async function runningJobs(db: LedgerDatabase): Promise<readonly RunningJob[]> {
+export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJob[]> {
   const rows = await selectRunning.all(db, {});
   return rows.map(({ created_at, started_at, cancellation_requested, ...key }) => ({
     ...key,
@@ -130,7 +130,7 @@ export async function runningJobs(db: LedgerDatabase): Promise<readonly RunningJ
 }
 
 /** queued → running with the `started` event. False where the job is no longer queued. */
-export async function start(db: LedgerDatabase, input: StartInput): Promise<boolean> {
+export async function start(db: StoreDatabase, input: StartInput): Promise<boolean> {
   const { tenant, job_id, started_at, execution } = input;
   const queued = await selectQueued.first(db, { tenant, job_id });
   if (queued === null) return false;
@@ -144,7 +144,7 @@ export async function start(db: LedgerDatabase, input: StartInput): Promise<bool
 
 /** Stores what an executor observed of a job in place of what was stored before; null removes it. */
 export async function recordExecution(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { tenant, job_id }: JobKey,
   execution: ExecutionRecord | null,
 ): Promise<void> {

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { finish } from '../evidence/outcomes.ts';
 import { counts } from '../health.ts';
-import { admission, at, choice, finishOf, memoryLedger, newKey, SPEC, startOf } from '../ledger.fixture.ts';
 import type { ChosenJob, JobKey, QueueChoice } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
+import { admission, at, choice, finishOf, memoryStore, newKey, SPEC, startOf } from '../store.fixture.ts';
 import { admit } from './admission.ts';
 import { requestCancel } from './cancellation.ts';
 import { start } from './jobs.ts';
 import { queuedJobs } from './queue.ts';
 
 /** Keys of as many queued jobs of the tenant, oldest first. */
-async function admitMany(db: LedgerDatabase, tenant: string, count: number): Promise<JobKey[]> {
+async function admitMany(db: StoreDatabase, tenant: string, count: number): Promise<JobKey[]> {
   const keys = Array.from({ length: count }, () => newKey(tenant)).sort((a, b) => (a.job_id < b.job_id ? -1 : 1));
   for (const key of keys) await admit(db, admission(key));
   return keys;
@@ -18,13 +18,13 @@ async function admitMany(db: LedgerDatabase, tenant: string, count: number): Pro
 
 const ids = (jobs: readonly JobKey[]) => jobs.map((job) => job.job_id);
 
-async function chosenJobs(db: LedgerDatabase, asked: QueueChoice): Promise<readonly ChosenJob[]> {
+async function chosenJobs(db: StoreDatabase, asked: QueueChoice): Promise<readonly ChosenJob[]> {
   return (await queuedJobs(db, asked)).jobs;
 }
 
 test('within a tenant the oldest job comes first', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const keys = await admitMany(db, 'acme', 3);
   expect(ids(await chosenJobs(db, choice({ exclude: [], limit: 10 })))).toEqual(ids(keys));
   expect(ids(await chosenJobs(db, choice({ exclude: [], limit: 2 })))).toEqual(ids(keys.slice(0, 2)));
@@ -32,8 +32,8 @@ test('within a tenant the oldest job comes first', async () => {
 });
 
 test("one tenant's thousand queued jobs do not delay another's first", async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const many = await admitMany(db, 'many', 1000);
   for (const key of many.slice(0, 3)) await start(db, startOf(key));
   const [first] = await admitMany(db, 'one', 1);
@@ -43,8 +43,8 @@ test("one tenant's thousand queued jobs do not delay another's first", async () 
 });
 
 test('with one slot, tenants take turns however many jobs they have', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   await admitMany(db, 'many', 20);
   await admitMany(db, 'few', 3);
   const order: string[] = [];
@@ -59,8 +59,8 @@ test('with one slot, tenants take turns however many jobs they have', async () =
 });
 
 test('a tenant whose jobs hold the slots waits for one that holds none', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const held = await admitMany(db, 'holder', 5);
   for (const key of held.slice(0, 2)) await start(db, startOf(key));
   await admitMany(db, 'newcomer', 5);
@@ -70,8 +70,8 @@ test('a tenant whose jobs hold the slots waits for one that holds none', async (
 });
 
 test('jobs that were already taken are not returned, and count as their tenant’s turn', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const one = await admitMany(db, 'one', 3);
   const other = await admitMany(db, 'other', 3);
   const exclude = ids(one.slice(0, 1));
@@ -82,8 +82,8 @@ test('jobs that were already taken are not returned, and count as their tenant�
 });
 
 test('a job leaves the queue when it starts, is cancelled or fails to start', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const [started, cancelled, failed] = (await admitMany(db, 'acme', 3)) as [JobKey, JobKey, JobKey];
   await start(db, startOf(started));
   await requestCancel(db, { ...cancelled, principal: 'p', at: at(1) });
@@ -93,8 +93,8 @@ test('a job leaves the queue when it starts, is cancelled or fails to start', as
 });
 
 test('the dispatcher gets what it needs: language, runtime and memory', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const [key] = await admitMany(db, 'acme', 1);
   const [job] = await chosenJobs(db, choice({ exclude: [], limit: 1 }));
   const requested_spec = JSON.stringify(SPEC);
@@ -102,16 +102,16 @@ test('the dispatcher gets what it needs: language, runtime and memory', async ()
 });
 
 test('the age of the oldest queued job is that of the oldest of any tenant', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   await admit(db, admission({ tenant: 'b', created_at: at(5) }));
   await admit(db, admission({ tenant: 'a', created_at: at(9) }));
   expect(await counts(db)).toMatchObject({ queued: 2, oldest_queued_at: at(5) });
 });
 
 test('a tenant may hold every slot while no other ever submitted a job, and then all but one', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const slots = { exclude: [], held: new Map(), limit: 4, slots: 4, tenantSlots: null };
   await admitMany(db, 'acme', 9);
   expect(await chosenJobs(db, slots)).toHaveLength(4);
@@ -126,8 +126,8 @@ test('a tenant may hold every slot while no other ever submitted a job, and then
 });
 
 test('a tenant holds no more slots than the operator allows, including those just given', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];
   const asked = { limit: 8, slots: 9, tenantSlots: 2 };
   expect(await chosenJobs(db, { ...asked, exclude: [], held: new Map() })).toHaveLength(2);
@@ -135,8 +135,8 @@ test('a tenant holds no more slots than the operator allows, including those jus
 });
 
 test('the queue is empty if no job waits beside the chosen ones, but not if bounds keep a job back', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });
   const [first, second] = (await admitMany(db, 'acme', 3)) as [JobKey, JobKey, JobKey];
   const isEmpty = async (asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>) =>
@@ -152,8 +152,8 @@ test('the queue is empty if no job waits beside the chosen ones, but not if boun
 });
 
 test('a submission of up to 64 KiB comes with its job, and a longer one is read by itself', async () => {
-  using connection = await memoryLedger();
-  const db = connection.ledger;
+  using connection = await memoryStore();
+  const db = connection.db;
   const withCode = (code: string) => ({ ...SPEC, code });
   const bytes = (code: string) => Buffer.byteLength(JSON.stringify(withCode(code)));
   const longest = 'é'.padEnd(64 * 1024 - bytes('') - 1, 'x');

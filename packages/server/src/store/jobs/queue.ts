@@ -7,7 +7,7 @@
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import type { ChosenJob, JobKey, QueueAnswer, QueueChoice, QueuedJob } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { fairShare } from './fair-share.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
 
@@ -59,7 +59,7 @@ interface Contender {
 }
 
 /** Queued jobs in the order they should run: oldest first within a tenant, tenants taking turns. */
-export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promise<QueueAnswer> {
+export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promise<QueueAnswer> {
   const tenants = await firstTenants(db);
   const loadMax = fairShare(choice, tenants);
   const contenders = (await waitingTenants(db)).map(
@@ -85,7 +85,7 @@ export async function queuedJobs(db: LedgerDatabase, choice: QueueChoice): Promi
 }
 
 /** A tenant's oldest jobs that the caller has not taken yet: one more than it can take, if there is one. */
-async function jobsOf(db: LedgerDatabase, tenant: string, { exclude, limit }: QueueChoice): Promise<QueuedJob[]> {
+async function jobsOf(db: StoreDatabase, tenant: string, { exclude, limit }: QueueChoice): Promise<QueuedJob[]> {
   const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length + 1 });
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
@@ -110,25 +110,25 @@ function comesBefore(one: Contender, other: Contender): boolean {
 }
 
 /** Queues a job; part of the transaction that accepts it. */
-export async function enqueue(db: LedgerDatabase, job: QueuedJob): Promise<void> {
+export async function enqueue(db: StoreDatabase, job: QueuedJob): Promise<void> {
   await insertQueued.run(db, job);
   await joinedQueue(db, job.tenant);
 }
 
 /** Takes a job out of the queue that starts; part of the transaction that starts it. */
-export async function startFromQueue(db: LedgerDatabase, key: JobKey): Promise<void> {
+export async function startFromQueue(db: StoreDatabase, key: JobKey): Promise<void> {
   await deleteQueued.run(db, key);
   await startedFromQueue(db, key.tenant);
 }
 
 /** Takes a job out of the queue that never ran; part of the transaction that ends it. */
-export async function dequeue(db: LedgerDatabase, key: JobKey): Promise<void> {
+export async function dequeue(db: StoreDatabase, key: JobKey): Promise<void> {
   await deleteQueued.run(db, key);
   await leftQueue(db, key.tenant);
 }
 
 /** When the job was accepted that waits longest: the oldest among each waiting tenant's oldest. */
-export async function oldestQueuedAt(db: LedgerDatabase): Promise<string | null> {
+export async function oldestQueuedAt(db: StoreDatabase): Promise<string | null> {
   const oldest: string[] = [];
   for (const { tenant } of await waitingTenants(db)) {
     oldest.push(...(await selectOldest.all(db, { tenant, limit: 1 })).map((job) => job.created_at));

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
 /** A tenant with jobs in the queue, and what decides its next turn. */
 export interface WaitingTenant {
@@ -89,52 +89,52 @@ const leaveRunning = prepared((db, { tenant }: { tenant: string }) =>
 );
 
 /** Every tenant with a queued job, in no order. */
-export function waitingTenants(db: LedgerDatabase): Promise<WaitingTenant[]> {
+export function waitingTenants(db: StoreDatabase): Promise<WaitingTenant[]> {
   return waiting.all(db, {});
 }
 
 /** Two of the tenants that ever submitted a job, or the one or none that did. */
-export async function firstTenants(db: LedgerDatabase): Promise<readonly string[]> {
+export async function firstTenants(db: StoreDatabase): Promise<readonly string[]> {
   return (await selectTwo.all(db, {})).map(({ tenant }) => tenant);
 }
 
 /** How many jobs of everybody are queued. */
-export async function queueDepth(db: LedgerDatabase): Promise<number> {
+export async function queueDepth(db: StoreDatabase): Promise<number> {
   return Number((await countQueued.first(db, {}))?.queued ?? 0);
 }
 
 /** How many jobs are queued, of one tenant and of everybody. */
-export async function queuedCounts(db: LedgerDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
+export async function queuedCounts(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectQueued.first(db, { tenant });
   return { ofTenant: Number(counts?.of_tenant ?? 0), all: Number(counts?.all ?? 0) };
 }
 
 /** How many jobs of one tenant are queued, and how many run. */
-export async function tenantCounts(db: LedgerDatabase, tenant: string): Promise<{ queued: number; running: number }> {
+export async function tenantCounts(db: StoreDatabase, tenant: string): Promise<{ queued: number; running: number }> {
   return (await selectCounts.first(db, { tenant })) ?? { queued: 0, running: 0 };
 }
 
 /** Records that a job of the tenant joined the queue. */
-export async function joinedQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+export async function joinedQueue(db: StoreDatabase, tenant: string): Promise<void> {
   await enter.run(db, { tenant });
 }
 
 /** Records that a job of the tenant left the queue. */
-export async function leftQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+export async function leftQueue(db: StoreDatabase, tenant: string): Promise<void> {
   await leaveQueue.run(db, { tenant });
 }
 
 /** Records that a queued job of the tenant runs: the tenant had its turn. */
-export async function startedFromQueue(db: LedgerDatabase, tenant: string): Promise<void> {
+export async function startedFromQueue(db: StoreDatabase, tenant: string): Promise<void> {
   await startQueued.run(db, { tenant });
 }
 
 /** Records that a job of the tenant runs that was never queued: the tenant had its turn. */
-export async function startedAtOnce(db: LedgerDatabase, tenant: string): Promise<void> {
+export async function startedAtOnce(db: StoreDatabase, tenant: string): Promise<void> {
   await startAtOnce.run(db, { tenant });
 }
 
 /** Records that a job of the tenant runs no more. */
-export async function endedRunning(db: LedgerDatabase, tenant: string): Promise<void> {
+export async function endedRunning(db: StoreDatabase, tenant: string): Promise<void> {
   await leaveRunning.run(db, { tenant });
 }

@@ -2,8 +2,8 @@ import type { JobDetail } from '@vouchbox/protocol';
 /** A kept detail equals what the store would return. */
 import { expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
-import { admitJob, at, attestationOf, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
 import type { DetailText, JobDetailInput } from '../records.ts';
+import { admitJob, at, attestationOf, finishOf, runJob, TestStore } from '../store.fixture.ts';
 import { FinalDetails } from './final-details.ts';
 
 function input(job_id: string, tenant = 'acme'): JobDetailInput {
@@ -11,7 +11,7 @@ function input(job_id: string, tenant = 'acme'): JobDetailInput {
 }
 
 /** A store that answers one detail and counts how often it was asked. */
-function ledgerOf(detail: DetailText | null) {
+function storeOf(detail: DetailText | null) {
   let asked = 0;
   const ask = async () => {
     asked += 1;
@@ -25,9 +25,9 @@ const final = (text: string) => detail(text, true);
 
 test('a final detail is read once, and one that may change every time', async () => {
   const details = new FinalDetails();
-  const ended = ledgerOf(final('{}'));
-  const running = ledgerOf(detail('[]', false));
-  const unknown = ledgerOf(null);
+  const ended = storeOf(final('{}'));
+  const running = storeOf(detail('[]', false));
+  const unknown = storeOf(null);
   for (let time = 0; time < 3; time++) {
     expect(await details.read(input('ended'), ended.ask)).toBe('{}');
     expect(await details.read(input('running'), running.ask)).toBe('[]');
@@ -38,25 +38,25 @@ test('a final detail is read once, and one that may change every time', async ()
 
 test('a kept detail is returned to its tenant alone, and under its mode of signing alone', async () => {
   const details = new FinalDetails();
-  await details.read(input('job'), ledgerOf(final('{}')).ask);
-  const none = ledgerOf(null).ask;
+  await details.read(input('job'), storeOf(final('{}')).ask);
+  const none = storeOf(null).ask;
   expect(await details.read(input('job', 'other'), none)).toBeNull();
   expect(await details.read({ ...input('job'), signing: 'off' }, none)).toBeNull();
 });
 
 test('a change drops everything, and a detail that was read meanwhile is not kept', async () => {
   const details = new FinalDetails();
-  await details.read(input('before'), ledgerOf(final('old')).ask);
+  await details.read(input('before'), storeOf(final('old')).ask);
   const change = Promise.withResolvers<string>();
   const changing = details.change(() => change.promise);
   const early = Promise.withResolvers<DetailText>();
   const reading = details.read(input('beside'), () => early.promise);
-  await details.read(input('before'), ledgerOf(final('during')).ask);
+  await details.read(input('before'), storeOf(final('during')).ask);
   change.resolve('changed');
   expect(await changing).toBe('changed');
   early.resolve(final('old'));
   expect(await reading).toBe('old');
-  const afterwards = ledgerOf(final('new'));
+  const afterwards = storeOf(final('new'));
   expect(await details.read(input('before'), afterwards.ask)).toBe('new');
   expect(await details.read(input('beside'), afterwards.ask)).toBe('new');
 });
@@ -64,25 +64,25 @@ test('a change drops everything, and a detail that was read meanwhile is not kep
 test('a change that fails is over all the same', async () => {
   const details = new FinalDetails();
   await expect(details.change(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
-  const ended = ledgerOf(final('{}'));
+  const ended = storeOf(final('{}'));
   for (let time = 0; time < 2; time++) await details.read(input('job'), ended.ask);
   expect(ended.asked()).toBe(1);
 });
 
 test('kept details are bounded, and the first one read is dropped first', async () => {
   const details = new FinalDetails(20);
-  const ledgers = ['a', 'b', 'c'].map((name) => ({ name, ...ledgerOf(final(name.repeat(10))) }));
-  for (const { name, ask } of ledgers) await details.read(input(name), ask);
-  for (const { name, ask } of ledgers.toReversed()) await details.read(input(name), ask);
-  expect(ledgers.map(({ asked }) => asked())).toEqual([2, 1, 1]);
-  const large = ledgerOf(final('x'.repeat(21)));
+  const stores = ['a', 'b', 'c'].map((name) => ({ name, ...storeOf(final(name.repeat(10))) }));
+  for (const { name, ask } of stores) await details.read(input(name), ask);
+  for (const { name, ask } of stores.toReversed()) await details.read(input(name), ask);
+  expect(stores.map(({ asked }) => asked())).toEqual([2, 1, 1]);
+  const large = storeOf(final('x'.repeat(21)));
   for (let time = 0; time < 2; time++) await details.read(input('large'), large.ask);
   expect(large.asked()).toBe(2);
 });
 
 test('a detail that was removed or withdrawn since it was read is never returned', async () => {
-  await using ledger = await TestLedger.open();
-  const { store } = ledger;
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
   const key = await runJob(store);
   await store.finish(finishOf(key));
   const detail = async () => JSON.parse((await store.jobDetail({ key, signing: 'on' })) ?? 'null') as DetailAsRead;

@@ -1,7 +1,7 @@
 import type { FoldedResult } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
-import { at, finishOf, runJob, TestLedger } from '../ledger.fixture.ts';
+import { at, finishOf, runJob, TestStore } from '../store.fixture.ts';
 import { ShortResults, shortResult } from './short-results.ts';
 
 const ended = { job_id: 'job_1', status: 'succeeded', exit_code: 0, duration_ms: 1, truncated: false } as const;
@@ -33,8 +33,8 @@ test('results are kept while there is room, and the first are dropped first', ()
 });
 
 test("a removed job's result is dropped", async () => {
-  await using ledger = await TestLedger.open();
-  const { store } = ledger;
+  await using testStore = await TestStore.open();
+  const { store } = testStore;
   const job = await runJob(store);
   await store.finish(finishOf(job));
   expect(store.shortResult(job)).toContain(job.job_id);

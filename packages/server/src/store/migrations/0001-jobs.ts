@@ -7,7 +7,7 @@ import type { Migration } from 'kysely/migration';
 
 const clustered = sql`strict, without rowid`;
 
-export const ledgerOfV01: Migration = {
+export const schemaOfV01: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
       .createTable('jobs')

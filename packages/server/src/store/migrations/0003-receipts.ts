@@ -9,7 +9,7 @@ import type { Migration } from 'kysely/migration';
 const clustered = sql`strict, without rowid`;
 const heaped = sql`strict`;
 
-export const ledgerOfV03: Migration = {
+export const schemaOfV03: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await extendJobs(db);
     await extendEvents(db);

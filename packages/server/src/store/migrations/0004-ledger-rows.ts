@@ -5,7 +5,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-export const ledgerOfRows: Migration = {
+export const schemaOfRows: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema.alterTable('events').renameTo('clustered_events').execute();
     await createEvents(db);

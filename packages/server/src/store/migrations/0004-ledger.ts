@@ -12,7 +12,7 @@ import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
  * Creates every table and fills it from those of v0.3. Rows are clustered by their key, save where they are large. A
  * large column stands last, so that the others are read without it.
  */
-export const ledger: Migration = {
+export const schemaOfV4: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await setAside(db);
     await createJobs(db);

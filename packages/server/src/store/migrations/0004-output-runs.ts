@@ -5,7 +5,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-export const ledgerOfRuns: Migration = {
+export const schemaOfRuns: Migration = {
   /** The large columns stand last, so that the others are read without them. */
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema

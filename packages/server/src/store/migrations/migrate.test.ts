@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import { choice, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
 import { openForWriting } from '../sqlite/connection.ts';
+import { choice, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 import { migrate } from './migrate.ts';
 
@@ -24,10 +24,10 @@ const SCHEMAS: Readonly<Record<Version, string>> = {
 };
 
 /** Puts a stored database where a service would find it: the file itself, or one made from its dump. */
-function place(ledger: TestLedger, version: Version, form: 'db' | 'sql' = 'db'): void {
+function place(testStore: TestStore, version: Version, form: 'db' | 'sql' = 'db'): void {
   const stored = join(FIXTURES, `${version}.${form}`);
-  if (form === 'db') copyFileSync(stored, ledger.path);
-  else fill(ledger.path, readFileSync(stored, 'utf8'));
+  if (form === 'db') copyFileSync(stored, testStore.path);
+  else fill(testStore.path, readFileSync(stored, 'utf8'));
 }
 
 function fill(path: string, sql: string): void {
@@ -35,11 +35,11 @@ function fill(path: string, sql: string): void {
   database.exec(sql);
 }
 
-async function upgraded(version: Version, form: 'db' | 'sql' = 'db'): Promise<TestLedger> {
-  const ledger = new TestLedger();
-  place(ledger, version, form);
-  await ledger.reopen();
-  return ledger;
+async function upgraded(version: Version, form: 'db' | 'sql' = 'db'): Promise<TestStore> {
+  const testStore = new TestStore();
+  place(testStore, version, form);
+  await testStore.reopen();
+  return testStore;
 }
 
 const acme = (job_id: string): JobKey => ({ tenant: 'acme', job_id });
@@ -59,37 +59,37 @@ function contentsOf(path: string): (readonly [string, readonly object[]])[] {
 describe('a stored database', () => {
   test.each(VERSIONS)('of %s has the schema that its migrations make', async (version) => {
     using connection = openForWriting(':memory:');
-    await migrate(connection.ledger, { until: SCHEMAS[version] });
+    await migrate(connection.db, { until: SCHEMAS[version] });
     using stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
     expect(schemaOf(stored)).toEqual(schemaOf(connection.database));
   });
 
   test.each(VERSIONS)('of %s is upgraded to the schema of a new one, without dangling references', async (version) => {
     using fresh = openForWriting(':memory:');
-    await migrate(fresh.ledger);
-    await using ledger = await upgraded(version);
-    await ledger.close();
-    using database = new DatabaseSync(ledger.path);
+    await migrate(fresh.db);
+    await using testStore = await upgraded(version);
+    await testStore.close();
+    using database = new DatabaseSync(testStore.path);
     expect(schemaOf(database)).toEqual(schemaOf(fresh.database));
     expect(database.prepare('pragma foreign_key_check').all()).toEqual([]);
     expect(database.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
   });
 
   test.each(VERSIONS)('of %s and its dump hold the same', async (version) => {
-    await using ledger = new TestLedger();
-    place(ledger, version, 'sql');
-    expect(contentsOf(ledger.path)).toEqual(contentsOf(join(FIXTURES, `${version}.db`)));
+    await using testStore = new TestStore();
+    place(testStore, version, 'sql');
+    expect(contentsOf(testStore.path)).toEqual(contentsOf(join(FIXTURES, `${version}.db`)));
   });
 });
 
 describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a database of %s', (version) => {
-  let ledger: TestLedger;
+  let testStore: TestStore;
   let store: Store;
   beforeAll(async () => {
-    ledger = await upgraded(version, 'sql');
-    store = ledger.store;
+    testStore = await upgraded(version, 'sql');
+    store = testStore.store;
   });
-  afterAll(() => ledger[Symbol.asyncDispose]());
+  afterAll(() => testStore[Symbol.asyncDispose]());
 
   test('keep their events, with hash version 0 and no digests (Spec § Events 7)', { tags: ['Events-7c'] }, async () => {
     const page = await store.events({ key: acme('job_09'), after: 0, limit: 10 });
@@ -165,13 +165,13 @@ describe.each(['v0.1', 'v0.3'] as const)('the jobs of v0.1 in a database of %s',
 });
 
 describe('the jobs of v0.3', () => {
-  let ledger: TestLedger;
+  let testStore: TestStore;
   let store: Store;
   beforeAll(async () => {
-    ledger = await upgraded('v0.3');
-    store = ledger.store;
+    testStore = await upgraded('v0.3');
+    store = testStore.store;
   });
-  afterAll(() => ledger[Symbol.asyncDispose]());
+  afterAll(() => testStore[Symbol.asyncDispose]());
 
   test('keep their receipts to the byte, with the tenant or without it (Spec § Result artifact)', async () => {
     using stored = new DatabaseSync(join(FIXTURES, 'v0.3.db'), { readOnly: true });
@@ -236,45 +236,45 @@ describe('the jobs of v0.3', () => {
 test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
   'a database of %s keeps its jobs and receipts unchanged',
   async (version) => {
-    await using ledger = await upgraded(version);
+    await using testStore = await upgraded(version);
     const key = acme('job_01955f8e-0000-7000-8000-000000000001');
     const stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
     const { receipt_json } = stored.prepare('select receipt_json from receipts').get() as { receipt_json: string };
     stored.close();
-    expect(await ledger.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
+    expect(await testStore.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
   },
 );
 
 test('a history that was begun in rows continues in runs, and its chain holds', async () => {
-  await using ledger = await upgraded('v4-rows');
+  await using testStore = await upgraded('v4-rows');
   const key = acme('job_01955f8e-0000-7000-8000-000000000002');
-  await ledger.store.append(
+  await testStore.store.append(
     key,
     Array.from({ length: 40 }, (_, line) => stdout(`line ${line}`)),
   );
-  const events = (await ledger.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
+  const events = (await testStore.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
   expect(verifyChain(events, { job_id: key.job_id, count: 42 })).toMatchObject({ kind: 'intact' });
 });
 
 test('the output of a database of v4-runs is read as it was written', async () => {
-  await using ledger = await upgraded('v4-runs');
+  await using testStore = await upgraded('v4-runs');
   const key = acme('job_01955f8e-0000-7000-8000-000000000004');
-  const extent = await ledger.store.textExtent({ key, kind: 'stdout', after: 0, limit: 100 });
+  const extent = await testStore.store.textExtent({ key, kind: 'stdout', after: 0, limit: 100 });
   expect(extent?.text).toBe(Array.from({ length: 40 }, (_, line) => `line ${line} é\\n`).join(''));
-  const events = (await ledger.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
+  const events = (await testStore.store.events({ key, after: 0, limit: 100 }))?.events ?? [];
   expect(verifyChain(events, { job_id: key.job_id, count: 43 })).toMatchObject({ kind: 'intact' });
 });
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
-  await using ledger = await upgraded('v0.3');
-  const copy = `${ledger.path}.before-0004-output-runs`;
+  await using testStore = await upgraded('v0.3');
+  const copy = `${testStore.path}.before-0004-output-runs`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
 test('a store that needs no upgrade is not copied', async () => {
-  await using ledger = await upgraded('v4-runs');
-  expect(readdirSync(ledger.directory).filter((name) => name.includes('before'))).toEqual([]);
+  await using testStore = await upgraded('v4-runs');
+  expect(readdirSync(testStore.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 
 /** Opens the store and dies, by SIGKILL, where the connection prepares a statement for the n-th time. */
@@ -290,7 +290,7 @@ const DYING = `
   const { openForWriting } = await import('${new URL('../sqlite/connection.ts', import.meta.url).href}');
   const { migrate } = await import('${new URL('./migrate.ts', import.meta.url).href}');
   const connection = openForWriting(path);
-  await migrate(connection.ledger);
+  await migrate(connection.db);
   connection[Symbol.dispose]();
   console.log(prepared);`;
 
@@ -307,19 +307,19 @@ test('an upgrade that is killed at any step continues at the next start, with th
   await using whole = await upgraded('v0.1');
   await whole.close();
   const expected = contentsOf(whole.path);
-  await using counted = new TestLedger();
+  await using counted = new TestStore();
   place(counted, 'v0.1');
   const { statements } = dieAt(counted.path, 0);
   expect(statements).toBeGreaterThan(50);
-  await using ledger = new TestLedger();
+  await using testStore = new TestStore();
   for (let step = 3; step < statements; step += 17) {
-    place(ledger, 'v0.1');
-    for (const suffix of ['-wal', '-shm']) rmSync(ledger.path + suffix, { force: true });
-    expect(dieAt(ledger.path, step).signal).toBe('SIGKILL');
-    await ledger.reopen();
-    await ledger.close();
-    expect(withoutClock(contentsOf(ledger.path))).toEqual(withoutClock(expected));
-    rmSync(`${ledger.path}-lock`, { force: true });
+    place(testStore, 'v0.1');
+    for (const suffix of ['-wal', '-shm']) rmSync(testStore.path + suffix, { force: true });
+    expect(dieAt(testStore.path, step).signal).toBe('SIGKILL');
+    await testStore.reopen();
+    await testStore.close();
+    expect(withoutClock(contentsOf(testStore.path))).toEqual(withoutClock(expected));
+    rmSync(`${testStore.path}-lock`, { force: true });
   }
 });
 

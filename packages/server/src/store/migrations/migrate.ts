@@ -7,21 +7,21 @@
  */
 import { sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
-import { ledgerOfV01 } from './0001-jobs.ts';
-import { ledgerOfV03 } from './0003-receipts.ts';
-import { ledger } from './0004-ledger.ts';
-import { ledgerOfRows } from './0004-ledger-rows.ts';
-import { ledgerOfRuns } from './0004-output-runs.ts';
+import { schemaOfV01 } from './0001-jobs.ts';
+import { schemaOfV03 } from './0003-receipts.ts';
+import { schemaOfV4 } from './0004-ledger.ts';
+import { schemaOfRows } from './0004-ledger-rows.ts';
+import { schemaOfRuns } from './0004-output-runs.ts';
 
 /** Every migration by its name, which begins with the number of the schema that it leads to. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001-jobs': ledgerOfV01,
-  '0003-receipts': ledgerOfV03,
-  '0004-ledger': ledger,
-  '0004-ledger-rows': ledgerOfRows,
-  '0004-output-runs': ledgerOfRuns,
+  '0001-jobs': schemaOfV01,
+  '0003-receipts': schemaOfV03,
+  '0004-ledger': schemaOfV4,
+  '0004-ledger-rows': schemaOfRows,
+  '0004-output-runs': schemaOfRuns,
 };
 
 const HISTORY_TABLE = 'schema_history';
@@ -37,7 +37,7 @@ export interface MigrateOptions {
 
 /** @throws StoreError `newer_schema` or `unrecognised`, having changed nothing; or whatever made a migration fail. */
 export async function migrate(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { beforeUpgrade, until = SCHEMA_NAME }: MigrateOptions = {},
 ): Promise<void> {
   const applied = await appliedMigrations(db);
@@ -56,7 +56,7 @@ export async function migrate(
 }
 
 /** The names in the store's history. */
-async function appliedMigrations(db: LedgerDatabase): Promise<readonly string[]> {
+async function appliedMigrations(db: StoreDatabase): Promise<readonly string[]> {
   const tables = (await db.introspection.getTables()).map((table) => table.name);
   if (tables.length === 0) return [];
   if (!tables.includes(HISTORY_TABLE)) {

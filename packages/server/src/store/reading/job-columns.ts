@@ -1,7 +1,7 @@
 /** How a job's columns become the words of the store's interface, for every function that reads jobs. */
 
 import type { JobSummary } from '../records.ts';
-import type { JobTable, LedgerDatabase } from '../schema.ts';
+import type { JobTable, StoreDatabase } from '../schema.ts';
 
 /** What a job is without its large members. */
 export const SUMMARY_COLUMNS = [
@@ -27,7 +27,7 @@ export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head'> & {
 };
 
 /** Jobs without their large members, and whether each is attested. */
-export function summaries(db: LedgerDatabase) {
+export function summaries(db: StoreDatabase) {
   return db
     .selectFrom('jobs')
     .leftJoin('attestations', (join) =>

@@ -11,19 +11,19 @@ import {
   runJob,
   SPEC,
   startOf,
-  TestLedger,
-} from '../ledger.fixture.ts';
+  TestStore,
+} from '../store.fixture.ts';
 
-async function detailOf(ledger: TestLedger, key: ReturnType<typeof newKey>): Promise<JobDetail | null> {
-  const text = await ledger.store.jobDetail({ key, signing: 'on' });
+async function detailOf(testStore: TestStore, key: ReturnType<typeof newKey>): Promise<JobDetail | null> {
+  const text = await testStore.store.jobDetail({ key, signing: 'on' });
   return text === null ? null : (JSON.parse(text) as JobDetail);
 }
 
 test('a queued job claims nothing about its execution and has no receipt', { tags: ['Detail-2'] }, async () => {
-  await using ledger = await TestLedger.open();
+  await using testStore = await TestStore.open();
   const key = newKey();
-  await ledger.store.admit(admission(key));
-  const detail = await detailOf(ledger, key);
+  await testStore.store.admit(admission(key));
+  const detail = await detailOf(testStore, key);
   expect(detail).toMatchObject({ ...key, status: 'queued', cancellation_requested: false, requested_spec: SPEC });
   expect(detail).toMatchObject({ effective_spec: null, backend: null, seccomp: null, limit_enforcement: null });
   expect(detail).not.toHaveProperty('receipt');
@@ -31,13 +31,13 @@ test('a queued job claims nothing about its execution and has no receipt', { tag
 });
 
 test('an ended job has its observed posture, and its receipt as it was sealed, to the byte', async () => {
-  await using ledger = await TestLedger.open();
-  const key = await runJob(ledger.store);
-  await ledger.store.finish(finishOf(key, { execution: EXECUTION }));
-  const row = await ledger.store.job(key);
-  const text = await ledger.store.jobDetail({ key, signing: 'on' });
+  await using testStore = await TestStore.open();
+  const key = await runJob(testStore.store);
+  await testStore.store.finish(finishOf(key, { execution: EXECUTION }));
+  const row = await testStore.store.job(key);
+  const text = await testStore.store.jobDetail({ key, signing: 'on' });
   expect(text).toContain(`"receipt":${row?.receipt_json},"receipt_sha256":"${row?.receipt_sha256}"`);
-  expect(await detailOf(ledger, key)).toMatchObject({
+  expect(await detailOf(testStore, key)).toMatchObject({
     status: 'succeeded',
     terminal_reason: 'exited',
     started_at: at(10),
@@ -48,22 +48,22 @@ test('an ended job has its observed posture, and its receipt as it was sealed, t
 });
 
 test('an attested job says so with signing off too', async () => {
-  await using ledger = await TestLedger.open();
-  const key = await runJob(ledger.store);
-  await ledger.store.finish(finishOf(key));
-  const { receipt_sha256 = '' } = (await detailOf(ledger, key)) ?? {};
-  await ledger.store.storeAttestation(attestationOf(key, receipt_sha256));
-  const { attestation } = (await detailOf(ledger, key)) ?? {};
+  await using testStore = await TestStore.open();
+  const key = await runJob(testStore.store);
+  await testStore.store.finish(finishOf(key));
+  const { receipt_sha256 = '' } = (await detailOf(testStore, key)) ?? {};
+  await testStore.store.storeAttestation(attestationOf(key, receipt_sha256));
+  const { attestation } = (await detailOf(testStore, key)) ?? {};
   expect(attestation).toMatchObject({ available: true, key_id: expect.stringMatching(/^sha256:/) as string });
-  const off = JSON.parse((await ledger.store.jobDetail({ key, signing: 'off' })) ?? '') as JobDetail;
+  const off = JSON.parse((await testStore.store.jobDetail({ key, signing: 'off' })) ?? '') as JobDetail;
   expect(off.attestation).toEqual(attestation);
 });
 
 test('a foreign and an unknown job are both null', async () => {
-  await using ledger = await TestLedger.open();
+  await using testStore = await TestStore.open();
   const key = newKey();
-  await ledger.store.admit(admission(key));
-  await ledger.store.start(startOf(key));
-  expect(await detailOf(ledger, { ...key, tenant: 'umbrella' })).toBeNull();
-  expect(await detailOf(ledger, newKey())).toBeNull();
+  await testStore.store.admit(admission(key));
+  await testStore.store.start(startOf(key));
+  expect(await detailOf(testStore, { ...key, tenant: 'umbrella' })).toBeNull();
+  expect(await detailOf(testStore, newKey())).toBeNull();
 });

@@ -9,7 +9,7 @@ import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocab
 import { jsonText, Spelled } from '../../ground/json-text.ts';
 import { prepared } from '../prepared.ts';
 import type { AttestationRow, DetailText, ExecutionRecord, JobDetailInput, JobKey } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { SUMMARY_COLUMNS } from './job-columns.ts';
 
 const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
@@ -48,7 +48,7 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
 type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>;
 
 /** A job as its owner reads it; null where the tenant has no such job. */
-export async function jobDetail(db: LedgerDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
+export async function jobDetail(db: StoreDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;
   const { requested_spec, receipt_json, receipt_sha256 } = columns;

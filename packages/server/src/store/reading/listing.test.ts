@@ -1,29 +1,29 @@
 import type { JobListItem, Language, TerminalStatus } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import { admitJob, at, choice, finishOf, newKey, runJob, SPEC, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey, ListInput, ListPlace } from '../records.ts';
+import { admitJob, at, choice, finishOf, newKey, runJob, SPEC, TestStore } from '../store.fixture.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 const keys: JobKey[] = [];
 const LANGUAGES: Language[] = ['python', 'node', 'bash'];
 const STATUSES: TerminalStatus[] = ['succeeded', 'failed', 'cancelled'];
 
 beforeAll(async () => {
-  ledger = await TestLedger.open();
+  testStore = await TestStore.open();
   for (let number = 0; number < 36; number++) {
     const key = newKey('acme');
     keys.push(key);
     const language = LANGUAGES[number % 3] ?? 'python';
-    await runJob(ledger.store, { ...key, requested_spec: { ...SPEC, language } });
+    await runJob(testStore.store, { ...key, requested_spec: { ...SPEC, language } });
     const status = STATUSES[Math.floor(number / 3) % 4];
-    if (status !== undefined) await ledger.store.finish(finishOf(key, { status }));
+    if (status !== undefined) await testStore.store.finish(finishOf(key, { status }));
   }
-  await admitJob(ledger.store, { tenant: 'other' });
+  await admitJob(testStore.store, { tenant: 'other' });
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
-const list = (changes: Partial<ListInput> = {}) => listed(ledger.store, { tenant: 'acme', ...changes });
+const list = (changes: Partial<ListInput> = {}) => listed(testStore.store, { tenant: 'acme', ...changes });
 
 const ids = (jobs: readonly { readonly job_id: string }[]) => jobs.map((job) => job.job_id);
 const newestFirst = () => ids(keys).sort().reverse();
@@ -42,7 +42,7 @@ test('pages are bounded and follow the exclusive cursor to the end, also past ne
     expect(page.length).toBeLessThanOrEqual(7);
     found.push(...ids(page));
     before = page.at(-1) ?? null;
-    if (found.length === 7) keys.push(await admitJob(ledger.store));
+    if (found.length === 7) keys.push(await admitJob(testStore.store));
   }
   expect(found).toEqual(newestFirst().slice(1));
 });
@@ -69,18 +69,18 @@ test.each([
 test('an item is the summary of its job', async () => {
   const page = await list({ statuses: ['failed'], limit: 3 });
   expect(page).toHaveLength(3);
-  const summaries = page.map(({ job_id }) => ledger.store.jobSummary({ tenant: 'acme', job_id }));
+  const summaries = page.map(({ job_id }) => testStore.store.jobSummary({ tenant: 'acme', job_id }));
   expect(await Promise.all(summaries)).toEqual(page.map((item) => expect.objectContaining(item) as unknown));
 });
 
 test('the place of the last job is returned only if more follow', async () => {
   const page = { tenant: 'acme', before: null, statuses: null, language: null } as const;
   const [first] = await list();
-  const { next } = await ledger.store.list({ ...page, limit: 1 });
+  const { next } = await testStore.store.list({ ...page, limit: 1 });
   expect(next).toEqual({ created_at: first?.created_at, job_id: first?.job_id });
-  expect((await ledger.store.list({ ...page, limit: keys.length })).next).toBeNull();
-  expect((await ledger.store.list({ ...page, limit: keys.length - 1 })).next).not.toBeNull();
-  expect(await ledger.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
+  expect((await testStore.store.list({ ...page, limit: keys.length })).next).toBeNull();
+  expect((await testStore.store.list({ ...page, limit: keys.length - 1 })).next).not.toBeNull();
+  expect(await testStore.store.list({ ...page, tenant: 'nobody', limit: 1 })).toEqual({ items: '[]', next: null });
 });
 
 test('jobs are ordered by the time they were accepted and then by id, whatever its form', async () => {
@@ -91,13 +91,13 @@ test('jobs are ordered by the time they were accepted and then by id, whatever i
     { created_at: at(2), job_id: 'job_zz' },
     { created_at: at(2), job_id: 'job_01' },
   ];
-  for (const job of jobs) await admitJob(ledger.store, { tenant, ...job });
+  for (const job of jobs) await admitJob(testStore.store, { tenant, ...job });
   const expected = ['job_03', 'job_zz', 'job_01', 'job_09'];
   for (const filter of [{}, { statuses: ['queued'] as const }, { language: 'python' as const }]) {
     expect(ids(await list({ tenant, ...filter }))).toEqual(expected);
     const second = { created_at: at(2), job_id: 'job_zz' };
     expect(ids(await list({ tenant, ...filter, before: second }))).toEqual(expected.slice(2));
   }
-  const { jobs: queued } = await ledger.store.queuedJobs(choice({ exclude: [], limit: 1000 }));
+  const { jobs: queued } = await testStore.store.queuedJobs(choice({ exclude: [], limit: 1000 }));
   expect(ids(queued.filter((job) => job.tenant === tenant))).toEqual(expected.toReversed());
 });

@@ -9,7 +9,7 @@ import { textOf } from '../../ground/json-text.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
 import type { JobSummary, ListInput, ListPage, ListPlace } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 
 /** Before the newest job: above every time and every identifier, which are ASCII. */
@@ -47,7 +47,7 @@ const newestPlaces = prepared(
  * One page of a tenant's jobs, newest first. The page leaves as text: what is only handed on is not taken apart on
  * its way.
  */
-export async function list(db: LedgerDatabase, input: ListInput): Promise<ListPage> {
+export async function list(db: StoreDatabase, input: ListInput): Promise<ListPage> {
   const { limit } = input;
   // One more than asked for tells whether there is a next page.
   const jobs = await newestJobs(db, { ...input, limit: limit + 1 });
@@ -74,7 +74,7 @@ function listItem(job: JobSummary): JobListItem {
   };
 }
 
-async function newestJobs(db: LedgerDatabase, input: ListInput): Promise<readonly JobSummary[]> {
+async function newestJobs(db: StoreDatabase, input: ListInput): Promise<readonly JobSummary[]> {
   const { tenant, limit, statuses, language } = input;
   const range: Range = { tenant, limit, ...(input.before ?? NEWEST) };
   if (statuses === null && language === null) return (await newest.all(db, range)).map(summaryOf);
@@ -87,7 +87,7 @@ async function newestJobs(db: LedgerDatabase, input: ListInput): Promise<readonl
 }
 
 async function filteredPlaces(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   range: Range,
   { statuses, language }: ListInput,
 ): Promise<ListPlace[]> {

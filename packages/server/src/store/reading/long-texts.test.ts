@@ -2,14 +2,14 @@
 import { foldOutput } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { at, finishOf, newKey, runJob, stdout, TestLedger } from '../ledger.fixture.ts';
 import type { JobKey, LongTextKind, TextExtent } from '../records.ts';
+import { at, finishOf, newKey, runJob, stdout, TestStore } from '../store.fixture.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 beforeAll(async () => {
-  ledger = await TestLedger.open();
+  testStore = await TestStore.open();
 });
-afterAll(() => ledger[Symbol.asyncDispose]());
+afterAll(() => testStore[Symbol.asyncDispose]());
 
 /** Texts that JSON spells longer than they are, and one that is longer than a piece. */
 const RECORDS: readonly OutputRecord[] = [
@@ -25,7 +25,7 @@ function output(kind: 'stdout' | 'stderr', records: readonly OutputRecord[]): Ev
 }
 
 async function extentOf(key: JobKey, kind: LongTextKind, { after = 0, limit = 1_000_000 } = {}): Promise<TextExtent> {
-  const extent = await ledger.store.textExtent({ key, kind, after, limit });
+  const extent = await testStore.store.textExtent({ key, kind, after, limit });
   if (extent === null) throw new Error('there is no such job');
   return extent;
 }
@@ -33,7 +33,7 @@ async function extentOf(key: JobKey, kind: LongTextKind, { after = 0, limit = 1_
 async function piecesOf(key: JobKey, kind: LongTextKind, { from, until }: TextExtent): Promise<string[]> {
   const pieces: string[] = [];
   for (let after = from; after < until; ) {
-    const piece = await ledger.store.textPiece({ key, kind, from, after, until });
+    const piece = await testStore.store.textPiece({ key, kind, from, after, until });
     if (piece === null) throw new Error('the text ended early');
     pieces.push(Buffer.from(piece.content).toString());
     after = piece.last;
@@ -44,10 +44,15 @@ async function piecesOf(key: JobKey, kind: LongTextKind, { from, until }: TextEx
 describe('a job with much output', () => {
   let key: JobKey;
   beforeAll(async () => {
-    key = await runJob(ledger.store);
+    key = await runJob(testStore.store);
     const violation: EventBody = { kind: 'violation', timestamp: at(25), data: { type: 'memory', message: 'é' } };
-    await ledger.store.append(key, [...output('stdout', RECORDS), violation, violation, ...output('stderr', RECORDS)]);
-    await ledger.store.finish(finishOf(key));
+    await testStore.store.append(key, [
+      ...output('stdout', RECORDS),
+      violation,
+      violation,
+      ...output('stderr', RECORDS),
+    ]);
+    await testStore.store.finish(finishOf(key));
   });
 
   test.each(['stdout', 'stderr'] as const)('%s is what the program wrote', async (kind) => {
@@ -69,7 +74,7 @@ describe('a job with much output', () => {
   ])('has its events exactly as stored: %s', async (_which, page) => {
     const extent = await extentOf(key, 'events', page);
     const text = extent.text ?? (await piecesOf(key, 'events', extent)).join('');
-    const expected = await ledger.store.events({ key, ...page });
+    const expected = await testStore.store.events({ key, ...page });
     expect(Buffer.byteLength(text)).toBe(extent.bytes);
     expect(JSON.parse(`[${text}]`)).toEqual(expected?.events);
     expect(extent.complete).toBe(expected?.complete);
@@ -86,33 +91,33 @@ describe('a job with much output', () => {
 
   test('of another tenant has nothing', async () => {
     const foreign = { ...key, tenant: 'other' };
-    expect(await ledger.store.textExtent({ key: foreign, kind: 'events', after: 0, limit: 9 })).toBeNull();
-    expect(await ledger.store.textPiece({ key: foreign, kind: 'events', from: 0, after: 0, until: 9 })).toBeNull();
-    expect(await ledger.store.artifactRecords(foreign)).toEqual([]);
-    expect(await ledger.store.artifactPiece({ key: foreign, path: 'output/a', offset: 0, bytes: 9 })).toBeNull();
+    expect(await testStore.store.textExtent({ key: foreign, kind: 'events', after: 0, limit: 9 })).toBeNull();
+    expect(await testStore.store.textPiece({ key: foreign, kind: 'events', from: 0, after: 0, until: 9 })).toBeNull();
+    expect(await testStore.store.artifactRecords(foreign)).toEqual([]);
+    expect(await testStore.store.artifactPiece({ key: foreign, path: 'output/a', offset: 0, bytes: 9 })).toBeNull();
   });
 });
 
 test('a text that is too long to be joined is read piece by piece', async () => {
-  const key = await runJob(ledger.store);
+  const key = await runJob(testStore.store);
   const records = Array.from({ length: 300 }, (_, at) => ({ text: `${at} ${'"'.repeat(16_000)}` }));
-  await ledger.store.append(key, [...output('stdout', records), ...output('stderr', [{ text: 'last' }])]);
-  await ledger.store.finish(finishOf(key));
+  await testStore.store.append(key, [...output('stdout', records), ...output('stderr', [{ text: 'last' }])]);
+  await testStore.store.finish(finishOf(key));
   const extent = await extentOf(key, 'stdout');
   expect(extent.bytes).toBeGreaterThan(8 * 2 ** 20);
   const text = (await piecesOf(key, 'stdout', extent)).join('');
   expect(Buffer.byteLength(text)).toBe(extent.bytes);
   expect(JSON.parse(`"${text}"`)).toBe(foldOutput(records));
   const events = (await piecesOf(key, 'events', await extentOf(key, 'events'))).join('');
-  const expected = await ledger.store.events({ key, after: 0, limit: 1000 });
+  const expected = await testStore.store.events({ key, after: 0, limit: 1000 });
   expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
 });
 
 test('text that is added after the extent was read is left out', async () => {
-  const key = await runJob(ledger.store);
-  await ledger.store.append(key, output('stdout', RECORDS));
+  const key = await runJob(testStore.store);
+  await testStore.store.append(key, output('stdout', RECORDS));
   const before = await extentOf(key, 'stdout');
-  await ledger.store.append(key, [stdout('later')]);
+  await testStore.store.append(key, [stdout('later')]);
   const text = (await piecesOf(key, 'stdout', before)).join('');
   expect(Buffer.byteLength(text)).toBe(before.bytes);
   expect(JSON.parse(`"${text}"`)).toBe(foldOutput(RECORDS));
@@ -120,30 +125,31 @@ test('text that is added after the extent was read is left out', async () => {
 });
 
 test('a text whose job was removed meanwhile has no further piece', async () => {
-  const key = await runJob(ledger.store);
-  await ledger.store.append(key, output('stdout', RECORDS));
-  await ledger.store.finish(finishOf(key));
+  const key = await runJob(testStore.store);
+  await testStore.store.append(key, output('stdout', RECORDS));
+  await testStore.store.finish(finishOf(key));
   const { from, until } = await extentOf(key, 'stdout');
-  while ((await ledger.store.job(key)) !== null) {
-    await ledger.store.deleteEnded({ before: at(1_000_000_000), limit: 1000, unattested: 'removed' });
+  while ((await testStore.store.job(key)) !== null) {
+    await testStore.store.deleteEnded({ before: at(1_000_000_000), limit: 1000, unattested: 'removed' });
   }
-  expect(await ledger.store.textPiece({ key, kind: 'stdout', from, after: from, until })).toBeNull();
+  expect(await testStore.store.textPiece({ key, kind: 'stdout', from, after: from, until })).toBeNull();
 });
 
 test('artifacts are listed without their content, which is read in pieces', async () => {
-  const key = await runJob(ledger.store);
+  const key = await runJob(testStore.store);
   const content = Uint8Array.from({ length: 1000 }, (_, index) => index % 251);
   const record = { path: 'output/a', size_bytes: content.length, sha256: 'a'.repeat(64) };
-  await ledger.store.finish(finishOf(key, { artifacts: [{ ...record, content }] }));
-  expect(await ledger.store.artifactRecords(key)).toEqual([record]);
-  const piece = (offset: number, bytes: number) => ledger.store.artifactPiece({ key, path: 'output/a', offset, bytes });
+  await testStore.store.finish(finishOf(key, { artifacts: [{ ...record, content }] }));
+  expect(await testStore.store.artifactRecords(key)).toEqual([record]);
+  const piece = (offset: number, bytes: number) =>
+    testStore.store.artifactPiece({ key, path: 'output/a', offset, bytes });
   expect(await piece(0, 300)).toEqual(content.subarray(0, 300));
   expect(await piece(900, 300)).toEqual(content.subarray(900));
-  expect(await ledger.store.artifactPiece({ key: newKey(), path: 'output/a', offset: 0, bytes: 1 })).toBeNull();
+  expect(await testStore.store.artifactPiece({ key: newKey(), path: 'output/a', offset: 0, bytes: 1 })).toBeNull();
 });
 
 test('an event of any kind and data has the form of the contract', async () => {
-  const key = await runJob(ledger.store);
+  const key = await runJob(testStore.store);
   const { text } = await extentOf(key, 'events');
   const events = JSON.parse(`[${text}]`) as JobEvent[];
   expect(events.map((event) => Object.keys(event))).toEqual(

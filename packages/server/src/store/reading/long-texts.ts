@@ -21,7 +21,7 @@ import type {
   TextPiece,
   TextPieceInput,
 } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
 /** A text that is longer is not put together whole: its pieces are read when they are asked for. */
@@ -120,7 +120,7 @@ function escapedRecord({ text, partial }: OutputRecord): string {
 
 /** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
 export async function textExtent(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { key, kind, after, limit }: TextExtentInput,
 ): Promise<TextExtent | null> {
   const job = await selectJob.first(db, key);
@@ -134,7 +134,7 @@ export async function textExtent(
 
 /** The next piece of a text whose extent is known; null where its events are gone. */
 export async function textPiece(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { key, kind, from, after, until }: TextPieceInput,
 ): Promise<TextPiece | null> {
   if ((await selectJob.first(db, key)) === null) return null;
@@ -149,9 +149,9 @@ interface Asked extends HistoryRange {
   readonly kind: LongTextKind;
 }
 
-const kept = new WeakMap<LedgerDatabase, KeptTexts>();
+const kept = new WeakMap<StoreDatabase, KeptTexts>();
 
-function textsOf(db: LedgerDatabase): KeptTexts {
+function textsOf(db: StoreDatabase): KeptTexts {
   const texts = kept.get(db) ?? new KeptTexts();
   kept.set(db, texts);
   return texts;
@@ -162,7 +162,7 @@ function nameOf({ kind, after, until, ...key }: Asked): string {
 }
 
 /** A text that is longer than may be put together whole has no pieces. */
-function wholeText(db: LedgerDatabase, asked: Asked): KeptText {
+function wholeText(db: StoreDatabase, asked: Asked): KeptText {
   const texts = textsOf(db);
   const known = texts.get(nameOf(asked));
   if (known !== undefined) return known;
@@ -173,7 +173,7 @@ function wholeText(db: LedgerDatabase, asked: Asked): KeptText {
   return made[asked.kind as keyof typeof made];
 }
 
-function eventsText(db: LedgerDatabase, range: HistoryRange): KeptText {
+function eventsText(db: StoreDatabase, range: HistoryRange): KeptText {
   const builder = new TextBuilder({ isList: true, from: range.after, bytesMax: wholeBytesMax });
   for (const part of storedParts(db, range)) {
     for (const { text, seq } of eventTexts(part, range)) builder.add(text, seq);
@@ -182,7 +182,7 @@ function eventsText(db: LedgerDatabase, range: HistoryRange): KeptText {
 }
 
 /** Whoever asks for one of them asks for all: they are read together. */
-function contentTexts(db: LedgerDatabase, range: HistoryRange): Record<Exclude<LongTextKind, 'events'>, KeptText> {
+function contentTexts(db: StoreDatabase, range: HistoryRange): Record<Exclude<LongTextKind, 'events'>, KeptText> {
   const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
   const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
   const add: AddText = (kind, text, seq) => builders[kind].add(text, seq);
@@ -192,7 +192,7 @@ function contentTexts(db: LedgerDatabase, range: HistoryRange): Record<Exclude<L
 }
 
 /** The piece after an event, or null where nothing of its kind follows it. */
-function readPiece(db: LedgerDatabase, { kind, from, ...range }: Asked & { readonly from: number }): KeptPiece | null {
+function readPiece(db: StoreDatabase, { kind, from, ...range }: Asked & { readonly from: number }): KeptPiece | null {
   const { after, until } = range;
   const builder = new TextBuilder({
     isList: kind === 'events' || kind === 'violations',
@@ -211,7 +211,7 @@ function readPiece(db: LedgerDatabase, { kind, from, ...range }: Asked & { reado
 
 /** What the events of a range give to a text, each read when it is asked for. */
 function* textsOfKind(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   kind: LongTextKind,
   range: HistoryRange,
 ): Generator<{ readonly text: string; readonly seq: number }> {
@@ -235,13 +235,13 @@ function shortText({ bytes, pieces }: KeptText): string | null {
 }
 
 /** The artifacts of the job without their content, in order. */
-export function artifactRecords(db: LedgerDatabase, key: JobKey): Promise<readonly ArtifactRecord[]> {
+export function artifactRecords(db: StoreDatabase, key: JobKey): Promise<readonly ArtifactRecord[]> {
   return selectArtifactRecords.all(db, key);
 }
 
 /** Some bytes of one artifact; null where it is gone. */
 export async function artifactPiece(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { key, path, offset, bytes }: ArtifactPieceInput,
 ): Promise<Uint8Array | null> {
   // SQLite counts from one.

@@ -4,17 +4,17 @@ import { append, events } from '../history/events.ts';
 import { unpackHistory } from '../history/packed-history.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
-import { admission, finishOf, memoryLedger, newKey, startOf, stdout } from '../ledger.fixture.ts';
 import type { JobKey } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
+import { admission, finishOf, memoryStore, newKey, startOf, stdout } from '../store.fixture.ts';
 import { terminalRecords } from './terminal-records.ts';
 
 let connection: Connection;
-let db: LedgerDatabase;
+let db: StoreDatabase;
 beforeAll(async () => {
-  connection = await memoryLedger();
-  db = connection.ledger;
+  connection = await memoryStore();
+  db = connection.db;
 });
 afterAll(() => connection[Symbol.dispose]());
 

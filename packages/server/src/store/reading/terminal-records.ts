@@ -7,7 +7,7 @@ import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed
 import { storedRuns } from '../history/stored-history.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey, TerminalRecord, TerminalRecordResult } from '../records.ts';
-import type { LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase } from '../schema.ts';
 
 const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>
   db
@@ -49,7 +49,7 @@ const selectHistory = prepared((db, { tenant, job_id }: JobKey) =>
  * cannot be read does not keep the others from being answered.
  */
 export async function terminalRecords(
-  db: LedgerDatabase,
+  db: StoreDatabase,
   { keys, bytesMax }: { readonly keys: readonly JobKey[]; readonly bytesMax: number },
 ): Promise<readonly TerminalRecordResult[]> {
   const results: TerminalRecordResult[] = [];
@@ -68,7 +68,7 @@ function bytesOf({ receipt_json, history, runs }: TerminalRecord): number {
   return runs.reduce((sum, { size_bytes }) => sum + size_bytes, receipt_json.length + history.length);
 }
 
-async function terminalRecord(db: LedgerDatabase, key: JobKey): Promise<TerminalRecordResult> {
+async function terminalRecord(db: StoreDatabase, key: JobKey): Promise<TerminalRecordResult> {
   try {
     const found = await selectTerminal.first(db, key);
     if (found === null) return { kind: 'absent' };

@@ -9,10 +9,10 @@ import { StoreError } from '../store-error.ts';
  * How much of a store is looked through when it is opened. `quick` reads every page of the file, `full` also compares
  * the indexes with their tables, follows every reference, and recomputes every chain and every receipt.
  */
-export type LedgerCheck = 'off' | 'quick' | 'full';
+export type StoreCheck = 'off' | 'quick' | 'full';
 
 /** @throws StoreError `corrupt` with the first thing that is wrong. */
-export function checkFile(database: DatabaseSync, check: LedgerCheck): void {
+export function checkFile(database: DatabaseSync, check: StoreCheck): void {
   if (check === 'off') return;
   const pragma = check === 'full' ? 'integrity_check' : 'quick_check';
   const found = Object.values(database.prepare(`pragma ${pragma}(1)`).get() ?? {})[0];

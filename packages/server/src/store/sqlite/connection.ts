@@ -6,7 +6,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
-import type { Ledger, LedgerDatabase } from '../schema.ts';
+import type { StoreDatabase, Tables } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 import { openDatabase, syncDirectory } from './database.ts';
 import { ownFile } from './files/own-file.ts';
@@ -26,7 +26,7 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 /** An open connection and the query builder on it. Disposing closes it. */
 export interface Connection extends Disposable {
   readonly database: DatabaseSync;
-  readonly ledger: LedgerDatabase;
+  readonly db: StoreDatabase;
 }
 
 /** Opens a file that exists for writing. */
@@ -47,8 +47,8 @@ export function openForReading(path: string): Connection {
 
 function connect(path: string, { readOnly }: { readOnly: boolean }): Connection {
   const database = openDatabase(path, { readOnly });
-  const ledger = new Kysely<Ledger>({ dialect: sqliteDialect(database) });
-  return { database, ledger, [Symbol.dispose]: () => database.close() };
+  const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+  return { database, db, [Symbol.dispose]: () => database.close() };
 }
 
 /** Creates the file and its directory, readable by their owner alone, where they are missing. */

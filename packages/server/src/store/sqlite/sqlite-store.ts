@@ -11,7 +11,7 @@ import { ShortResults } from '../kept/short-results.ts';
 import type { JobKey } from '../records.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
-import type { LedgerCheck } from './check-file.ts';
+import type { StoreCheck } from './check-file.ts';
 import { storeErrorOf } from './sqlite-error.ts';
 import { Channel } from './threads/channel.ts';
 import { THREADS, type Threads } from './threads/threads.ts';
@@ -19,7 +19,7 @@ import { THREADS, type Threads } from './threads/threads.ts';
 export interface SqliteStoreOptions {
   /** Absolute path of the database; its directory is created where it is missing. */
   readonly path: string;
-  readonly check: LedgerCheck;
+  readonly check: StoreCheck;
   /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
   readonly onTrouble: (error: StoreError) => void;
   /** What runs the two sides of the store; threads of the process without. */
@@ -48,7 +48,7 @@ export async function openSqliteStore({
     void reader.ended.then(() => writer[Symbol.asyncDispose]());
     return storeOver(writer, reader, { writes, reads });
   } catch (thrown) {
-    throw ofLedger(path, thrown);
+    throw ofStore(path, thrown);
   }
 }
 
@@ -126,7 +126,7 @@ function tenantOf(input: unknown): string | null {
 }
 
 /** Names the store that could not be opened, in the one line that an operator reads. */
-function ofLedger(path: string, thrown: unknown): StoreError {
+function ofStore(path: string, thrown: unknown): StoreError {
   const { code, message } = storeErrorOf(thrown);
   return new StoreError(code, `${path}: ${message}`, { cause: thrown });
 }

@@ -8,8 +8,8 @@ import { finish } from '../evidence/outcomes.ts';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { start } from '../jobs/jobs.ts';
-import { admission, finishOf, newKey, startOf, stdout, TestLedger } from '../ledger.fixture.ts';
 import { migrate } from '../migrations/migrate.ts';
+import { admission, finishOf, newKey, startOf, stdout, TestStore } from '../store.fixture.ts';
 import { type Connection, openForWriting, prepareFile } from './connection.ts';
 import { GroupCommit } from './threads/group-commit.ts';
 import type { Call } from './threads/messages.ts';
@@ -54,25 +54,25 @@ function lifeOf(key = newKey()): [string, (connection: Connection) => Promise<un
   const content = new Uint8Array(20_000);
   const artifacts = [{ path: 'output/a', size_bytes: content.length, sha256: 'a'.repeat(64), content }];
   return [
-    ['admit', ({ ledger }) => admit(ledger, admission({ ...key, idempotency: { key: key.job_id, spec_sha256: 'b' } }))],
-    ['start', ({ ledger }) => start(ledger, startOf(key))],
-    ['append', ({ ledger }) => append(ledger, { key, events })],
-    ['finish', ({ ledger }) => finish(ledger, finishOf(key, { artifacts }))],
+    ['admit', ({ db }) => admit(db, admission({ ...key, idempotency: { key: key.job_id, spec_sha256: 'b' } }))],
+    ['start', ({ db }) => start(db, startOf(key))],
+    ['append', ({ db }) => append(db, { key, events })],
+    ['finish', ({ db }) => finish(db, finishOf(key, { artifacts }))],
   ];
 }
 
-async function emptyLedger(path: string): Promise<Connection> {
+async function emptyStore(path: string): Promise<Connection> {
   prepareFile(path);
   const connection = openForWriting(path);
-  await migrate(connection.ledger);
+  await migrate(connection.db);
   return connection;
 }
 
 test('when space runs out at any page of any transaction, all of it is stored or nothing (STORE-01)', {
   tags: ['STORE-01'],
 }, async () => {
-  await using files = new TestLedger();
-  using connection = await emptyLedger(files.path);
+  await using files = new TestStore();
+  using connection = await emptyStore(files.path);
   const { database } = connection;
   const outcomes = new Set<string>();
   for (let round = 0; round < 12; round++) {
@@ -94,8 +94,8 @@ test('when space runs out at any page of any transaction, all of it is stored or
 test('a log that is cut anywhere holds whole transactions up to the cut (STORE-03)', {
   tags: ['STORE-03'],
 }, async () => {
-  await using files = new TestLedger();
-  using connection = await emptyLedger(files.path);
+  await using files = new TestStore();
+  using connection = await emptyStore(files.path);
   const commit = new GroupCommit(connection.database, ({ input }) => (input as () => Promise<unknown>)());
   connection.database.exec('pragma wal_checkpoint(truncate)');
   for (let life = 0; life < 6; life++) {
@@ -109,7 +109,7 @@ test('a log that is cut anywhere holds whole transactions up to the cut (STORE-0
 });
 
 /** How many events a copy of the store has whose log ends at `cut`. */
-function eventsAfterCut({ path }: TestLedger, cut: number): number {
+function eventsAfterCut({ path }: TestStore, cut: number): number {
   const copy = `${path}-copy`;
   for (const end of ['', '-wal', '-shm']) if (existsSync(copy + end)) rmSync(copy + end);
   copyFileSync(path, copy);

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { TestLedger } from '../../ledger.fixture.ts';
+import { TestStore } from '../../store.fixture.ts';
 import { openForReading, openForWriting, prepareFile } from '../connection.ts';
 import { Checkpoints } from './checkpoints.ts';
 
@@ -28,10 +28,10 @@ async function writeMuch(
 }
 
 test('the log stays bounded however much is written (STORE-08)', { tags: ['STORE-08'] }, async () => {
-  await using ledger = new TestLedger();
-  prepareFile(ledger.path);
+  await using testStore = new TestStore();
+  prepareFile(testStore.path);
   const { largest } = await writeMuch(
-    ledger.path,
+    testStore.path,
     () => {},
     () => {},
   );
@@ -39,12 +39,12 @@ test('the log stays bounded however much is written (STORE-08)', { tags: ['STORE
 });
 
 test('the log stays bounded while every write is made beside a reader', async () => {
-  await using ledger = new TestLedger();
-  prepareFile(ledger.path);
-  openForWriting(ledger.path)[Symbol.dispose]();
-  using reader = openForReading(ledger.path);
+  await using testStore = new TestStore();
+  prepareFile(testStore.path);
+  openForWriting(testStore.path)[Symbol.dispose]();
+  using reader = openForReading(testStore.path);
   const { largest } = await writeMuch(
-    ledger.path,
+    testStore.path,
     () => reader.database.exec('begin; select count(*) from sqlite_master'),
     () => reader.database.exec('commit'),
   );
@@ -52,33 +52,33 @@ test('the log stays bounded while every write is made beside a reader', async ()
 });
 
 test('a reader that stays does not delay writers for long, and the log starts again when it is gone', async () => {
-  await using ledger = new TestLedger();
-  prepareFile(ledger.path);
-  openForWriting(ledger.path)[Symbol.dispose]();
-  using reader = openForReading(ledger.path);
+  await using testStore = new TestStore();
+  prepareFile(testStore.path);
+  openForWriting(testStore.path)[Symbol.dispose]();
+  using reader = openForReading(testStore.path);
   reader.database.exec('begin; select count(*) from sqlite_master');
   let writes = 0;
   const leave = () => {
     if (++writes === 20) reader.database.exec('commit');
   };
-  const { largest, last } = await writeMuch(ledger.path, () => {}, leave);
+  const { largest, last } = await writeMuch(testStore.path, () => {}, leave);
   expect(largest).toBeGreaterThan(64 * MIB);
   expect(last).toBeLessThan(64 * MIB);
 });
 
 test('moving everything empties the log', async () => {
-  await using ledger = new TestLedger();
-  prepareFile(ledger.path);
-  using writer = openForWriting(ledger.path);
+  await using testStore = new TestStore();
+  prepareFile(testStore.path);
+  using writer = openForWriting(testStore.path);
   writer.database.exec('create table notes (note text)');
   new Checkpoints(writer.database).moveAll();
-  expect(statSync(`${ledger.path}-wal`).size).toBe(0);
+  expect(statSync(`${testStore.path}-wal`).size).toBe(0);
 });
 
 test('nothing is moved while the disk may lack room, and everything once it has', async () => {
-  await using ledger = new TestLedger();
-  prepareFile(ledger.path);
-  using writer = openForWriting(ledger.path);
+  await using testStore = new TestStore();
+  prepareFile(testStore.path);
+  using writer = openForWriting(testStore.path);
   writer.database.exec('create table blobs (content blob) strict');
   let free = 0;
   const checkpoints = new Checkpoints(writer.database, () => free);

@@ -7,7 +7,7 @@
  * Nothing follows from a mark that is missing or of another log. https://www.sqlite.org/fileformat2.html#walformat
  */
 import { closeSync, constants, existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { lacksLastWrites } from './ledger-lock.ts';
+import { lacksLastWrites } from './store-lock.ts';
 
 /** Where the header of a log has its two salts: a log that begins anew gets others. */
 const SALTS_AT = 16;

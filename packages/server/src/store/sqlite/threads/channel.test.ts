@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LedgerDatabase } from '../../schema.ts';
+import type { StoreDatabase } from '../../schema.ts';
 import type { StoreError } from '../../store-error.ts';
 import { Channel } from './channel.ts';
 import { startThread } from './threads.ts';
@@ -16,7 +16,7 @@ function threadThat(onCalls: string): string {
   return encodeURIComponent(source);
 }
 
-type Echo = { readonly echo: (db: LedgerDatabase, input: unknown) => Promise<unknown> };
+type Echo = { readonly echo: (db: StoreDatabase, input: unknown) => Promise<unknown> };
 
 /** A thread that runs this module. */
 function threadOf(source: string) {

@@ -1,26 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { TestLedger } from '../../ledger.fixture.ts';
+import { TestStore } from '../../store.fixture.ts';
 import { type Connection, openForReading, openForWriting, prepareFile } from '../connection.ts';
 import { GroupCommit, groupCommandsMax } from './group-commit.ts';
 import type { Answer, Call } from './messages.ts';
 
-let ledger: TestLedger;
+let testStore: TestStore;
 let connection: Connection;
 let database: DatabaseSync;
 beforeEach(() => {
   // A group also closes when it took its time, which a busy machine would make it take.
   vi.spyOn(performance, 'now').mockReturnValue(0);
-  ledger = new TestLedger();
-  prepareFile(ledger.path);
-  connection = openForWriting(ledger.path);
+  testStore = new TestStore();
+  prepareFile(testStore.path);
+  connection = openForWriting(testStore.path);
   database = connection.database;
   database.exec('create table notes (note text primary key) strict');
 });
 afterEach(async () => {
   vi.restoreAllMocks();
   connection[Symbol.dispose]();
-  await ledger[Symbol.asyncDispose]();
+  await testStore[Symbol.asyncDispose]();
 });
 
 /** Stores the input as a note, then fails where the note says so. */
@@ -34,7 +34,7 @@ const callsOf = (inputs: readonly string[]): Call[] => inputs.map((input, id) =>
 const codeOf = (answer: Answer) => ('error' in answer ? answer.error.code : 'stored');
 
 function notes(): string[] {
-  using reader = openForReading(ledger.path);
+  using reader = openForReading(testStore.path);
   return reader.database
     .prepare('select note from notes order by note')
     .all()
@@ -90,7 +90,7 @@ test('a command too large for the space left is refused as full, and its neighbo
 
 test('when the transaction cannot begin, every waiting command is refused and nothing hangs', async () => {
   database.exec('pragma busy_timeout = 0');
-  using other = openForWriting(ledger.path);
+  using other = openForWriting(testStore.path);
   other.database.exec('begin immediate');
   const commit = new GroupCommit(database, note);
   const waiting = callsOf(['a', 'b']);

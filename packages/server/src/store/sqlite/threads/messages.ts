@@ -1,6 +1,6 @@
 /** What passes between the service's thread and the store's threads, and how an error survives the passage. */
 import { StoreError, type StoreErrorCode } from '../../store-error.ts';
-import type { LedgerCheck } from '../check-file.ts';
+import type { StoreCheck } from '../check-file.ts';
 import { storeErrorOf } from '../sqlite-error.ts';
 
 /** What a thread of the store is started with. */
@@ -8,7 +8,7 @@ export interface ThreadData {
   /** Absolute path of the database. */
   readonly path: string;
   /** What is looked through before the store is used. */
-  readonly check: LedgerCheck;
+  readonly check: StoreCheck;
 }
 
 /** One command and its place among the calls of this channel. */

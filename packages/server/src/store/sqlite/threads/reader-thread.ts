@@ -2,9 +2,9 @@
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import '../near-imports.ts';
-import { serveLedger } from './ledger-thread.ts';
 import type { ThreadData } from './messages.ts';
+import { serveStore } from './store-thread.ts';
 
 assert(parentPort !== null, 'the reader runs as a thread');
 const { openReader } = await import('./reader.ts');
-serveLedger(parentPort, (report) => openReader(workerData as ThreadData, report));
+serveStore(parentPort, (report) => openReader(workerData as ThreadData, report));

@@ -3,17 +3,17 @@
  * store, at least as new as the last write that was answered before them.
  */
 import { READS, runCommand } from '../../commands.ts';
-import type { LedgerDatabase } from '../../schema.ts';
+import type { StoreDatabase } from '../../schema.ts';
 import { openForReading } from '../connection.ts';
-import type { LedgerThread, SendReport } from './ledger-thread.ts';
 import { type Answer, type Call, portable, type ThreadData } from './messages.ts';
+import type { SendReport, StoreThread } from './store-thread.ts';
 
 /** A group of queries is answered when it took this long: the log cannot start again while one state is read. */
 const groupMillisecondsMax = 2;
 
-export async function openReader({ path }: ThreadData, report: SendReport): Promise<LedgerThread> {
+export async function openReader({ path }: ThreadData, report: SendReport): Promise<StoreThread> {
   const connection = openForReading(path);
-  const { database, ledger } = connection;
+  const { database, db } = connection;
   const begin = database.prepare('begin');
   const commit = database.prepare('commit');
   return {
@@ -21,7 +21,7 @@ export async function openReader({ path }: ThreadData, report: SendReport): Prom
     async work(waiting) {
       begin.run();
       try {
-        report({ kind: 'answers', answers: await answerGroup(waiting, ledger) });
+        report({ kind: 'answers', answers: await answerGroup(waiting, db) });
       } finally {
         commit.run();
       }
@@ -30,19 +30,19 @@ export async function openReader({ path }: ThreadData, report: SendReport): Prom
   };
 }
 
-async function answerGroup(waiting: Call[], ledger: LedgerDatabase): Promise<Answer[]> {
+async function answerGroup(waiting: Call[], db: StoreDatabase): Promise<Answer[]> {
   const answers: Answer[] = [];
   const closesAt = performance.now() + groupMillisecondsMax;
   for (let call = waiting.shift(); call !== undefined; call = waiting.shift()) {
-    answers.push(await answer(call, ledger));
+    answers.push(await answer(call, db));
     if (performance.now() >= closesAt) break;
   }
   return answers;
 }
 
-async function answer(call: Call, ledger: LedgerDatabase): Promise<Answer> {
+async function answer(call: Call, db: StoreDatabase): Promise<Answer> {
   try {
-    return { id: call.id, value: await runCommand(READS, call, ledger) };
+    return { id: call.id, value: await runCommand(READS, call, db) };
   } catch (thrown) {
     return { id: call.id, error: portable(thrown) };
   }

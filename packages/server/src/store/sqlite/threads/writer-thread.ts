@@ -2,9 +2,9 @@
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import '../near-imports.ts';
-import { serveLedger } from './ledger-thread.ts';
 import type { ThreadData } from './messages.ts';
+import { serveStore } from './store-thread.ts';
 
 assert(parentPort !== null, 'the writer runs as a thread');
 const { openWriter } = await import('./writer.ts');
-serveLedger(parentPort, (report) => openWriter(workerData as ThreadData, report));
+serveStore(parentPort, (report) => openWriter(workerData as ThreadData, report));

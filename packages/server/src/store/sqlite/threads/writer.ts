@@ -2,36 +2,36 @@
  * The only thread that changes the store, in the only service that holds the file. It brings the schema up to date
  * before it reports that it is open.
  */
-import { auditLedger } from '../../access/audit.ts';
+import { auditStore } from '../../access/audit.ts';
 import { PATIENT, runCommand, WRITES } from '../../commands.ts';
 import { probe, probes } from '../../health.ts';
 import { migrate, SCHEMA_NAME } from '../../migrations/migrate.ts';
-import type { LedgerDatabase } from '../../schema.ts';
+import type { StoreDatabase } from '../../schema.ts';
 import { checkFile } from '../check-file.ts';
 import { openForWriting, prepareFile } from '../connection.ts';
-import { keepOlderLedger } from '../copy-ledger.ts';
+import { keepOlderStore } from '../copy-store.ts';
 import { Checkpoints, type LogLength } from '../files/checkpoints.ts';
-import { LedgerLock } from '../files/ledger-lock.ts';
 import { LogMark } from '../files/log-mark.ts';
+import { StoreLock } from '../files/store-lock.ts';
 import { GroupCommit } from './group-commit.ts';
-import type { LedgerThread, SendReport } from './ledger-thread.ts';
 import { portable, type ThreadData } from './messages.ts';
+import type { SendReport, StoreThread } from './store-thread.ts';
 
-export async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<LedgerThread> {
+export async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<StoreThread> {
   using opening = new DisposableStack();
   prepareFile(path);
-  const lock = opening.use(new LedgerLock(path));
-  const { database, ledger } = opening.use(openForWriting(path));
+  const lock = opening.use(new StoreLock(path));
+  const { database, db } = opening.use(openForWriting(path));
   const checkpoints = new Checkpoints(database);
   const mark = opening.use(new LogMark(path, { forget: lock.isNew }));
   mark.expect(checkpoints.length().log);
   checkFile(database, check);
   const older = `${path}.before-${SCHEMA_NAME}`;
-  await migrate(ledger, { beforeUpgrade: () => keepOlderLedger(database, older) });
-  lock.expect(await probes(ledger));
-  if (check === 'full') await auditLedger(ledger);
-  await advance(ledger, lock);
-  const group = new GroupCommit(database, (call) => runCommand(WRITES, call, ledger));
+  await migrate(db, { beforeUpgrade: () => keepOlderStore(database, older) });
+  lock.expect(await probes(db));
+  if (check === 'full') await auditStore(db);
+  await advance(db, lock);
+  const group = new GroupCommit(database, (call) => runCommand(WRITES, call, db));
   const resources = opening.move();
   return {
     names: Object.keys(WRITES),
@@ -42,7 +42,7 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
       const length = await reportTrouble(report, async () => markLength(checkpoints, mark));
       report({ kind: 'answers', answers });
       await reportTrouble(report, async () => {
-        if (checkpoints.moveIfLong(length)) await advance(ledger, lock);
+        if (checkpoints.moveIfLong(length)) await advance(db, lock);
       });
     },
     async [Symbol.asyncDispose]() {
@@ -56,9 +56,9 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
  * Commits a step that the lock then remembers. After each checkpoint the log so holds something that the database
  * lacks, and a log that is removed is missed.
  */
-async function advance(ledger: LedgerDatabase, lock: LedgerLock): Promise<void> {
-  await probe(ledger);
-  lock.remember(await probes(ledger));
+async function advance(db: StoreDatabase, lock: StoreLock): Promise<void> {
+  await probe(db);
+  lock.remember(await probes(db));
 }
 
 /** A checkpoint that fails loses nothing: the log keeps what it holds. Operators should know of it. */

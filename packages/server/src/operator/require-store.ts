@@ -21,7 +21,7 @@ export function requireData(dataDir: string): void {
 }
 
 /** @throws OperatorError if there is no store */
-export function requireLedger(options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): void {
+export function requireStore(options: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): void {
   const path = databasePath(options);
   if (existsSync(path)) return;
   throw new OperatorError(`there is no store ${path}`, {

@@ -29,7 +29,7 @@ export function at(milliseconds: number): string {
 }
 
 /** A store that can be closed and opened again; disposing closes it and removes its directory. */
-export class TestLedger implements AsyncDisposable {
+export class TestStore implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
   /** What the store reported beside its answers. */
   readonly troubles: StoreError[] = [];
@@ -41,10 +41,10 @@ export class TestLedger implements AsyncDisposable {
     this.#threads = threads;
   }
 
-  static async open(threads?: Threads): Promise<TestLedger> {
-    const ledger = new TestLedger(threads);
-    await ledger.reopen();
-    return ledger;
+  static async open(threads?: Threads): Promise<TestStore> {
+    const testStore = new TestStore(threads);
+    await testStore.reopen();
+    return testStore;
   }
 
   get store(): Store {
@@ -75,9 +75,9 @@ export class TestLedger implements AsyncDisposable {
 }
 
 /** A store in memory and on this thread, for what does not depend on files or threads. */
-export async function memoryLedger(): Promise<Connection> {
+export async function memoryStore(): Promise<Connection> {
   const connection = openForWriting(':memory:');
-  await migrate(connection.ledger);
+  await migrate(connection.db);
   return connection;
 }
 

@@ -9,7 +9,7 @@ import { storeErrorOf } from '../sqlite-error.ts';
 import { ownFile } from './own-file.ts';
 
 /** A held lock; disposing lets go of it. */
-export class LedgerLock implements Disposable {
+export class StoreLock implements Disposable {
   /** Whether nothing was remembered: the store is new, or its owner removed the lock to accept it as it is. */
   readonly isNew: boolean;
   readonly #database: DatabaseSync;

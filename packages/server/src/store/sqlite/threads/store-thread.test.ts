@@ -1,13 +1,13 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { serveLedger } from './ledger-thread.ts';
 import type { Report } from './messages.ts';
+import { serveStore } from './store-thread.ts';
 
 /** A thread that tells which calls it took together; those named `later` have time. */
 function patientThread() {
   const { port1, port2 } = new MessageChannel();
   const groups: string[][] = [];
-  serveLedger(port2, async (report) => ({
+  serveStore(port2, async (report) => ({
     names: [],
     isPatient: ({ name }) => name === 'later',
     async work(waiting) {

@@ -6,7 +6,7 @@ import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 
-export interface Flight {
+export interface LaunchedJob {
   readonly job: QueuedJob;
   /** Whether the job's row says `running`, or is about to: then it can no longer be left queued. */
   hasStarted(): boolean;
@@ -17,10 +17,10 @@ export interface Flight {
   /** Resolves once nothing of its cell is left. Never rejects. */
   readonly freed: Promise<void>;
   /** Resolves once the cell is gone and the end is stored. Never rejects. */
-  readonly landed: Promise<void>;
+  readonly over: Promise<void>;
 }
 
-/** What a flight shares with the code that may stop it. */
+/** What a launched job shares with the code that may stop it. */
 export interface Control {
   cause: StopCause | null;
   started: boolean;
@@ -30,8 +30,8 @@ export interface Control {
   free(): void;
 }
 
-/** Begins a flight that goes the given way; where that rejects, the job stays as its row stands. */
-export function beginFlight(job: QueuedJob, log: Log, fly: (control: Control) => Promise<void>): Flight {
+/** Starts `run` for a job. If `run` rejects, the row of the job stays as it is. */
+export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) => Promise<void>): LaunchedJob {
   const freed = Promise.withResolvers<void>();
   let holdsSlot = true;
   const control: Control = {
@@ -55,7 +55,7 @@ export function beginFlight(job: QueuedJob, log: Log, fly: (control: Control) =>
       control.running?.stop(control.cause);
     },
     freed: freed.promise,
-    landed: fly(control)
+    over: run(control)
       .catch(failed)
       .finally(() => control.free()),
   };

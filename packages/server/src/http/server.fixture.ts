@@ -38,7 +38,7 @@ export const KEY_OF_OTHER = 'key-of-other';
 /** A job of acme that always exists. */
 export const JOB = 'job_0193a8f0-0000-7000-8000-000000000001';
 
-export interface DoorOptions {
+export interface TestServerOptions {
   readonly jobs?: Partial<Jobs>;
   /** Without it, tickets are kept in memory. */
   readonly ticketRows?: TicketsOptions['rows'];
@@ -55,7 +55,7 @@ export interface DoorOptions {
   readonly credentials?: readonly CredentialKind[];
 }
 
-export interface Door extends AsyncDisposable {
+export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly permits: Permits;
@@ -69,7 +69,7 @@ export interface Door extends AsyncDisposable {
 
 const WIDE: PermitBound = { total: 1000, perTenant: 1000 };
 
-export async function openDoor(options: DoorOptions = {}): Promise<Door> {
+export async function openServer(options: TestServerOptions = {}): Promise<TestServer> {
   const submissions: Submission[] = [];
   const log: Record<string, unknown>[] = [];
   const stopping = new AbortController();

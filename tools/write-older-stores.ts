@@ -1,7 +1,7 @@
 /**
  * Writes the stored databases of older versions that upgrades are tested with, each as a readable SQL dump and as the
  * file that the version would have left. It was run when a schema was new, and what it wrote stays unchanged. `node
- * tools/write-older-ledgers.ts v0.3` writes that one alone.
+ * tools/write-older-stores.ts v0.3` writes that one alone.
  */
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,10 +19,10 @@ import {
   sha256Hex,
 } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, TerminalStatus } from '@vouchbox/protocol';
-import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/ledger.fixture.ts';
 import { migrate } from '../packages/server/src/store/migrations/migrate.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
 import { openForWriting } from '../packages/server/src/store/sqlite/connection.ts';
+import { admitJob, finishOf, startOf, stdout } from '../packages/server/src/store/store.fixture.ts';
 
 const target = new URL('../packages/server/src/store/migrations/fixtures/', import.meta.url);
 
@@ -268,14 +268,14 @@ function store(name: string, path: string): void {
 
 async function older(path: string, until: string): Promise<void> {
   using connection = openForWriting(path);
-  await migrate(connection.ledger, { until: '0001-jobs' });
+  await migrate(connection.db, { until: '0001-jobs' });
   firstRelease(connection.database);
   if (until === '0001-jobs') return;
-  await migrate(connection.ledger, { until });
+  await migrate(connection.db, { until });
   secondRelease(connection.database);
 }
 
-const LEDGERS: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+const STORES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   'v0.1': (directory) => older(join(directory, 'svc.db'), '0001-jobs'),
   'v0.3': (directory) => older(join(directory, 'svc.db'), '0003-receipts'),
   v4: present,
@@ -283,7 +283,7 @@ const LEDGERS: Readonly<Record<string, (directory: string) => Promise<void>>> = 
   'v4-runs': presentWithRuns,
 };
 
-for (const [name, write] of Object.entries(LEDGERS)) {
+for (const [name, write] of Object.entries(STORES)) {
   if (process.argv.length > 2 && !process.argv.includes(name)) continue;
   const directory = mkdtempSync(join(tmpdir(), 'svc-older-'));
   await write(directory);

@@ -11,7 +11,7 @@ import { type Call, portable, type Report, type Request } from './messages.ts';
 const patienceMilliseconds = 25;
 
 /** An open thread of the store. Disposing closes its connection. */
-export interface LedgerThread extends AsyncDisposable {
+export interface StoreThread extends AsyncDisposable {
   /** What it can be asked. */
   readonly names: readonly string[];
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
@@ -23,13 +23,13 @@ export interface LedgerThread extends AsyncDisposable {
 export type SendReport = (report: Report) => void;
 
 /** Opens the connection of a thread, which then reports through `report`. */
-export type OpenThread = (report: SendReport) => Promise<LedgerThread>;
+export type OpenThread = (report: SendReport) => Promise<StoreThread>;
 
 /**
  * Serves the calls that arrive on `port` until it is asked to close; all waiting calls are answered first. The store is
  * opened when the service asks, so that both threads can load while only one of them may touch the file.
  */
-export function serveLedger(port: MessagePort, open: OpenThread): void {
+export function serveStore(port: MessagePort, open: OpenThread): void {
   const service = new CallService(port, open);
   port.on('message', (request: Request) => service.receive(request));
 }
@@ -40,7 +40,7 @@ class CallService {
   readonly #open: OpenThread;
   readonly #waiting: Call[] = [];
   /** Null before the store is open. */
-  #thread: LedgerThread | null = null;
+  #thread: StoreThread | null = null;
   #running = false;
   #closing = false;
   /** Ends a pause for calls that have time. */

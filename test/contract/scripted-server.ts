@@ -3,13 +3,18 @@
  * them. A test can force an order of events that a real program shows once in a thousand runs.
  */
 import { WebSocket } from 'ws';
-import { type Door, type DoorOptions, KEY_OF_ACME, openDoor } from '../../packages/server/src/http/door.fixture.ts';
+import {
+  KEY_OF_ACME,
+  openServer,
+  type TestServer,
+  type TestServerOptions,
+} from '../../packages/server/src/http/server.fixture.ts';
 import type { JobKey } from '../../packages/server/src/store/records.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { acme, JobRig } from '../../packages/server/test/job-rig.ts';
 import type { ScriptedCell } from '../../packages/server/test/scripted-provider.ts';
 
-export interface ScriptedDoorOptions extends Pick<DoorOptions, 'bounds' | 'permits'> {
+export interface ScriptedServerOptions extends Pick<TestServerOptions, 'bounds' | 'permits'> {
   /** Methods of the store that the test answers itself, in place of the real ones. */
   readonly faults?: (real: Store) => Partial<Store>;
   /** Jobs that run at once. */
@@ -23,16 +28,16 @@ export interface Streamed {
   readonly closed: Promise<number>;
 }
 
-export class ScriptedDoor implements AsyncDisposable {
+export class ScriptedServer implements AsyncDisposable {
   readonly rig: JobRig;
-  readonly door: Door;
+  readonly server: TestServer;
 
-  private constructor(rig: JobRig, door: Door) {
+  private constructor(rig: JobRig, server: TestServer) {
     this.rig = rig;
-    this.door = door;
+    this.server = server;
   }
 
-  static async open({ faults, concurrency = 64, ...door }: ScriptedDoorOptions = {}): Promise<ScriptedDoor> {
+  static async open({ faults, concurrency = 64, ...server }: ScriptedServerOptions = {}): Promise<ScriptedServer> {
     const memory = concurrency * 256;
     const rig = await JobRig.open({
       concurrency,
@@ -40,7 +45,7 @@ export class ScriptedDoor implements AsyncDisposable {
       queue: { total: 100_000, perTenant: 100_000 },
       ...(faults === undefined ? {} : { faults }),
     });
-    return new ScriptedDoor(rig, await openDoor({ ...door, jobs: rig.jobs, ticketRows: rig.store }));
+    return new ScriptedServer(rig, await openServer({ ...server, jobs: rig.jobs, ticketRows: rig.store }));
   }
 
   /** A job whose program has begun, and its cell. Its code tells it from others. */
@@ -61,7 +66,7 @@ export class ScriptedDoor implements AsyncDisposable {
 
   /** Opens a stream with the key, or with a ticket if `by` says so. */
   stream({ job_id }: JobKey, { after = 0, ticket }: { after?: number; ticket?: string } = {}): Streamed {
-    const url = `ws://127.0.0.1:${this.door.port}/v1/jobs/${job_id}/stream?after=${after}`;
+    const url = `ws://127.0.0.1:${this.server.port}/v1/jobs/${job_id}/stream?after=${after}`;
     const socket =
       ticket === undefined ? new WebSocket(url, { headers: HEADERS }) : new WebSocket(`${url}&ticket=${ticket}`);
     const frames: Streamed['frames'] = [];
@@ -73,13 +78,13 @@ export class ScriptedDoor implements AsyncDisposable {
   }
 
   async ticket({ job_id }: JobKey): Promise<string> {
-    const url = `${this.door.url}/v1/jobs/${job_id}/stream-ticket`;
+    const url = `${this.server.url}/v1/jobs/${job_id}/stream-ticket`;
     const response = await fetch(url, { method: 'POST', headers: HEADERS });
     return ((await response.json()) as { ticket: string }).ticket;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.door[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
     await this.rig[Symbol.asyncDispose]();
   }
 }

@@ -12,7 +12,7 @@ import { syncDirectory } from './database.ts';
  *
  * @throws what SQLite and the file system throw: among others where no space is left. Nothing is then left of the copy.
  */
-export function copyLedger(database: DatabaseSync, target: string): void {
+export function copyStore(database: DatabaseSync, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });
   try {
@@ -28,8 +28,8 @@ export function copyLedger(database: DatabaseSync, target: string): void {
 }
 
 /** Copies the store as an older version left it. A copy that is there already is of this upgrade, begun earlier. */
-export function keepOlderLedger(database: DatabaseSync, target: string): void {
-  if (!existsSync(target)) copyLedger(database, target);
+export function keepOlderStore(database: DatabaseSync, target: string): void {
+  if (!existsSync(target)) copyStore(database, target);
 }
 
 function syncFile(path: string): void {

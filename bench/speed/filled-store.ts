@@ -19,7 +19,7 @@ const secondsBetweenJobs = 0.05;
  * Fills the store of a data directory that no service has open. Resolves with the names of some of its jobs, spread
  * over all.
  */
-export async function fillLedger(directory: string, jobs: number, named: number): Promise<readonly string[]> {
+export async function fillStore(directory: string, jobs: number, named: number): Promise<readonly string[]> {
   await runSeeds(directory);
   const path = join(directory, 'svc.db');
   using database = new DatabaseSync(path);
