@@ -48,7 +48,7 @@ const TARGETS = [
     folder: 'launcher',
     file: 'svc-launcher',
     sources: ['main.c', 'filter.c', 'root.c', 'executable.c', ...SHARED],
-    flags: ['-fPIE', '-pie', '-Wl,-z,now'],
+    flags: ['-static'],
     libraries: ['-lseccomp'],
   },
   {

@@ -27,8 +27,7 @@ static void must(int result, const char *what, const char *of)
 static void make_directory(const char *path, mode_t mode, uid_t owner)
 {
     must(mkdir(path, mode), "make", path);
-    must(chmod(path, mode), "set the mode of", path);
-    must(chown(path, owner, owner), "give away", path);
+    if (owner != 0) must(chown(path, owner, owner), "give away", path);
 }
 
 static void bind(const char *source, const char *destination, unsigned long flags)
@@ -112,8 +111,7 @@ static void fill_devices(void)
 {
     for (size_t at = 0; at < sizeof DEVICES / sizeof *DEVICES; at++) {
         const char *path = DEVICES[at].path;
-        must(mknod(path, S_IFCHR, makedev(DEVICES[at].major, DEVICES[at].minor)), "make", path);
-        must(chmod(path, 0666), "set the mode of", path);
+        must(mknod(path, S_IFCHR | 0666, makedev(DEVICES[at].major, DEVICES[at].minor)), "make", path);
     }
     for (size_t at = 0; at < sizeof LINKS / sizeof *LINKS; at++) must(symlink(LINKS[at][0], LINKS[at][1]), "make", LINKS[at][1]);
 }
@@ -129,44 +127,44 @@ static void mount_file_system(const char *path, const char *words)
     if (!strcmp(path, "/dev")) fill_devices();
 }
 
-/*
- * What is in the cell's /proc, each name between two slashes: looking for every name that this kernel does not have costs ten
- * times as much. It is read for each cell, as a module of the kernel may add a name.
- */
+/* What is in the cell's /proc: for each name a slash, `d` where it is a directory, else `f`, and the name; then a slash. */
 static const char *list_processes_directory(void)
 {
     static char names[16384];
-    size_t length = 1;
+    size_t length = 0;
     DIR *directory = opendir("/proc");
     if (directory == NULL) fail("cannot list /proc: %m");
-    names[0] = '/';
     for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        size_t count = strlen(entry->d_name);
-        if (length + count + 2 > sizeof names) fail("cannot list /proc: it has too many names");
-        memcpy(names + length, entry->d_name, count);
-        length += count;
-        names[length++] = '/';
+        if (length + strlen(entry->d_name) + 4 > sizeof names) fail("cannot list /proc: it has too many names");
+        length += sprintf(names + length, "/%c%s", entry->d_type == DT_DIR ? 'd' : 'f', entry->d_name);
     }
-    names[length] = '\0';
+    names[length] = '/';
+    names[length + 1] = '\0';
     closedir(directory);
     return names;
 }
 
-/* Whether a path may be there: one directly below /proc is only where it is listed. */
-static int may_exist(const char *path, const char *listed)
+/*
+ * What a path is: 'd' a directory, 'f' anything else, 0 where it is not there. Looking for every name that this kernel does not
+ * have costs ten times as much as the list of /proc, which is read for each cell, as a module of the kernel may add a name.
+ */
+static char kind_of(const char *path, const char *listed)
 {
+    struct stat status;
     char name[PATH_BYTES_MAX];
-    if (strncmp(path, "/proc/", 6) || strchr(path + 6, '/') != NULL) return 1;
-    snprintf(name, sizeof name, "%s/", path + 5);
-    return strstr(listed, name) != NULL;
+    if (strncmp(path, "/proc/", 6) || strchr(path + 6, '/') != NULL)
+        return lstat(path, &status) != 0 ? 0 : S_ISDIR(status.st_mode) ? 'd' : 'f';
+    for (const char *kind = "df"; *kind != '\0'; kind++) {
+        snprintf(name, sizeof name, "/%c%s/", *kind, path + 6);
+        if (strstr(listed, name) != NULL) return *kind;
+    }
+    return 0;
 }
 
 /* A file is covered by /dev/null, a directory by an empty one. */
-static void mask(const char *path, const char **empty)
+static void mask(const char *path, char kind, const char **empty)
 {
-    struct stat status;
-    if (lstat(path, &status) != 0) return;
-    if (!S_ISDIR(status.st_mode)) must(mount("/dev/null", path, NULL, MS_BIND, NULL), "mask", path);
+    if (kind == 'f') must(mount("/dev/null", path, NULL, MS_BIND, NULL), "mask", path);
     else if (*empty != NULL) must(mount(*empty, path, NULL, MS_BIND, NULL), "mask", path);
     else {
         must(mount("tmpfs", path, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,nr_inodes=2"), "mask", path);
@@ -177,6 +175,7 @@ static void mask(const char *path, const char **empty)
 void make_mounts(const struct configuration *configuration, uid_t root)
 {
     const char *empty = NULL, *listed;
+    umask(0); /* What is made here has the modes that are said; the interpreter sets its own. */
     make_cell_directory(configuration, root);
     overlay("/", ROOT, MS_NOSUID | MS_NODEV);
     for (int at = 0; at < configuration->tree_count; at++) show_tree(&configuration->trees[at], at);
@@ -187,9 +186,12 @@ void make_mounts(const struct configuration *configuration, uid_t root)
     listed = list_processes_directory();
     for (int at = 0; at < configuration->read_only.count; at++) {
         const char *path = configuration->read_only.first[at];
-        if (may_exist(path, listed) && access(path, F_OK) == 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
+        if (kind_of(path, listed) != 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
     }
     /* Afterwards: the mount that makes /proc/sys read-only would lie over what is masked below it. */
-    for (int at = 0; at < configuration->masked.count; at++)
-        if (may_exist(configuration->masked.first[at], listed)) mask(configuration->masked.first[at], &empty);
+    for (int at = 0; at < configuration->masked.count; at++) {
+        const char *path = configuration->masked.first[at];
+        char kind = kind_of(path, listed);
+        if (kind != 0) mask(path, kind, &empty);
+    }
 }

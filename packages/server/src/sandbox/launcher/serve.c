@@ -21,6 +21,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +32,10 @@
 
 #include "launcher.h"
 
-enum { REQUESTS_BYTES_MAX = 16384 };
+enum {
+    REQUESTS_BYTES_MAX = 16384,
+    ROOM_BYTES = 128 * 1024, /* Of the heap that stays, so that a short program need not ask for more. */
+};
 
 static struct cell *find_cell(const char *id)
 {
@@ -124,6 +128,8 @@ int serve_cells(const struct configuration *configuration)
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0) fail("cannot wait for signals: %m");
     keep_numbers_free();
+    /* Here, and not in each cell: what is free is put together, which writes to all of it. */
+    malloc_trim(ROOM_BYTES);
     answer("ready\n");
     for (;;) {
         struct signalfd_siginfo signal;

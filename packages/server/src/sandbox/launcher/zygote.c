@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,8 +21,6 @@ static void find_files(struct configuration *configuration)
         if (!S_ISDIR(status.st_mode)) tree->name = strrchr(tree->source, '/') + 1;
     }
 }
-
-enum { ROOM_BYTES = 128 * 1024 }; /* Of the heap that stays, so that a short program need not ask for more. */
 
 typedef struct object PyObject;
 typedef PyObject *function(PyObject *module, PyObject *argument);
@@ -53,8 +50,6 @@ static PyObject *serve(PyObject *module, PyObject *none)
     close(CONFIGURATION), close(FILTER), close(LIBRARY);
     find_files(configuration);
     leave_executable();
-    /* Here, and not in each cell: what is free is put together, which touches all of it. */
-    malloc_trim(ROOM_BYTES);
     serve_cells(configuration);
     PyOS_AfterFork_Child();
     return nothing();
