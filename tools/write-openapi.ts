@@ -1,6 +1,15 @@
-/** Writes the contract, made from its tables, to the checked-in file: run it after any change of `protocol`. */
+/**
+ * Writes what is made from the tables of the contract: the OpenAPI document, and the client's types. Run it after any
+ * change of `protocol`.
+ */
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { openApiDocument } from '@vouchbox/protocol';
+import { clientTypes } from './client-types.ts';
 
-const target = new URL('../packages/protocol/openapi.json', import.meta.url);
-writeFileSync(target, `${JSON.stringify(openApiDocument(), null, 2)}\n`);
+const root = join(import.meta.dirname, '..');
+const types = join(root, 'packages/client/src/contract-types.ts');
+writeFileSync(join(root, 'packages/protocol/openapi.json'), `${JSON.stringify(openApiDocument(), null, 2)}\n`);
+writeFileSync(types, clientTypes());
+execFileSync(join(root, 'node_modules/.bin/biome'), ['check', '--write', '--log-level=error', types], { cwd: root });

@@ -29,6 +29,11 @@ describe('the delay before another try', () => {
   test('is never shorter than Retry-After', { tags: ['Errors-24'] }, () => {
     expect(delayMilliseconds(DEFAULT_RETRY, 1, 0, failure({ retryAfterSeconds: 7 }))).toBe(7000);
   });
+
+  test('spreads callers that were refused together over as much time as they wait', () => {
+    expect(delayMilliseconds(DEFAULT_RETRY, 1, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(10_500);
+    expect(delayMilliseconds(DEFAULT_RETRY, 2, 0.5, failure({ retryAfterSeconds: 7 }))).toBe(14_000);
+  });
 });
 
 describe('a failure', () => {
@@ -76,7 +81,8 @@ describe('trying again', () => {
     const { outcome, tries, delays } = await run(3);
     expect(outcome).toBe('done');
     expect(tries).toBe(4);
-    expect(delays.map((delay) => Math.floor(delay / 1000))).toEqual([1, 2, 3]);
+    for (const [index, delay] of delays.entries()) expect(delay).toBeGreaterThanOrEqual((index + 1) * 1000);
+    expect(delays).toHaveLength(3);
   });
 
   test('succeeds on its last try, and never tries again after it', async () => {

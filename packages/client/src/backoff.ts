@@ -25,19 +25,20 @@ export const DEFAULT_RETRY: RetryPolicy = {
 export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * Milliseconds to wait before the next try.
+ * Milliseconds to wait before the next try. Callers that were refused together must not come back together: where the
+ * service named a time, they spread over as much.
  * @param tries how many tries have failed, from 1
  * @param random a number from 0 to below 1
  */
 export function delayMilliseconds(policy: RetryPolicy, tries: number, random: number, error: unknown): number {
+  const asked = askedSeconds(error) * 1000;
   const ceiling = Math.min(policy.capMilliseconds, policy.baseMilliseconds * 2 ** (tries - 1));
-  return askedSeconds(error) * 1000 + random * ceiling;
+  return asked + random * Math.max(ceiling, asked * tries);
 }
 
 /** The seconds of `Retry-After`, from the service or a proxy; 0 if there were none. */
 function askedSeconds(error: unknown): number {
-  const isAnswered = error instanceof ServiceFailure || error instanceof TransportFailure;
-  return isAnswered ? (error.retryAfterSeconds ?? 0) : 0;
+  return (error as ServiceFailure | TransportFailure | null)?.retryAfterSeconds ?? 0;
 }
 
 /**
@@ -49,22 +50,28 @@ export function isWorthRetrying(policy: RetryPolicy, error: unknown): boolean {
   if (error instanceof ServiceFailure) return error.retryable && error.status !== 404 && error.status !== 409;
   if (!(error instanceof TransportFailure)) return false;
   if (error.reason === 'unstructured') return [429, 502, 503, 504].includes(error.status ?? 0);
-  return error.reason === 'network' || error.reason === 'timeout' || error.reason === 'truncated';
+  return ['network', 'timeout', 'truncated'].includes(error.reason);
 }
 
 export interface Retrying {
   readonly policy: RetryPolicy;
   readonly sleep: Sleep;
   readonly signal: AbortSignal | undefined;
+  /** Called before each further try. */
+  readonly onRetry?: (() => void) | undefined;
 }
 
 /** Runs a repeatable operation until it succeeds, fails for good or has no tries left. */
-export async function retrying<T>(operation: () => Promise<T>, { policy, sleep, signal }: Retrying): Promise<T> {
+export async function retrying<T>(
+  operation: () => Promise<T>,
+  { policy, sleep, signal, onRetry }: Retrying,
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await operation();
     } catch (error) {
       if (tries >= policy.attemptsMax || !isWorthRetrying(policy, error)) throw error;
+      onRetry?.();
       await sleep(delayMilliseconds(policy, tries, Math.random(), error), signal);
     }
   }
@@ -72,19 +79,16 @@ export async function retrying<T>(operation: () => Promise<T>, { policy, sleep, 
 
 /** The real clock's sleep. */
 export function sleepFor(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  if (signal?.aborted) {
-    reject(signal.reason);
-    return promise;
-  }
-  const onAbort = () => {
-    clearTimeout(timer);
-    reject(signal?.reason);
-  };
-  const timer = setTimeout(() => {
-    signal?.removeEventListener('abort', onAbort);
-    resolve();
-  }, milliseconds);
-  signal?.addEventListener('abort', onAbort, { once: true });
-  return promise;
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener('abort', onAbort);
+  });
 }

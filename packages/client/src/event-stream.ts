@@ -1,6 +1,7 @@
 /** One WebSocket connection to a job's stream, as a sequence of events. It neither reconnects nor removes repeats. */
-import type { JobEvent } from '@vouchbox/protocol';
+import type { JobEvent } from './contract-types.ts';
 import { TransportFailure } from './failure.ts';
+import { parseJson } from './parse-json.ts';
 
 export interface StreamOptions {
   readonly signal?: AbortSignal | undefined;
@@ -64,18 +65,7 @@ export async function* openEventStream(
 }
 
 function decodeFrame(data: unknown): JobEvent {
-  if (typeof data !== 'string') throw new TransportFailure('undecodable', 'a frame of the stream is not text');
-  const value = parse(data);
-  if (typeof value === 'object' && value !== null && 'seq' in value && Number.isInteger(value.seq)) {
-    return value as JobEvent;
-  }
+  const event = parseJson(String(data)) as JobEvent | null | undefined;
+  if (event && Number.isInteger(event.seq)) return event;
   throw new TransportFailure('undecodable', 'a frame of the stream is not an event');
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,8 +1,9 @@
 /**
- * The two ways in which a call can fail: the service refused it with its error envelope, or no usable answer came.
- * Callers tell them apart by class and act on `code` and `reason`, never on message text.
+ * The ways in which a call can fail: the service refused it with its error envelope, no usable answer came, or what is
+ * recorded does not hold together. Callers tell them apart by class and act on `code`, `reason` and `check`, never on
+ * message text.
  */
-import type { ErrorCode } from '@vouchbox/protocol';
+import type { ErrorCode } from './contract-types.ts';
 
 export interface ServiceFailureFields {
   readonly code: ErrorCode | (string & {});
@@ -13,25 +14,20 @@ export interface ServiceFailureFields {
 }
 
 /** A structured refusal by the service. Spec § Errors: status and code are authoritative. */
-export class ServiceFailure extends Error {
-  override readonly name = 'ServiceFailure';
+export class ServiceFailure extends Error implements ServiceFailureFields {
   /** One of the contract's codes, or one that a newer service added. */
-  readonly code: ErrorCode | (string & {});
-  readonly status: number;
+  declare readonly code: ErrorCode | (string & {});
+  declare readonly status: number;
   /** Whether the same request may succeed later. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** The id by which an operator finds the request. */
-  readonly requestId: string | null;
+  declare readonly requestId: string | null;
   /** Seconds of `Retry-After`; null if the service named none. */
-  readonly retryAfterSeconds: number | null;
+  declare readonly retryAfterSeconds: number | null;
 
   constructor(message: string, fields: ServiceFailureFields) {
     super(message);
-    this.code = fields.code;
-    this.status = fields.status;
-    this.retryable = fields.retryable;
-    this.requestId = fields.requestId;
-    this.retryAfterSeconds = fields.retryAfterSeconds;
+    Object.assign(this, { name: 'ServiceFailure', ...fields });
   }
 }
 
@@ -46,23 +42,55 @@ export class ServiceFailure extends Error {
 export type TransportFailureReason = 'network' | 'timeout' | 'truncated' | 'undecodable' | 'unstructured' | 'digest';
 
 interface TransportFailureOptions extends ErrorOptions {
-  readonly status?: number;
+  readonly status?: number | null;
   readonly retryAfterSeconds?: number | null;
 }
 
 /** No usable answer came. Whether the service acted on the request is unknown. */
 export class TransportFailure extends Error {
-  override readonly name = 'TransportFailure';
-  readonly reason: TransportFailureReason;
+  declare readonly reason: TransportFailureReason;
   /** The HTTP status, if there was one. */
-  readonly status: number | null;
+  declare readonly status: number | null;
   /** Seconds of `Retry-After`, if there were any: proxies send it too. */
-  readonly retryAfterSeconds: number | null;
+  declare readonly retryAfterSeconds: number | null;
 
   constructor(reason: TransportFailureReason, message: string, options: TransportFailureOptions = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined);
-    this.reason = reason;
-    this.status = options.status ?? null;
-    this.retryAfterSeconds = options.retryAfterSeconds ?? null;
+    super(message, options);
+    const { status = null, retryAfterSeconds = null } = options;
+    Object.assign(this, { name: 'TransportFailure', reason, status, retryAfterSeconds });
   }
+}
+
+/**
+ * What is wrong with a record: the receipt, the end, the output, the files, the workspace they belong to, or the event
+ * `seq` of the chain.
+ */
+export type EvidenceCheck =
+  | 'receipt'
+  | 'chain_summary'
+  | 'finished'
+  | 'output'
+  | 'artifacts'
+  | 'workspace'
+  | 'sequence'
+  | 'job'
+  | 'hash_version'
+  | 'link'
+  | 'digest';
+
+/** What the service recorded does not hold together. */
+export class EvidenceFailure extends Error {
+  declare readonly check: EvidenceCheck;
+  /** The number of the first wrong event; null if it is not about one. */
+  declare readonly seq: number | null;
+
+  constructor(check: EvidenceCheck, message: string, seq: number | null = null) {
+    super(message);
+    Object.assign(this, { name: 'EvidenceFailure', check, seq });
+  }
+}
+
+/** @throws EvidenceFailure always */
+export function refuse(check: EvidenceCheck, message: string, seq?: number): never {
+  throw new EvidenceFailure(check, message, seq);
 }

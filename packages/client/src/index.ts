@@ -1,18 +1,28 @@
 export { DEFAULT_RETRY, type RetryPolicy, type Sleep } from './backoff.ts';
-export type { ExactBytes, Sha256 } from './exact-bytes.ts';
-export { ServiceFailure, type ServiceFailureFields, TransportFailure, type TransportFailureReason } from './failure.ts';
-export type { FollowOptions, FollowState } from './follow.ts';
-export type { LegacyJobDetail, LegacyReceipt } from './legacy-types.ts';
+export type * from './contract-types.ts';
+export type { Sha256 } from './digest.ts';
+export type { ExactBytes } from './exact-bytes.ts';
 export {
-  type CallOptions,
-  type ClientOptions,
-  createServiceClient,
-  type ListOptions,
-  type MetricsOptions,
-  type MetricsText,
-  type ReplayOptions,
-  type ServiceClient,
-  type SubmitOptions,
-  type Submitted,
-} from './service-client.ts';
-export type { WaitOptions } from './wait.ts';
+  type EvidenceCheck,
+  EvidenceFailure,
+  ServiceFailure,
+  type ServiceFailureFields,
+  TransportFailure,
+  type TransportFailureReason,
+} from './failure.ts';
+export type { FollowOptions, FollowState } from './follow.ts';
+export type {
+  CallOptions,
+  ListOptions,
+  ReplayOptions,
+  SubmitOptions,
+  Submitted,
+  WaitOptions,
+} from './job-options.ts';
+export type { LegacyJobDetail, LegacyReceipt } from './legacy-types.ts';
+export type { OnText, RunOptions, RunResult } from './run.ts';
+export { createServiceClient, type MetricsOptions, type MetricsText, type ServiceClient } from './service-client.ts';
+export type { ClientOptions } from './session.ts';
+export type { FileContent, ProgramOptions } from './submission.ts';
+export type { Chain, Verified } from './verify-record.ts';
+export type { Step, StepOptions, Workspace } from './workspace.ts';

@@ -1,5 +1,5 @@
 /** The bodies of older servers that differ from those of the contract. Spec § Versioning 5. */
-import type { JobDetail, Receipt } from '@vouchbox/protocol';
+import type { JobDetail, Receipt } from './contract-types.ts';
 
 /** A receipt of v0.3, which may not state its tenant. */
 export type LegacyReceipt = Omit<Receipt, 'tenant'> & Partial<Pick<Receipt, 'tenant'>>;

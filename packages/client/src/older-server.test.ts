@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { WebSocketServer } from 'ws';
 import { json, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
-import { type ClientOptions, createServiceClient } from './service-client.ts';
+import { createServiceClient } from './service-client.ts';
+import type { ClientOptions } from './session.ts';
 
 const event = (seq: number, kind: string, data: object) => ({ job_id: 'job_1', seq, kind, data });
 const HISTORY = [

@@ -4,7 +4,8 @@ import { OPENMETRICS_MEDIA_TYPE, PROMETHEUS_MEDIA_TYPE } from '@vouchbox/protoco
 import { describe, expect, test } from 'vitest';
 import { cutShort, json, noAnswer, refusal, type ScriptedService, scriptedService } from '../test/scripted-service.ts';
 import { ServiceFailure, TransportFailure } from './failure.ts';
-import { type ClientOptions, createServiceClient } from './service-client.ts';
+import { createServiceClient } from './service-client.ts';
+import type { ClientOptions } from './session.ts';
 
 const submission = { language: 'bash', code: 'true' };
 const detail = { job_id: 'job_1', status: 'queued' };
@@ -17,7 +18,7 @@ function clientOf({ baseUrl }: ScriptedService, options: Partial<ClientOptions> 
 describe('a request', () => {
   test('carries the bearer credential, and spells its query as the contract does', async () => {
     await using service = await scriptedService([json({ items: [], next_cursor: null })]);
-    await clientOf(service).list({ limit: 3, status: ['failed', 'error'], language: 'node', cursor: 'a+b' });
+    await clientOf(service).list({ limit: 3, cursor: 'a+b', status: ['failed', 'error'], language: 'node' });
     expect(service.seen[0]?.headers.authorization).toBe('Bearer key-1');
     expect(service.seen[0]?.url).toBe('/v1/jobs?limit=3&cursor=a%2Bb&status=failed%2Cerror&language=node');
   });
@@ -34,7 +35,7 @@ describe('a request', () => {
     await using service = await scriptedService([
       (response) => response.writeHead(307, { location: other.baseUrl }).end(),
     ]);
-    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'network' });
+    await expect(clientOf(service).detail('job_1')).rejects.toMatchObject({ reason: 'unstructured', status: 307 });
     expect(other.seen).toEqual([]);
   });
 

@@ -2,8 +2,8 @@
  * One HTTP exchange with the service: the request with its credential, then the whole answer or a failure. It never
  * retries, never follows a redirect (which would give the key to another host) and never returns part of a body.
  */
-import type { ErrorEnvelope } from '@vouchbox/protocol';
 import { ServiceFailure, TransportFailure } from './failure.ts';
+import { parseJson } from './parse-json.ts';
 
 export interface Endpoint {
   /** The service's address, such as `http://127.0.0.1:8080`; a path prefix is kept. */
@@ -45,20 +45,24 @@ export async function exchange(endpoint: Endpoint, request: Exchange): Promise<A
     throw new TransportFailure('network', `no answer to ${what}`, { cause: error });
   });
   if (answer.status >= 200 && answer.status < 300) return answer;
-  if (answer.status === request.answerStatus && !isEnvelope(parse(answer.bytes))) return answer;
+  if (answer.status === request.answerStatus && envelopeOf(answer.bytes) === null) return answer;
   throw refusal(answer);
 }
 
 async function fetchWhole(endpoint: Endpoint, request: Exchange, signal: AbortSignal): Promise<Answer> {
-  const headers = new Headers({ accept: 'application/json', ...request.headers });
-  if (endpoint.apiKey !== null) headers.set('authorization', `Bearer ${endpoint.apiKey}`);
-  if (request.body !== undefined) headers.set('content-type', 'application/json');
-  const response = await fetch(endpoint.baseUrl.replace(/\/$/, '') + request.path, {
-    method: request.method,
-    headers,
+  const { method, path, headers, body } = request;
+  const response = await fetch(endpoint.baseUrl + path, {
+    method,
+    headers: {
+      accept: 'application/json',
+      ...(endpoint.apiKey !== null && { authorization: `Bearer ${endpoint.apiKey}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
     signal,
-    redirect: 'error',
-    ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    redirect: 'manual',
+    // Without a body, this is undefined.
+    body: JSON.stringify(body),
   });
   const bytes = new Uint8Array(await response.arrayBuffer());
   refuseTruncated(response, bytes);
@@ -77,49 +81,39 @@ function refuseTruncated(response: Response, bytes: Uint8Array): void {
 
 /** Decodes an answer's JSON object. */
 export function decodeJson<T>(answer: Answer): T {
-  const value = parse(answer.bytes);
+  const value = parseJson(answer.bytes);
   if (typeof value === 'object' && value !== null) return value as T;
   throw new TransportFailure('undecodable', 'the answer is not a JSON object', { status: answer.status });
 }
 
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
+function refusal({ status, headers, bytes }: Answer): ServiceFailure | TransportFailure {
+  const error = envelopeOf(bytes);
+  const retryAfterSeconds = secondsOf(headers.get('retry-after'));
+  if (error === null) {
+    const message = `HTTP ${status} without an error of the service: is baseUrl the address of one?`;
+    return new TransportFailure('unstructured', message, { status, retryAfterSeconds });
   }
+  const { code, message, request_id, retryable } = error;
+  const requestId = headers.get('x-request-id') ?? request_id;
+  return new ServiceFailure(message, { code, status, retryable, requestId, retryAfterSeconds });
 }
 
-function refusal(answer: Answer): ServiceFailure | TransportFailure {
-  const value = parse(answer.bytes);
-  const retryAfterSeconds = secondsOf(answer.headers.get('retry-after'));
-  if (!isEnvelope(value)) {
-    return new TransportFailure('unstructured', `HTTP ${answer.status} without an error envelope`, {
-      status: answer.status,
-      retryAfterSeconds,
-    });
-  }
-  const { code, message, request_id, retryable } = value.error;
-  return new ServiceFailure(message, {
-    code,
-    status: answer.status,
-    retryable,
-    requestId: answer.headers.get('x-request-id') ?? request_id,
-    retryAfterSeconds,
-  });
+interface ErrorMember {
+  readonly code: string;
+  readonly message: string;
+  readonly request_id: string;
+  readonly retryable: boolean;
 }
 
-function isEnvelope(value: unknown): value is ErrorEnvelope {
-  if (typeof value !== 'object' || value === null || !('error' in value)) return false;
-  const { error } = value;
-  if (typeof error !== 'object' || error === null) return false;
-  return 'code' in error && typeof error.code === 'string' && 'message' in error && typeof error.message === 'string';
+/** What the error envelope says; null if the body is none. Spec § Errors. */
+function envelopeOf(bytes: Uint8Array): ErrorMember | null {
+  const error = (parseJson(bytes) as { error?: ErrorMember } | null | undefined)?.error;
+  return typeof error?.code === 'string' && typeof error.message === 'string' ? error : null;
 }
 
 /** The service sends whole seconds. A date, as a proxy may send, counts from now. RFC 9110 § 10.2.3. */
 function secondsOf(header: string | null): number | null {
   if (header === null) return null;
-  if (/^\d+$/.test(header)) return Number(header);
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1000));
+  const seconds = /^\d+$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1000);
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }

@@ -3,6 +3,7 @@ export * from './events.ts';
 export * from './job.ts';
 export { fits, type Misfit, misfitOf } from './misfit.ts';
 export { openApiDocument } from './openapi.ts';
+export { COMPONENT_SCHEMAS } from './openapi-schemas.ts';
 export * from './operation.ts';
 export type * from './operation-types.ts';
 export * from './operations.ts';

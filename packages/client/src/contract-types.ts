@@ -1,0 +1,618 @@
+/** The words and bodies of the contract as types. `npm run openapi` writes this file from the tables of the contract. */
+
+export type TerminalStatus = 'succeeded' | 'failed' | 'timed_out' | 'oom_killed' | 'cancelled' | 'error';
+
+export type JobStatus =
+  | 'queued'
+  | 'running'
+  | 'succeeded'
+  | 'failed'
+  | 'timed_out'
+  | 'oom_killed'
+  | 'cancelled'
+  | 'error';
+
+export type TerminalReason =
+  | 'exited'
+  | 'signaled'
+  | 'compile_failed'
+  | 'wall_limit'
+  | 'cpu_limit'
+  | 'memory_limit'
+  | 'cancelled'
+  | 'bootstrap_failed'
+  | 'isolation_unsatisfied'
+  | 'runtime_failed'
+  | 'server_restarted'
+  | 'server_shutdown'
+  | 'internal_error';
+
+export type Language = 'python' | 'node' | 'bash' | 'typescript' | 'ruby' | 'php' | 'lua' | 'r' | 'java' | 'c' | 'cpp';
+
+export type IsolationClass =
+  | 'none'
+  | 'linux-shared-kernel'
+  | 'gvisor-application-kernel'
+  | 'hardware-vm'
+  | 'confidential-vm'
+  | 'wasm-capability';
+
+export type Backend = 'subprocess' | 'namespace' | 'gvisor';
+
+export type Networking = 'disabled' | 'host';
+
+export type SeccompMode = 'disabled' | 'strict' | 'filter';
+
+export type ViolationType =
+  | 'wall_time'
+  | 'cpu_time'
+  | 'memory'
+  | 'pids'
+  | 'file_size'
+  | 'syscall'
+  | 'output_missing'
+  | 'output_kind'
+  | 'output_size'
+  | 'output_path'
+  | 'output_count'
+  | 'compile';
+
+export type StreamName = 'stdout' | 'stderr';
+
+export type AuthMethod = 'key' | 'jwt' | 'legacy';
+
+export type Scope = 'jobs:submit' | 'jobs:read' | 'jobs:cancel' | 'service:read' | 'metrics:read';
+
+export type ErrorCode =
+  | 'invalid_request'
+  | 'invalid_json'
+  | 'unsupported_language'
+  | 'network_not_allowed'
+  | 'unauthorized'
+  | 'insufficient_scope'
+  | 'job_not_found'
+  | 'route_not_found'
+  | 'attestation_unavailable'
+  | 'attestation_disabled'
+  | 'method_not_allowed'
+  | 'body_timeout'
+  | 'job_not_terminal'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'expectation_failed'
+  | 'runtime_unavailable'
+  | 'minimum_isolation_unsatisfied'
+  | 'idempotency_key_reused'
+  | 'rate_limited'
+  | 'tenant_capacity_exhausted'
+  | 'head_too_large'
+  | 'internal'
+  | 'queue_full'
+  | 'capacity_exhausted'
+  | 'issuer_unavailable'
+  | 'worker_unavailable'
+  | 'shutting_down'
+  | 'insufficient_storage';
+
+export interface JobSubmission {
+  /** `python`, `node`, `bash`, `typescript`, or the language of a runtime pack; see capabilities. */
+  language: string;
+  /** Source; at most 1 MiB as UTF-8. */
+  code: string;
+  /** At most 1 MiB as UTF-8; without it, or null, stdin is at its end. */
+  stdin?: string | null;
+  /** At most 4 MiB decoded in total. */
+  files?: Array<InputFile>;
+  /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
+  args?: Array<string>;
+  /**
+   * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
+   * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
+   * LD_*, PYTHON*, NODE_*, BASH_ENV.
+   */
+  env?: Record<string, string>;
+  /** Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total. */
+  outputs?: Array<string>;
+  /** Name of a runtime pack, from capabilities; null is as if it were left out. */
+  runtime?: string | null;
+  requirements?: {
+    /** The weakest isolation that will do; refused where the service has less. */
+    minimum_isolation?: IsolationClass;
+  };
+  limits?: LimitsInput;
+}
+
+export interface InputFile {
+  /** Relative, under `input/`. */
+  path: string;
+  /** Standard base64 with padding; at most 2 MiB decoded. */
+  content_base64: string;
+}
+
+export interface LimitsInput {
+  /** 10 if omitted; clamped to a ceiling, 300 unless the operator set another. */
+  wall_seconds?: number;
+  /** 5 if omitted; clamped to a ceiling, 120 unless the operator set another. */
+  cpu_seconds?: number;
+  /**
+   * 256 if omitted; clamped to a ceiling, 1024 unless the operator set another. A fraction is rounded
+   * down, though never below 1.
+   */
+  mem_mb?: number;
+  /**
+   * 64 if omitted; clamped to a ceiling, 256 unless the operator set another. A fraction is rounded
+   * down, though never below 1.
+   */
+  max_pids?: number;
+  /**
+   * 16 if omitted; clamped to a ceiling, 64 unless the operator set another. A fraction is rounded down,
+   * though never below 1.
+   */
+  max_file_mb?: number;
+  /** `true` is refused with `network_not_allowed`: egress is never granted. */
+  allow_network?: boolean;
+}
+
+export interface SubmissionAnswer {
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  status: JobStatus;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** Relative to the service. */
+  stream_url: string;
+  /** Relative to the service. */
+  history_url: string;
+  /** Relative to the service. */
+  result_url: string;
+  result?: FoldedResult;
+}
+
+export interface JobDetail {
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  status: JobStatus;
+  language: Language;
+  runtime: string | null;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  started_at: string | null;
+  /** UTC with milliseconds. */
+  finished_at: string | null;
+  duration_ms: number | null;
+  exit_code: number | null;
+  terminal_reason: TerminalReason | null;
+  tenant: string;
+  signal: string | null;
+  cancellation_requested: boolean;
+  requested_spec: StoredSpec;
+  effective_spec: EffectiveSpec | null;
+  backend: Backend | null;
+  bootstrap_ready: boolean | null;
+  networking: Networking | null;
+  network_allowed: boolean | null;
+  private_rootfs: boolean | null;
+  dedicated_bootstrap: boolean | null;
+  seccomp: SeccompMode | null;
+  limit_enforcement: LimitEnforcement | null;
+  attestation: AttestationMember;
+  receipt?: Receipt;
+  receipt_sha256?: string;
+}
+
+export interface JobListItem {
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  status: JobStatus;
+  language: Language;
+  runtime: string | null;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  started_at: string | null;
+  /** UTC with milliseconds. */
+  finished_at: string | null;
+  duration_ms: number | null;
+  exit_code: number | null;
+  terminal_reason: TerminalReason | null;
+  truncated: boolean;
+  attestation_available: boolean;
+}
+
+export interface JobList {
+  items: Array<JobListItem>;
+  /** Null on the last page. */
+  next_cursor: string | null;
+}
+
+export interface StoredSpec {
+  language?: Language;
+  code?: string;
+  stdin?: string | null;
+  /** Arguments of the program; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. */
+  args?: Array<string>;
+  /**
+   * Environment variables; at most 4 KiB each and 32 KiB together as UTF-8, without NUL. The fixed ones
+   * cannot be set, nor those that a loader or an interpreter reads at its start: PATH, HOME, LANG,
+   * LD_*, PYTHON*, NODE_*, BASH_ENV.
+   */
+  env?: Record<string, string>;
+  files?: Array<InputFile>;
+  outputs?: Array<string>;
+  runtime?: string | null;
+  requirements?: {
+    minimum_isolation: IsolationClass;
+  };
+  limits?: {
+    wall_seconds?: number;
+    cpu_seconds?: number;
+    mem_mb?: number;
+    max_pids?: number;
+    max_file_mb?: number;
+  };
+}
+
+export interface RequestedLimits {
+  wall_seconds: number;
+  cpu_seconds: number;
+  mem_mb: number;
+  max_pids: number;
+  max_file_mb: number;
+}
+
+export interface EffectiveSpec {
+  isolation_class: IsolationClass | null;
+  limits: EffectiveLimits;
+}
+
+export interface EffectiveLimits {
+  wall_seconds: number | null;
+  cpu_seconds: number | null;
+  mem_mb: number | null;
+  max_pids: number | null;
+  max_file_mb: number | null;
+}
+
+export interface LimitEnforcement {
+  wall_seconds: boolean;
+  cpu_seconds: boolean;
+  mem_mb: boolean;
+  max_pids: boolean;
+  max_file_mb: boolean;
+}
+
+export interface AttestationMember {
+  /** May be false just after the end: signing is asynchronous. */
+  available: boolean;
+  /** The tenant bound into the signed evidence. */
+  tenant: string | null;
+  /** `sha256:` and the SHA-256 of the key as SPKI DER. */
+  key_id: string | null;
+  receipt_sha256: string | null;
+  result_media_type: string | null;
+  result_sha256: string | null;
+  result_size_bytes: number | null;
+  envelope_sha256: string | null;
+  envelope_size_bytes: number | null;
+  /** Relative to the service. */
+  envelope_url: string | null;
+  /** Relative to the service. */
+  result_artifact_url: string | null;
+}
+
+export interface Receipt {
+  schema_version: number;
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  status: TerminalStatus;
+  exit_code: number | null;
+  signal: string | null;
+  terminal_reason: TerminalReason | null;
+  /** UTC with milliseconds. */
+  created_at: string;
+  /** UTC with milliseconds. */
+  started_at: string | null;
+  /** UTC with milliseconds. */
+  finished_at: string;
+  duration_ms: number | null;
+  event_chain: EventChain;
+  receipt_sha256: string;
+  tenant?: string;
+  language?: string;
+  runtime?: string | null;
+  code_sha256?: string;
+  stdin_sha256?: string | null;
+  args_sha256?: string | null;
+  env_sha256?: string | null;
+  policy_sha256?: string;
+  requested_limits?: RequestedLimits;
+  truncated?: boolean;
+  output?: OutputEvidence;
+  input_artifacts?: Array<ArtifactRecord>;
+  output_artifacts?: Array<ArtifactRecord>;
+  bootstrap_ready?: boolean;
+  backend?: Backend;
+  runtime_identity?: RuntimeIdentity;
+  runtime_pack?: {
+    name: string;
+    version: string;
+    digest: string;
+  } | null;
+  isolation_class?: IsolationClass | null;
+  private_rootfs?: boolean;
+  dedicated_bootstrap?: boolean;
+  seccomp?: SeccompMode | null;
+  no_new_privileges?: boolean | null;
+  /** The effective set as hex, 0 when empty. */
+  capabilities?: string | null;
+  network_allowed?: boolean | null;
+  networking?: Networking | null;
+  effective_limits?: EffectiveLimits;
+  limit_enforcement?: LimitEnforcement;
+  host_posture_sha256?: string | null;
+  resource_usage?: ResourceUsage;
+  executor_output?: ExecutorOutput;
+}
+
+export interface EventChain {
+  hash_version: number;
+  genesis: string;
+  head: string;
+  count: number;
+  /** No unhashed event was stored. Not a verification: recompute every link. */
+  complete: boolean;
+}
+
+export interface OutputEvidence {
+  encoding: 'utf8-event-lines-joined-by-lf-no-trailing-lf';
+  stdout_bytes: number;
+  stdout_records: number;
+  stdout_sha256: string;
+  stderr_bytes: number;
+  stderr_records: number;
+  stderr_sha256: string;
+}
+
+export interface ExecutorOutput {
+  stdout: StreamTelemetry;
+  stderr: StreamTelemetry;
+}
+
+export interface StreamTelemetry {
+  bytes_seen: number;
+  bytes_offered_to_sink: number;
+  records_offered_to_sink: number;
+  raw_sha256: string;
+  executor_truncated: boolean;
+}
+
+export interface FoldedResult {
+  /** A job id: opaque, and no authorization by itself. */
+  job_id: string;
+  status: JobStatus;
+  exit_code: number | null;
+  duration_ms: number | null;
+  stdout: string;
+  stderr: string;
+  truncated: boolean;
+  violations: Array<Violation>;
+  artifacts: Array<Artifact>;
+}
+
+export interface Artifact {
+  path: string;
+  content_base64: string;
+  size_bytes: number;
+  sha256: string;
+}
+
+export interface Violation {
+  type: ViolationType;
+  message: string;
+  path?: string;
+  limit?: number;
+  observed?: number;
+  phase?: 'compile';
+}
+
+export interface ReplayPage {
+  events: Array<JobEvent>;
+  next_cursor: number | null;
+}
+
+export interface StreamTicket {
+  ticket: string;
+  /** Relative to the service. */
+  stream_url: string;
+  /** UTC with milliseconds. */
+  expires_at: string;
+  expires_in: number;
+}
+
+export interface PublicKey {
+  key_id: string;
+  algorithm: 'Ed25519';
+  public_key_pem: string;
+  trust_notice: string;
+}
+
+export interface Capabilities {
+  version: string;
+  languages: Array<Language>;
+  isolation_class: IsolationClass | null;
+  limits: {
+    defaults: RequestedLimits;
+    ceilings: RequestedLimits;
+  };
+  artifacts: {
+    max_files: number;
+    max_file_bytes: number;
+    max_total_bytes: number;
+  };
+  concurrent_mem_mb_max: number;
+  runtime_packs: Array<RuntimePack>;
+  features: Array<string>;
+  signer: {
+    key_id: string;
+    algorithm: string;
+  } | null;
+}
+
+export interface RuntimePack {
+  name: string;
+  version: string;
+  languages: Array<Language>;
+  digest: string;
+}
+
+export interface Whoami {
+  tenant: string;
+  principal: string;
+  auth_method: AuthMethod;
+  credential_id: string;
+  scopes: Array<Scope>;
+  /** UTC with milliseconds. */
+  expires_at: string | null;
+}
+
+export interface ServiceStatus {
+  status: 'ok' | 'draining' | 'unavailable';
+  version: string;
+  uptime_seconds: number;
+  queue: {
+    depth: number;
+    capacity: number;
+    oldest_age_ms: number | null;
+  };
+  running: number;
+  draining: boolean;
+  signer: {
+    enabled: boolean;
+    outbox_depth: number;
+    last_error: string | null;
+    /** UTC with milliseconds. */
+    last_error_at: string | null;
+  };
+  provider: {
+    backend: Backend | null;
+    isolation_class: IsolationClass | null;
+    ready: boolean;
+  };
+  parked: {
+    cells: number;
+    mem_mb: number;
+    mem_mb_max: number;
+  };
+}
+
+export interface Health {
+  status: 'ok';
+}
+
+export interface Readiness {
+  status: 'ready' | 'unready';
+  checks: {
+    store: boolean;
+    provider: boolean;
+    free_space: boolean;
+    accepting: boolean;
+  };
+}
+
+export interface ArtifactRecord {
+  path: string;
+  size_bytes: number;
+  sha256: string;
+}
+
+export interface OutputRecord {
+  text: string;
+  partial?: true;
+}
+
+export interface Truncation {
+  stream: StreamName;
+  bytes_seen: number;
+  bytes_stored: number;
+  records_stored: number;
+  limit_bytes: number;
+  limit_records: number;
+}
+
+export interface ResourceUsage {
+  wall_ms: number | null;
+  cpu_ms: number | null;
+  memory_peak_bytes: number | null;
+}
+
+export interface RuntimeIdentity {
+  name: string;
+  version: string | null;
+  platform: string | null;
+}
+
+/** The job as it now is. */
+export interface CancellationAnswer extends JobDetail {
+  /** Whether it had ended before the request. */
+  already_terminal: boolean;
+}
+
+/** What each kind of event says. */
+export interface EventData {
+  queued: {
+    language: Language;
+    runtime: string | null;
+    requirements: {
+      minimum_isolation: IsolationClass;
+    };
+    limits: RequestedLimits;
+  };
+  started: {
+    backend: Backend;
+    isolation_class: IsolationClass | null;
+    bootstrap_ready: boolean;
+    limits: EffectiveLimits;
+  };
+  cancel_requested: {
+    principal: string;
+  };
+  stdout: OutputRecord;
+  stderr: OutputRecord;
+  artifact: ArtifactRecord;
+  violation: Violation;
+  truncated: Truncation;
+  finished: {
+    status: TerminalStatus;
+    exit_code: number | null;
+    signal: string | null;
+    terminal_reason: TerminalReason;
+    duration_ms: number | null;
+  };
+}
+
+export type EventKind = keyof EventData;
+
+/** An event's kind that is none of the known ones. It is text: compare it as `String(event.kind)`. */
+export declare enum UnknownKind {
+  any = 'a kind that this version of the client does not know',
+}
+
+interface EventMembers {
+  job_id: string;
+  /** 1 for the first event of a job. */
+  seq: number;
+  timestamp: string;
+  hash_version: number;
+  prev_hash: string | null;
+  event_hash: string | null;
+}
+
+/** An event of a known kind. */
+export type KnownEvent = { [Kind in EventKind]: EventMembers & { kind: Kind; data: EventData[Kind] } }[EventKind];
+
+/** An event of a kind that a newer service added. It comes unchanged. */
+export type UnknownEvent = EventMembers & { kind: UnknownKind; data: unknown };
+
+/** An event of a job's history. `kind` says what `data` is. */
+export type JobEvent = KnownEvent | UnknownEvent;

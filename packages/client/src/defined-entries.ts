@@ -1,0 +1,6 @@
+/** What is undefined is left out. */
+
+/** The members of an object that are not undefined. */
+export function definedEntries(members: object): [name: string, value: unknown][] {
+  return Object.entries(members).filter(([, value]) => value !== undefined);
+}

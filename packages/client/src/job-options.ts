@@ -1,0 +1,48 @@
+/** What the calls about jobs take, and what a submission gives. */
+import type { JobStatus, Language, SubmissionAnswer } from './contract-types.ts';
+import type { ProgramOptions } from './submission.ts';
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface SubmitOptions extends CallOptions, ProgramOptions {
+  /**
+   * 1–128 visible ASCII bytes. Random if left out, so that every submission can be repeated. Null sends none: the
+   * submission is then made once, and after a lost answer it is unknown whether a job exists.
+   */
+  readonly idempotencyKey?: string | null | undefined;
+  /** Seconds (0–300) to wait for the result, of services that name `submission_wait` in their features. */
+  readonly waitSeconds?: number | undefined;
+}
+
+/** A stored job. `result` is there if the service waited for it and the job ended in time. */
+export interface Submitted extends SubmissionAnswer {
+  /** Whether the key already belonged to this job. */
+  readonly replayed: boolean;
+  /** The key that was sent; null if none was. */
+  readonly idempotencyKey: string | null;
+}
+
+/** A page of at most `limit` jobs, of these statuses and this language, after the page whose `next_cursor` it was. */
+export interface ListOptions extends CallOptions {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly status?: readonly JobStatus[] | undefined;
+  readonly language?: Language | undefined;
+}
+
+/** A page of at most `limit` events. `after` is the last sequence number already seen. */
+export interface ReplayOptions extends CallOptions {
+  readonly after?: number | undefined;
+  readonly limit?: number | undefined;
+  /** Seconds (0–300) to wait for an event, of services that name `replay_wait` in their features. */
+  readonly waitSeconds?: number | undefined;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Seconds to wait in all; endless without it. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Seconds to request of the service at a time, at most 300. Default 50: many proxies cut an exchange at 60. */
+  readonly waitSeconds?: number | undefined;
+}

@@ -1,0 +1,111 @@
+/** What can be asked of a service about jobs. Spec § Endpoints. */
+import { isTerminal, replayLimitMax, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
+import { delayMilliseconds } from './backoff.ts';
+import type { FoldedResult, JobEvent, JobListItem, JobSubmission, ReplayPage } from './contract-types.ts';
+import { randomKey } from './digest.ts';
+import { refuse, TransportFailure } from './failure.ts';
+import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
+import { orOlder } from './older-route.ts';
+import { olderReplay, olderResult } from './older-server.ts';
+import { once, read, repeated } from './operation.ts';
+import type { Session } from './session.ts';
+import { submissionOf } from './submission.ts';
+import { decodeJson } from './transport.ts';
+import type { Verified } from './verify-record.ts';
+
+/** How long one request waits for a job at most: many proxies cut an exchange at 60 seconds. */
+export const waitSecondsAtOnce = 50;
+
+/** Stores a job. A lost answer does no harm: the same key and body give the same job. */
+export async function submit(
+  session: Session,
+  program: string | JobSubmission,
+  { idempotencyKey = randomKey(), waitSeconds, signal, ...options }: SubmitOptions,
+): Promise<Submitted> {
+  const body = await submissionOf(program, options);
+  const send = idempotencyKey === null ? once : repeated;
+  const call = { body, query: { wait_seconds: waitSeconds }, idempotencyKey, signal };
+  const answer = await send(session, 'POST /v1/jobs', call);
+  const replayed = answer.headers.get('idempotency-replayed') === 'true';
+  return { ...decodeJson<Omit<Submitted, 'replayed'>>(answer), replayed, idempotencyKey };
+}
+
+/** Every job of the tenant, newest first, page by page. */
+export async function* listAll(
+  session: Session,
+  { signal, ...query }: Omit<ListOptions, 'cursor'>,
+): AsyncGenerator<JobListItem, void> {
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await read(session, 'GET /v1/jobs', { query: { ...query, cursor }, signal });
+    yield* page.items;
+    cursor = page.next_cursor;
+  }
+}
+
+/** The result as it is after at most `waitSeconds`. */
+export function result(
+  session: Session,
+  job_id: string,
+  { waitSeconds, signal }: CallOptions & { readonly waitSeconds?: number },
+): Promise<FoldedResult> {
+  const asked = read(session, 'GET /v1/jobs/{id}/result', { job_id, query: { wait_seconds: waitSeconds }, signal });
+  return orOlder(asked, (missing) => olderResult(session, job_id, { signal, missing }));
+}
+
+/**
+ * Requests the result, each time with a wait, until it is terminal.
+ * @throws TransportFailure `timeout` once `timeoutSeconds` are over
+ */
+export async function waitForResult(
+  session: Session,
+  job_id: string,
+  { signal, timeoutSeconds = Number.POSITIVE_INFINITY, waitSeconds = waitSecondsAtOnce }: WaitOptions,
+): Promise<FoldedResult> {
+  const end = performance.now() + timeoutSeconds * 1000;
+  for (let expired = 1; ; expired++) {
+    const left = Math.max(0, Math.ceil(end - performance.now()) / 1000);
+    const found = await result(session, job_id, { waitSeconds: Math.min(waitSeconds, left, waitSecondsMax), signal });
+    if (isTerminal(found.status)) return found;
+    if (performance.now() >= end) {
+      throw new TransportFailure('timeout', `${job_id} is still ${found.status} after ${timeoutSeconds} s`);
+    }
+    // A random pause follows an expired wait, so that many clients do not ask in step.
+    await session.sleep(delayMilliseconds(session.policy, expired, Math.random(), null), signal);
+  }
+}
+
+/** A page of stored events. Nothing runs again. */
+export function replay(
+  session: Session,
+  job_id: string,
+  { after, limit, waitSeconds, signal, onRetry }: ReplayOptions & { readonly onRetry?: () => void },
+): Promise<ReplayPage> {
+  const query = { after, limit, wait_seconds: waitSeconds };
+  const asked = read(session, 'GET /v1/jobs/{id}/replay', { job_id, query, signal, onRetry });
+  return orOlder(asked as Promise<ReplayPage>, (missing) =>
+    olderReplay(session, job_id, { after, limit, signal, missing }),
+  );
+}
+
+/** The events stored so far, page by page. */
+export async function* storedEvents(
+  session: Session,
+  job_id: string,
+  { after = 0, ...options }: ReplayOptions,
+): AsyncGenerator<JobEvent, void> {
+  for (let cursor = after; ; ) {
+    const { events, next_cursor } = await replay(session, job_id, { ...options, after: cursor });
+    yield* events;
+    if (next_cursor === null || events.length === 0) return;
+    cursor = next_cursor;
+  }
+}
+
+/** Reads the whole history of a job that ended and its receipt, and recomputes both. */
+export async function verifyJob(session: Session, job_id: string, { signal }: CallOptions): Promise<Verified> {
+  const { receipt } = await read(session, 'GET /v1/jobs/{id}', { job_id, signal });
+  if (receipt === undefined) return refuse('receipt', `${job_id} has no receipt`);
+  const events = await Array.fromAsync(storedEvents(session, job_id, { limit: replayLimitMax, signal }));
+  const { verifyRecord } = await import('./verify-record.ts');
+  return verifyRecord({ job_id, events, receipt }, { ...session, refuse });
+}

@@ -1,0 +1,78 @@
+/**
+ * Calls of the contract's operations. An operation is written as its method and path, and its query, body and answer
+ * have the types that the contract's tables say. Only types come from the tables.
+ */
+import type { AnswerBody, BodyOf, ENDPOINTS, MediaTypeOf, OperationId, QueryOf } from '@vouchbox/protocol';
+import { retrying } from './backoff.ts';
+import { definedEntries } from './defined-entries.ts';
+import { ServiceFailure } from './failure.ts';
+import { isRouteMissing } from './older-route.ts';
+import type { Session } from './session.ts';
+import { type Answer, decodeJson, exchange } from './transport.ts';
+
+type Table = typeof ENDPOINTS;
+type RouteOf<Id extends OperationId> = `${Table[Id]['method']} ${Table[Id]['path']}`;
+
+/** Each operation by its method and path, such as `GET /v1/jobs/{id}/result`. */
+export type Route = RouteOf<OperationId>;
+type IdOf<R extends Route> = { [Id in OperationId]: RouteOf<Id> extends R ? Id : never }[OperationId];
+
+/** What an operation is called with: its job, its query and its body where it has them. */
+export type CallOf<R extends Route> = {
+  readonly signal?: AbortSignal | undefined;
+  /** What is undefined is not sent. A list is one parameter, its words between commas. */
+  readonly query?: { readonly [Name in keyof QueryOf<IdOf<R>>]: Readonly<QueryOf<IdOf<R>>[Name]> | undefined };
+  readonly body?: BodyOf<IdOf<R>>;
+  readonly idempotencyKey?: string | null;
+  /** Left out, JSON. */
+  readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
+  /** A status beside the successful ones whose body is an answer. */
+  readonly answerStatus?: number;
+  /** Another credential than the client's. */
+  readonly apiKey?: string;
+  /** Called before each further try. */
+  readonly onRetry?: (() => void) | undefined;
+} & (R extends `${string}{id}${string}` ? { readonly job_id: string } : unknown);
+
+type AnyCall = CallOf<'POST /v1/jobs'> & { readonly job_id?: string };
+
+/** Sends the request once. */
+export function once<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
+  const { query = {}, idempotencyKey, accept, apiKey, job_id = '', ...rest } = call as AnyCall;
+  const [method, path] = route.replace('{id}', encodeURIComponent(job_id)).split(' ') as [
+    'GET' | 'POST' | 'DELETE',
+    string,
+  ];
+  const given = definedEntries(query).map(([name, value]) => [name, String(value)]);
+  const search = new URLSearchParams(given).toString();
+  return exchange(apiKey === undefined ? session : { ...session, apiKey }, {
+    ...rest,
+    method,
+    path: search === '' ? path : `${path}?${search}`,
+    headers: { ...(accept && { accept }), ...(idempotencyKey && { 'idempotency-key': idempotencyKey }) },
+    timeoutMilliseconds: session.timeoutMilliseconds + (query.wait_seconds ?? 0) * 1000,
+  });
+}
+
+/** Sends the request until it succeeds, fails for good or has no tries left. Only for what may be done twice. */
+export function repeated<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<Answer> {
+  const { signal, onRetry } = call;
+  return retrying(() => once(session, route, call), { ...session, signal, onRetry });
+}
+
+/** The JSON body of the answer, after as many tries as it takes. */
+export async function read<R extends Route>(session: Session, route: R, call: CallOf<R>): Promise<AnswerBody<IdOf<R>>> {
+  return decodeJson(await repeated(session, route, call));
+}
+
+/** Whether the service names a feature. It is asked once. One that may not be asked, or is older, has none. */
+export async function supports(session: Session, feature: string, signal?: AbortSignal): Promise<boolean> {
+  session.features ??= await read(session, 'GET /v1/capabilities', { signal }).then(
+    ({ features }) => features,
+    (error: unknown) => {
+      if (isRouteMissing(error) || (error instanceof ServiceFailure && error.status === 403)) return [];
+      throw error;
+    },
+  );
+  return session.features?.includes(feature) ?? false;
+}

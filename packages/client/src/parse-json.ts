@@ -1,0 +1,10 @@
+/** JSON of others. */
+
+/** The value of a JSON text, or of its UTF-8; undefined if it is none. */
+export function parseJson(text: string | Uint8Array): unknown {
+  try {
+    return JSON.parse(typeof text === 'string' ? text : new TextDecoder('utf-8', { fatal: true }).decode(text));
+  } catch {
+    return undefined;
+  }
+}

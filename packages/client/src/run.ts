@@ -1,0 +1,103 @@
+/** Running a program to its end in one call, and ending the job if the call is broken off. */
+import type {
+  Artifact,
+  FoldedResult,
+  IsolationClass,
+  JobDetail,
+  JobSubmission,
+  Receipt,
+  SubmissionAnswer,
+} from './contract-types.ts';
+import { randomKey } from './digest.ts';
+import { ServiceFailure, TransportFailure } from './failure.ts';
+import { type FollowOptions, followJob } from './follow.ts';
+import type { CallOptions } from './job-options.ts';
+import { submit, waitForResult, waitSecondsAtOnce } from './jobs.ts';
+import { once, read, supports } from './operation.ts';
+import { outputText } from './output-text.ts';
+import type { Session } from './session.ts';
+import { type ProgramOptions, submissionOf } from './submission.ts';
+import { decodeJson } from './transport.ts';
+
+/** Takes output as the program wrote it, newlines included. What it returns is awaited before the next piece. */
+export type OnText = (text: string) => unknown;
+
+export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOptions, 'onState'> {
+  /** 1–128 visible ASCII bytes. Random if left out. */
+  readonly idempotencyKey?: string | undefined;
+  /** Takes what the program writes to stdout, while it runs. */
+  readonly onStdout?: OnText | undefined;
+  readonly onStderr?: OnText | undefined;
+}
+
+/** What came of a program. Members that the contract has are spelled as there. */
+export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDetail, 'terminal_reason' | 'signal'> {
+  /** The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded. */
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+  /** What separated the program from the host, as observed while it ran. Null: nothing was observed. */
+  readonly isolation_class: IsolationClass | null;
+  /** The digest of the job's receipt. */
+  readonly receipt_sha256: string;
+  readonly receipt: Receipt;
+}
+
+/** Runs a program and returns what came of it. */
+export async function runProgram(
+  session: Session,
+  program: string | JobSubmission,
+  { idempotencyKey = randomKey(), onStdout, onStderr, onState, signal, ...options }: RunOptions,
+): Promise<RunResult> {
+  const hears = onStdout !== undefined || onStderr !== undefined || onState !== undefined;
+  const isHeld = await supports(session, 'submission_wait', signal);
+  const submission = await submissionOf(program, options);
+  if (await supports(session, 'output_patterns', signal)) submission.outputs ??= ['output/**'];
+  signal?.throwIfAborted();
+  let job_id: string | null = null;
+  try {
+    const waitSeconds = isHeld && !hears ? waitSecondsAtOnce : undefined;
+    const submitted = await submit(session, submission, { idempotencyKey, waitSeconds, signal });
+    job_id = submitted.job_id;
+    if (hears) {
+      for await (const event of followJob(session, job_id, { signal, onState })) {
+        if (event.kind === 'stdout') await onStdout?.(outputText(event.data));
+        if (event.kind === 'stderr') await onStderr?.(outputText(event.data));
+      }
+    }
+    const ended = submitted.result ?? (await waitForResult(session, job_id, { signal }));
+    return await runResultOf(session, ended);
+  } catch (error) {
+    const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
+    // The first error says more than that the job could not be ended, too. Its limits end it.
+    if (job_id !== null || !wasRefused) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
+    throw error;
+  }
+}
+
+/** Ends the job, in one try. What was broken off may be the submission itself: then its key names the job. */
+async function abandon(
+  session: Session,
+  body: JobSubmission,
+  idempotencyKey: string,
+  job_id: string | null,
+): Promise<void> {
+  const named =
+    job_id ?? decodeJson<SubmissionAnswer>(await once(session, 'POST /v1/jobs', { body, idempotencyKey })).job_id;
+  await once(session, 'DELETE /v1/jobs/{id}', { job_id: named });
+}
+
+/** A terminal result, with its files as bytes, and what the receipt says of how the program ran. */
+async function runResultOf(session: Session, { artifacts, ...folded }: FoldedResult): Promise<RunResult> {
+  const { job_id } = folded;
+  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (const artifact of artifacts) files.set(artifact.path, await contentOf(session, artifact));
+  const { receipt, terminal_reason, signal } = await read(session, 'GET /v1/jobs/{id}', { job_id });
+  if (receipt === undefined) throw new TransportFailure('undecodable', `${job_id} has no receipt`);
+  const { receipt_sha256, isolation_class = null } = receipt;
+  return { ...folded, files, terminal_reason, signal, isolation_class, receipt_sha256, receipt };
+}
+
+async function contentOf(session: Session, { path, content_base64, size_bytes, sha256 }: Artifact) {
+  const bytes = Uint8Array.from(atob(content_base64), (character) => character.charCodeAt(0));
+  if (bytes.length === size_bytes && (await session.sha256(bytes)) === sha256) return bytes;
+  throw new TransportFailure('digest', `${path} is of other bytes`);
+}

@@ -1,0 +1,50 @@
+/** One service and one credential, as every call needs them. */
+import { DEFAULT_RETRY, type RetryPolicy, type Sleep, sleepFor } from './backoff.ts';
+import { platformSha256, type Sha256 } from './digest.ts';
+import type { Endpoint } from './transport.ts';
+
+export interface ClientOptions extends Endpoint {
+  readonly retry?: Partial<RetryPolicy>;
+  /** Milliseconds for one exchange, in addition to the wait that the service was asked for. Default 30,000. */
+  readonly timeoutMilliseconds?: number;
+  /** The digest for platforms without SHA-256: pages served without TLS. */
+  readonly sha256?: Sha256;
+  /** Replaces the clock between tries. */
+  readonly sleep?: Sleep;
+  /**
+   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets
+   * that answers that it has no ticket route. Events and results of such a server cannot be had in another way. Off by
+   * default: addresses end up in logs. Spec § Authentication 6.
+   */
+  readonly legacy?: 'none' | 'key-in-stream-url';
+}
+
+export interface Session extends Required<Omit<ClientOptions, 'retry'>> {
+  readonly policy: RetryPolicy;
+  /** What the service can do, once it was asked. */
+  features: readonly string[] | null;
+}
+
+/**
+ * Completes the options.
+ * @throws TypeError for an address or a key that cannot be right, before any request
+ */
+export function openSession(options: ClientOptions): Session {
+  const { baseUrl, apiKey, retry } = options;
+  if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new TypeError('baseUrl must be http://HOST or https://HOST, without user, query or fragment');
+  }
+  if (apiKey !== null && !/^[!-~]+$/.test(apiKey)) {
+    throw new TypeError('apiKey must be visible ASCII or null');
+  }
+  return {
+    timeoutMilliseconds: 30_000,
+    sha256: platformSha256,
+    sleep: sleepFor,
+    legacy: 'none',
+    ...options,
+    baseUrl: baseUrl.replace(/\/$/, ''),
+    policy: { ...DEFAULT_RETRY, ...retry },
+    features: null,
+  };
+}

@@ -1,0 +1,48 @@
+/** What a caller says of a program, as the body that the contract wants. Spec § Job submission. */
+import type { InputFile, IsolationClass, JobSubmission, LimitsInput } from './contract-types.ts';
+import { definedEntries } from './defined-entries.ts';
+
+/** The content of a file. Text is sent as UTF-8. */
+export type FileContent = string | Uint8Array<ArrayBuffer> | Blob;
+
+/** What is said of a program beside its code. What is left out of a whole submission's options stays as it is there. */
+export interface ProgramOptions {
+  /** `python` (the default), `node`, `typescript`, `bash`, or the language of a runtime pack. */
+  readonly language?: string | undefined;
+  /**
+   * The content of each input file; `data.csv` is `input/data.csv` in the cell. At most 32 files of 2 MiB each, 4 MiB in
+   * all.
+   */
+  readonly files?: Readonly<Record<string, FileContent>> | undefined;
+  /** Paths of the files to bring back, and patterns such as `output/**`. */
+  readonly outputs?: readonly string[] | undefined;
+  readonly stdin?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The name of a runtime pack. */
+  readonly runtime?: string | undefined;
+  /** The weakest isolation that will do. */
+  readonly minimumIsolation?: IsolationClass | undefined;
+  readonly limits?: LimitsInput | undefined;
+}
+
+/** The submission of some code, or a given submission with what is said beside it. */
+export async function submissionOf(program: string | JobSubmission, options: ProgramOptions): Promise<JobSubmission> {
+  const { files, minimumIsolation, ...said } = options;
+  const others = {
+    files: files && (await Promise.all(Object.entries(files).map(inputFile))),
+    requirements: minimumIsolation && { minimum_isolation: minimumIsolation },
+  };
+  const given = typeof program === 'string' ? { language: 'python', code: program } : program;
+  return { ...given, ...Object.fromEntries(definedEntries({ ...said, ...others })) };
+}
+
+async function inputFile([name, content]: [string, FileContent]): Promise<InputFile> {
+  const bytes = new Uint8Array(await new Response(content).arrayBuffer());
+  return { path: name.startsWith('input/') ? name : `input/${name}`, content_base64: base64Of(bytes) };
+}
+
+/** Standard base64. `Uint8Array.prototype.toBase64` is newer than the platforms that the client runs on. */
+function base64Of(bytes: Uint8Array): string {
+  return btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ''));
+}

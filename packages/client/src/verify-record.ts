@@ -1,0 +1,148 @@
+/**
+ * A job's history and its receipt, compared with each other as an auditor does who trusts no stored digest: every link
+ * and every digest is recomputed. This shows that the record is whole, and not who made it: that is what the attestation
+ * is for. Loaded when it is first used. Spec § Events 7 and 8.
+ */
+import { canonicalJson } from './canonical-json.ts';
+import type { EventData, EventKind, JobEvent, OutputEvidence, OutputRecord, Receipt } from './contract-types.ts';
+import type { Sha256 } from './digest.ts';
+import type { EvidenceCheck } from './failure.ts';
+
+/** A history of which every link was recomputed. */
+export interface Chain {
+  /** The digest of the last event. */
+  readonly head: string;
+  /** Events whose digests were recomputed. */
+  readonly count: number;
+  /** Events of v0.1 before them, which were stored without digests and prove nothing. */
+  readonly unverifiable: number;
+}
+
+/** A record that holds together. */
+export interface Verified {
+  readonly job_id: string;
+  readonly chain: Chain;
+  readonly receipt_sha256: string;
+  readonly receipt: Receipt;
+}
+
+/** A complete history in the order in which it was served, and the receipt of the job it is said to be of. */
+export interface JobRecord {
+  readonly job_id: string;
+  readonly events: readonly JobEvent[];
+  readonly receipt: Receipt;
+}
+
+/** What the client gives to it: this module imports nothing of the client, so that both stay whole files. */
+export interface Tools {
+  readonly sha256: Sha256;
+  /** Throws EvidenceFailure. */
+  readonly refuse: (check: EvidenceCheck, message: string, seq?: number) => never;
+}
+
+/** The hash version of every new event. An event of v0.1 has 0. */
+const HASH_VERSION = 1;
+const ENCODING: OutputEvidence['encoding'] = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
+const GENESIS_HASH = '0'.repeat(64);
+
+/** Members that the last event and the receipt both have, unless one is of an older version. */
+const OUTCOME = ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms'] as const;
+
+/**
+ * Recomputes a record, and compares everything that the receipt says of the events with them. What an older receipt does
+ * not say is not checked.
+ * @throws EvidenceFailure for the first thing that does not hold
+ */
+export async function verifyRecord({ job_id, events, receipt }: JobRecord, tools: Tools): Promise<Verified> {
+  const { sha256, refuse } = tools;
+  const same = (check: EvidenceCheck, stated: unknown, found: unknown) => {
+    if (canonicalJson(stated) === canonicalJson(found)) return;
+    refuse(check, `${check}: the receipt states something else than is recorded`);
+  };
+  const { receipt_sha256, ...covered } = receipt;
+  same('receipt', [receipt_sha256, receipt.job_id], [await textDigest(sha256, canonicalJson(covered)), job_id]);
+  const chain = await verifyChain(job_id, events, tools);
+  const { event_chain, output, output_artifacts } = receipt as Partial<Receipt>;
+  if (event_chain !== undefined) same('chain_summary', event_chain, summaryOf(chain));
+  const last = events.at(-1);
+  if (last?.kind !== 'finished' || dataOf(events, 'finished').length > 1) {
+    return refuse('finished', 'the last event is not the only one that is finished');
+  }
+  for (const name of OUTCOME) {
+    if (name in receipt && name in last.data) same('finished', receipt[name], last.data[name]);
+  }
+  if (output !== undefined) same('output', output, await outputOf(events, sha256));
+  if (output_artifacts !== undefined) same('artifacts', output_artifacts, dataOf(events, 'artifact'));
+  return { job_id, chain, receipt_sha256, receipt };
+}
+
+/** Recomputes every link. */
+async function verifyChain(job_id: string, events: readonly JobEvent[], { sha256, refuse }: Tools): Promise<Chain> {
+  const digests = await Promise.all(events.map((event) => eventDigest(event, sha256)));
+  let head = GENESIS_HASH;
+  let count = 0;
+  for (const [index, event] of events.entries()) {
+    const fault = faultOf(event, { job_id, seq: index + 1, head, count, digest: digests[index] ?? null });
+    if (fault !== null) refuse(fault, `event ${index + 1}: its ${fault} is wrong`, index + 1);
+    if (event.hash_version !== HASH_VERSION) continue;
+    count++;
+    head = event.event_hash as string;
+  }
+  return { head, count, unverifiable: events.length - count };
+}
+
+interface Place {
+  readonly job_id: string;
+  readonly seq: number;
+  readonly head: string;
+  readonly count: number;
+  readonly digest: string | null;
+}
+
+/** An event without digests must stand before every one that has them. Any other was made to look older. */
+function faultOf(event: JobEvent, at: Place): EvidenceCheck | null {
+  const { seq, job_id, hash_version, prev_hash, event_hash } = event;
+  if (seq !== at.seq) return 'sequence';
+  if (job_id !== at.job_id) return 'job';
+  if (hash_version === 0) return at.count === 0 && prev_hash === null && event_hash === null ? null : 'hash_version';
+  if (hash_version !== HASH_VERSION) return 'hash_version';
+  if (prev_hash !== at.head) return 'link';
+  return event_hash !== null && event_hash === at.digest ? null : 'digest';
+}
+
+/** The digest of an event after its own `prev_hash`; null if it has no canonical form. */
+async function eventDigest(event: JobEvent, sha256: Sha256): Promise<string | null> {
+  const { data, job_id, kind, prev_hash, seq, timestamp } = event;
+  try {
+    return await textDigest(
+      sha256,
+      `svc.event.v1\n${canonicalJson({ data, job_id, kind, prev_hash, seq, timestamp })}`,
+    );
+  } catch {
+    return null;
+  }
+}
+
+function summaryOf({ head, count, unverifiable }: Chain) {
+  return { hash_version: HASH_VERSION, genesis: GENESIS_HASH, head, count, complete: unverifiable === 0 };
+}
+
+async function outputOf(events: readonly JobEvent[], sha256: Sha256): Promise<Record<string, unknown>> {
+  const evidence: Record<string, unknown> = { encoding: ENCODING };
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const records: OutputRecord[] = dataOf(events, stream);
+    const bytes = new TextEncoder().encode(records.map(({ text }) => text).join('\n'));
+    evidence[`${stream}_bytes`] = bytes.length;
+    evidence[`${stream}_records`] = records.length;
+    evidence[`${stream}_sha256`] = await sha256(bytes);
+  }
+  return evidence;
+}
+
+function dataOf<Kind extends EventKind>(events: readonly JobEvent[], kind: Kind): EventData[Kind][] {
+  return events.filter((event) => event.kind === kind).map(({ data }) => data as EventData[Kind]);
+}
+
+async function textDigest(sha256: Sha256, text: string): Promise<string> {
+  return sha256(new TextEncoder().encode(text));
+}

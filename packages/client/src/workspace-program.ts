@@ -1,0 +1,26 @@
+/** What makes a program a step of a workspace: it copies its input to its output and works there. */
+
+/**
+ * The given program, after a few lines that bring it to its files.
+ * @throws TypeError for a language that a workspace does not run
+ */
+export function inWorkspace(program: string, language: string): string {
+  if (language === 'python') return pythonStep(program);
+  if (language === 'bash') return `cp -R input/. output/ && cd output || exit 125; ${program}`;
+  if (language === 'node' || language === 'typescript') return NODE_START + program;
+  throw new TypeError(`a workspace runs python, node, typescript and bash, and not ${language}`);
+}
+
+const NODE_START =
+  "process.getBuiltinModule('node:fs').cpSync('input', 'output', { recursive: true }); process.chdir('output'); ";
+
+/** A text of JSON is a text of Python, too. */
+const pythonStep = (program: string) => `\
+import os, shutil, sys
+shutil.copytree("input", "output", copy_function=shutil.copyfile, dirs_exist_ok=True)
+os.chdir("output")
+sys.path.insert(0, os.getcwd())
+sys.dont_write_bytecode = True
+del os, shutil, sys
+exec(compile(${JSON.stringify(program)}, "step.py", "exec", dont_inherit=True))
+`;

@@ -1,0 +1,197 @@
+/**
+ * Files that stay between runs, kept by the caller. A step is a job that gets the files as its input, works in a
+ * directory that holds them, and gives back what is then there. The service keeps no state: what one step left is what
+ * the next one gets. The receipts say so, and every step checks it: the digest of its input is that of the output before
+ * it. Loaded when it is first used.
+ */
+import type { ArtifactRecord, Receipt } from './contract-types.ts';
+import type { Sha256 } from './digest.ts';
+import type { CallOptions } from './job-options.ts';
+import type { RunOptions, RunResult } from './run.ts';
+import type { Verified } from './verify-record.ts';
+import { inWorkspace } from './workspace-program.ts';
+
+/** One run in a workspace. */
+export interface Step {
+  readonly job_id: string;
+  readonly receipt_sha256: string;
+  /** The digest of the files that the program was given, from the receipt. */
+  readonly inputDigest: string;
+  /** The digest of the files that it left, from the receipt. */
+  readonly outputDigest: string;
+  /**
+   * Whether the workspace took over what it left. It does not where the program was ended by a limit or by a request,
+   * or where it left more or larger files than come back.
+   */
+  readonly wasKept: boolean;
+  /** Whether the caller changed files since the last step that was kept. */
+  readonly edited: boolean;
+}
+
+export type StepOptions = Omit<RunOptions, 'files' | 'outputs'>;
+
+export interface Workspace {
+  /**
+   * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory holds the files, and what
+   * it leaves there is kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not
+   * kept. Steps run one after the other.
+   * @throws EvidenceFailure `workspace` where the receipt lists other files than this workspace sent or got back
+   */
+  run(program: string, options?: StepOptions): Promise<RunResult>;
+  /** Adds a file or replaces it. `path` is relative, such as `data/a.csv`. */
+  write(path: string, content: string | Uint8Array): void;
+  /** The content of a file; undefined where there is none. */
+  read(path: string): Uint8Array<ArrayBuffer> | undefined;
+  /** Removes a file. False where there is none. */
+  remove(path: string): boolean;
+  /** The paths of all files, sorted. */
+  paths(): string[];
+  /** SHA-256 of the canonical JSON of the paths, digests and sizes of the files as they are now. */
+  digest(): Promise<string>;
+  /** The steps so far, in their order. */
+  readonly steps: readonly Step[];
+  /**
+   * Recomputes the record of every step, and that each was given what the last kept one left.
+   * @throws EvidenceFailure for the first that does not hold
+   */
+  verify(options?: CallOptions): Promise<void>;
+}
+
+/** What a workspace needs of a client. */
+export interface WorkspaceClient {
+  readonly run: (program: string, options: RunOptions) => Promise<RunResult>;
+  readonly verify: (job_id: string, options: CallOptions) => Promise<Verified>;
+  readonly sha256: Sha256;
+  /** Throws EvidenceFailure. */
+  readonly refuse: (check: 'workspace', message: string) => never;
+}
+
+/** An empty workspace. */
+export function openWorkspace({ run, verify, ...tools }: WorkspaceClient): Workspace {
+  let files: Files = new Map();
+  let turn: Promise<unknown> = Promise.resolve();
+  const steps: Step[] = [];
+  const { sha256 } = tools;
+
+  const runStep = async (program: string, { language = 'python', ...options }: StepOptions): Promise<RunResult> => {
+    const sent = await digestOf(files, sha256);
+    const input = Object.fromEntries(Array.from(files, ([path, content]) => [`input/${path}`, content]));
+    const wrapped = inWorkspace(program, language);
+    const ended = await run(wrapped, { ...options, language, files: input, outputs: ['output/**'] });
+    const step = await stepOf(ended, { sent, kept: await keptDigest(steps, sha256) }, tools);
+    steps.push(step);
+    if (step.wasKept) {
+      files = new Map(Array.from(ended.files, ([path, content]) => [path.slice('output/'.length), content]));
+      const left = await digestOf(files, sha256);
+      expectSame(
+        tools,
+        left,
+        step.outputDigest,
+        `the receipt of ${ended.job_id} lists other output files than it gave`,
+      );
+    }
+    return ended;
+  };
+
+  return {
+    steps,
+    run(program, options = {}) {
+      const step = turn.then(() => runStep(program, options));
+      turn = step.catch(() => {});
+      return step;
+    },
+    write(path, content) {
+      const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : new Uint8Array(content);
+      files.set(checkedPath(path), bytes);
+    },
+    read: (path) => files.get(path),
+    remove: (path) => files.delete(path),
+    paths: () => [...files.keys()].sort(),
+    digest: () => digestOf(files, sha256),
+    async verify(options = {}) {
+      let kept = await filesDigest([], sha256);
+      for (const step of steps) {
+        const { receipt } = await verify(step.job_id, options);
+        await verifyStep(step, { receipt, kept }, tools);
+        if (step.wasKept) kept = step.outputDigest;
+      }
+    },
+  };
+}
+
+type Tools = Pick<WorkspaceClient, 'sha256' | 'refuse'>;
+type Files = Map<string, Uint8Array<ArrayBuffer>>;
+
+async function stepOf(
+  { job_id, receipt, receipt_sha256, status, terminal_reason, violations }: RunResult,
+  { sent, kept }: { readonly sent: string; readonly kept: string },
+  tools: Tools,
+): Promise<Step> {
+  const { sha256 } = tools;
+  const { input_artifacts, output_artifacts = [] } = receipt;
+  const inputDigest = input_artifacts ? await filesDigest(input_artifacts, sha256) : sent;
+  expectSame(tools, inputDigest, sent, `the receipt of ${job_id} lists other input files than were sent`);
+  const hasLost = violations.some(({ type }) => type.startsWith('output_'));
+  const endedByItself = (status === 'succeeded' || status === 'failed') && terminal_reason === 'exited';
+  return {
+    job_id,
+    receipt_sha256,
+    inputDigest,
+    outputDigest: await filesDigest(output_artifacts, sha256),
+    wasKept: input_artifacts !== undefined && endedByItself && !hasLost,
+    edited: sent !== kept,
+  };
+}
+
+async function verifyStep(
+  { job_id, receipt_sha256, inputDigest, edited }: Step,
+  { receipt, kept }: { readonly receipt: Receipt; readonly kept: string },
+  tools: Tools,
+): Promise<void> {
+  const { sha256 } = tools;
+  expectSame(tools, receipt.receipt_sha256, receipt_sha256, `${job_id} has another receipt than when it ended`);
+  const { input_artifacts } = receipt;
+  const given = input_artifacts ? await filesDigest(input_artifacts, sha256) : inputDigest;
+  expectSame(tools, given, inputDigest, `${job_id} was given other files`);
+  if (!edited) expectSame(tools, inputDigest, kept, `${job_id} was not given what the step before it left`);
+}
+
+/** The digest of what the last step left that was kept; of no files before the first. */
+async function keptDigest(steps: readonly Step[], sha256: Sha256): Promise<string> {
+  return steps.findLast(({ wasKept }) => wasKept)?.outputDigest ?? filesDigest([], sha256);
+}
+
+async function digestOf(files: Files, sha256: Sha256): Promise<string> {
+  const records = Array.from(files, async ([path, content]) => ({
+    path,
+    sha256: await sha256(content),
+    size_bytes: content.length,
+  }));
+  return filesDigest(await Promise.all(records), sha256);
+}
+
+/** The digest of a set of files in the order of their paths, which are below `input/` or `output/` in a receipt. */
+async function filesDigest(records: readonly ArtifactRecord[], sha256: Sha256): Promise<string> {
+  const rows = records
+    .map(({ path, ...row }) => ({
+      path: path.replace(/^(input|output)\//, ''),
+      sha256: row.sha256,
+      size_bytes: row.size_bytes,
+    }))
+    .sort((one, other) => (one.path < other.path ? -1 : 1));
+  // With its members in this order, the text is canonical (RFC 8785).
+  return sha256(new TextEncoder().encode(JSON.stringify(rows)));
+}
+
+function expectSame({ refuse }: Tools, one: string, other: string, message: string): void {
+  if (one !== other) refuse('workspace', message);
+}
+
+/** A path that is relative, and spelled in the only way that cannot mean another file. */
+function checkedPath(path: string): string {
+  const parts = path.split('/');
+  if (parts.some((part) => part === '' || part === '.' || part === '..') || path.includes('\\')) {
+    throw new TypeError(`${JSON.stringify(path)} is not a path in the workspace`);
+  }
+  return path;
+}
