@@ -1,12 +1,12 @@
 /** How long a start takes, and what an idle service holds. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { residentMib } from '../http/processes.ts';
 import { type Measurement, median } from '../measurement.ts';
 import { withService } from './bench-service.ts';
+import { residentTogetherMib } from './resident.ts';
 
 const rounds = 7;
-/** Longer than the service takes to return the memory of its start. */
-const idleMilliseconds = 8000;
+/** Longer than the service takes to return the memory of its start, and to end a thread that watches nothing any more. */
+const idleMilliseconds = 45_000;
 
 /** With both classes installed, the stronger one is used and no other is opened. */
 export async function startTime(): Promise<readonly Measurement[]> {
@@ -28,7 +28,7 @@ export async function startTime(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Without parked cells: the service's process and all its helpers. Pages that they share are counted in each. */
+/** Without parked cells: the service's process and all its helpers. A page that they share is there once and counts once. */
 export async function idleMemory(): Promise<readonly Measurement[]> {
   const measurements: Measurement[] = [];
   // The first start after a change of the sources compiles them, and holds the compiler.
@@ -37,9 +37,10 @@ export async function idleMemory(): Promise<readonly Measurement[]> {
     const { own, helpers, anonymous } = await withService({ provider, 'parked-mb-max': '0' }, async ({ pid }) => {
       await new Promise((resolve) => setTimeout(resolve, idleMilliseconds));
       const others = descendantsOf(pid);
+      const own = residentTogetherMib([pid]);
       return {
-        own: residentMib(pid),
-        helpers: others.reduce((sum, one) => sum + residentMib(one), 0),
+        own,
+        helpers: residentTogetherMib([pid, ...others]) - own,
         anonymous: anonymousMib(pid),
       };
     });

@@ -3,8 +3,8 @@
  * everything once one process of it was killed for want of memory. They are watched, and programs are killed, on a thread
  * of their own: no limit is late because the service is busy. Spec § Limits; decisions: outcomes.
  */
-import { Worker } from 'node:worker_threads';
-import { type Breach, Verdict, type Watched, type WatchMessage } from './watch-messages.ts';
+import { type Breach, Verdict, type Watched } from './watch-messages.ts';
+import { WatchingThread } from './watching-thread.ts';
 
 export type { Breach } from './watch-messages.ts';
 
@@ -18,18 +18,20 @@ export interface WatchOptions {
   readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
 }
 
-/** Starts counting when it is made, which is the moment a program is released. */
+/** Starts counting when it is made, which is the moment a program is released. It must be disposed. */
 export class Watch implements Disposable {
   static #lastId = 0;
 
   readonly #id = ++Watch.#lastId;
+  readonly #thread: WatchingThread;
   readonly #hasGroup: boolean;
   readonly #startedNanoseconds = process.hrtime.bigint();
   readonly #verdict = new Verdict();
 
-  constructor({ watched, wallSeconds, cpu }: WatchOptions) {
+  constructor({ watched, wallSeconds, cpu }: WatchOptions, thread = WatchingThread.ofProcess) {
+    this.#thread = thread;
     this.#hasGroup = cpu !== null;
-    tell({
+    thread.watch({
       kind: 'watch',
       id: this.#id,
       watched,
@@ -61,24 +63,6 @@ export class Watch implements Disposable {
   /** No limit ends the program from now on. The thread looks at a group soon, and is told where it would not. */
   [Symbol.dispose](): void {
     this.#verdict.close();
-    if (!this.#hasGroup) tell({ kind: 'forget', id: this.#id });
+    this.#thread.forget(this.#id, { isTold: !this.#hasGroup });
   }
-}
-
-let thread: Worker | undefined;
-
-/** One thread for all programs of this process, started with the first of them. It does not keep the process alive. */
-function tell(message: WatchMessage): void {
-  thread ??= startThread();
-  thread.postMessage(message);
-}
-
-/** Without the thread nothing holds a limit: its death is the service's, and every program ends with that. */
-function startThread(): Worker {
-  const worker = new Worker(new URL('./watch-thread.ts', import.meta.url), { execArgv: [] });
-  worker.on('error', (cause) => {
-    throw new Error('the thread that watches limits died', { cause });
-  });
-  worker.unref();
-  return worker;
 }

@@ -1,0 +1,60 @@
+/**
+ * The service's end of the thread that watches limits. It is started with the first program, and again with the first one
+ * after a pause in which it was ended: a thread that watches nothing holds some 6 MiB.
+ */
+import { Worker } from 'node:worker_threads';
+import type { WatchMessage, WatchRequest } from './watch-messages.ts';
+
+/** A start takes some 20 ms of processor time, beside the program. */
+const idleMillisecondsMax = 30_000;
+
+export class WatchingThread {
+  /** The one for all programs of this process. */
+  static readonly ofProcess = new WatchingThread();
+
+  readonly #idleMilliseconds: number;
+  readonly #watched = new Set<number>();
+  #worker: Worker | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param idleMilliseconds how long it stays without a program. Tests shorten it. */
+  constructor(idleMilliseconds = idleMillisecondsMax) {
+    this.#idleMilliseconds = idleMilliseconds;
+  }
+
+  get isRunning(): boolean {
+    return this.#worker !== null;
+  }
+
+  watch(request: WatchRequest): void {
+    clearTimeout(this.#timer);
+    this.#watched.add(request.id);
+    this.#worker ??= startWorker();
+    this.#worker.postMessage(request satisfies WatchMessage);
+  }
+
+  /** The program of this id is over. The thread notices that by itself, unless it is told. Idempotent. */
+  forget(id: number, { isTold }: { readonly isTold: boolean }): void {
+    if (!this.#watched.delete(id)) return;
+    if (isTold) this.#worker?.postMessage({ kind: 'forget', id } satisfies WatchMessage);
+    if (this.#watched.size === 0) this.#timer = setTimeout(() => this.#end(), this.#idleMilliseconds).unref();
+  }
+
+  #end(): void {
+    void this.#worker?.terminate();
+    this.#worker = null;
+  }
+}
+
+/**
+ * Does not keep the process alive. Without the thread nothing holds a limit: if it dies, the service dies, and every program
+ * ends with that.
+ */
+function startWorker(): Worker {
+  const worker = new Worker(new URL('./watch-thread.ts', import.meta.url), { execArgv: [] });
+  worker.on('error', (cause) => {
+    throw new Error('the thread that watches limits died', { cause });
+  });
+  worker.unref();
+  return worker;
+}
