@@ -86,7 +86,8 @@ module.exports = {
     packageFloor('server', ['evidence', 'protocol']),
     packageFloor('client', ['protocol']),
     packageFloor('verifier', ['evidence', 'protocol']),
-    packageFloor('cli', ['server', 'client', 'verifier', 'evidence', 'protocol']),
+    packageFloor('adapters', ['client', 'protocol']),
+    packageFloor('cli', ['server', 'adapters', 'client', 'verifier', 'evidence', 'protocol']),
     {
       name: 'runs-in-a-browser',
       comment: 'protocol, evidence and client use nothing that only Node has',

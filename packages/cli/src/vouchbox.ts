@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { Command, CommanderError, Option } from 'commander';
+import { addAdapter } from './adapter-command.ts';
 import type { AttestationKeysOptions } from './attestation-keys.ts';
 import { addBackup, addRestore } from './backup-commands.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -56,7 +57,7 @@ async function svcCommand(asked: string | undefined): Promise<Command> {
   addRestore(program);
   addAttestationKeys(program);
   addExport(program);
-  for (const command of addMcp(program, version)) withAccess(command);
+  for (const command of [...addMcp(program, version), addAdapter(program)]) withAccess(command);
   return program;
 }
 

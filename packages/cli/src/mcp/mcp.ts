@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServiceClient } from '@vouchbox/client';
-import { printable } from '@vouchbox/protocol/vocabulary';
 import { clientEnvironment } from '../environment.ts';
 import { EXIT } from '../exit-code.ts';
-import { takeInterrupts } from '../interrupts.ts';
-import { type AccessOptions, namedService, type ServiceAccess } from '../service-access.ts';
+import { aborted, takeInterrupts } from '../interrupts.ts';
+import type { AccessOptions } from '../service-access.ts';
+import { note, serviceOrOwn } from '../service-or-own.ts';
 import { UsageError } from '../usage-error.ts';
 import { clientConfiguration } from './client-configuration.ts';
 import { createServer } from './create-server.ts';
@@ -19,19 +19,12 @@ export interface McpOptions extends AccessOptions {
   readonly publicKey: readonly string[];
 }
 
-/** A service to call, with the address that other keys can be used at. */
-interface Service extends ServiceAccess {
-  readonly url: string;
-  /** The key of a service that was started here; null for one that was named. */
-  readonly ownKey: string | null;
-}
-
 /** Serves until its client goes away or an interrupt ends it. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
   const port = options.http === undefined ? null : portOf(options.http);
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
   using interrupts = takeInterrupts();
-  await using service = await openService(options);
+  await using service = await serviceOrOwn(options, 'on');
   const keys = service.ownKey === null ? pinned : [(await service.client.publicKey()).public_key_pem];
   if (port === null) {
     await overStdio(() => createServer({ client: service.client, version, pinned: keys }), interrupts.asked);
@@ -63,34 +56,10 @@ function portOf(text: string): number {
   return port;
 }
 
-async function openService(options: AccessOptions): Promise<Service> {
-  const named = namedService(options);
-  if (named !== null) {
-    const url = options.url ?? clientEnvironment().url ?? '';
-    return { client: named.client, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
-  }
-  note('no service is named: starting one for as long as this command runs');
-  const { openEmbeddedService } = await import('../embedded-service.ts');
-  const own = await openEmbeddedService({ signing: 'on' });
-  return { client: own.client, url: own.url, ownKey: own.key, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
-}
-
 /** Until stdin ends, as clients end a server, or an interrupt comes. */
 async function overStdio(factory: () => ReturnType<typeof createServer>, asked: AbortSignal): Promise<void> {
   const connection = serveStdio(factory, { onerror: (error) => note(error.message) });
   const ended = new Promise<void>((resolve) => process.stdin.once('end', resolve).once('close', resolve));
   await Promise.race([ended, aborted(asked)]);
   await connection.close();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-}
-
-/** stdout belongs to the protocol. */
-function note(line: string): void {
-  process.stderr.write(`vouchbox: ${printable(line)}\n`);
 }

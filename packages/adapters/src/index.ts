@@ -1,0 +1,1 @@
+export { ADAPTERS, type AdapterName, openAdapter } from './open-adapter.ts';

@@ -1,0 +1,49 @@
+/** Judge0's numbers of languages. Several of its numbers are versions of one language: the one that is offered runs. */
+import type { Language } from '@vouchbox/protocol/vocabulary';
+import type { OfferedLanguage } from '../languages.ts';
+
+/** The first number is the one that lists name. */
+const NUMBERS: Readonly<Record<Language, readonly number[]>> = {
+  python: [71, 92, 100, 109, 113],
+  node: [63, 93, 97, 102],
+  typescript: [74, 94, 101],
+  bash: [46],
+  ruby: [72],
+  php: [68, 98],
+  lua: [64],
+  r: [80, 99],
+  java: [62, 91],
+  c: [50, 48, 49, 75, 103, 104, 110],
+  cpp: [54, 52, 53, 76, 105],
+};
+
+const NAMES: Readonly<Record<Language, string>> = {
+  python: 'Python',
+  node: 'JavaScript (Node.js',
+  typescript: 'TypeScript (Node.js',
+  bash: 'Bash',
+  ruby: 'Ruby',
+  php: 'PHP',
+  lua: 'Lua',
+  r: 'R',
+  java: 'Java',
+  c: 'C (GCC',
+  cpp: 'C++ (GCC',
+};
+
+export interface Judge0Language {
+  readonly id: number;
+  /** Such as `Python (3.11.2)`. */
+  readonly name: string;
+}
+
+export function judge0Language({ language, version }: OfferedLanguage): Judge0Language {
+  const name = NAMES[language];
+  const [id = 0] = NUMBERS[language];
+  return { id, name: name.includes('(') ? `${name} ${version})` : `${name} (${version})` };
+}
+
+/** Undefined if no language that is offered has this number. */
+export function languageOfNumber(number: number, offered: readonly OfferedLanguage[]): OfferedLanguage | undefined {
+  return offered.find(({ language }) => NUMBERS[language].includes(number));
+}

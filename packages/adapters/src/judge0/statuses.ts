@@ -1,0 +1,47 @@
+/** Judge0's statuses, and which of them an end of ours is. */
+import type { Ended } from '../run-program.ts';
+import { outputDigest } from './token.ts';
+
+export const STATUSES = {
+  1: 'In Queue',
+  2: 'Processing',
+  3: 'Accepted',
+  4: 'Wrong Answer',
+  5: 'Time Limit Exceeded',
+  6: 'Compilation Error',
+  7: 'Runtime Error (SIGSEGV)',
+  8: 'Runtime Error (SIGXFSZ)',
+  9: 'Runtime Error (SIGFPE)',
+  10: 'Runtime Error (SIGABRT)',
+  11: 'Runtime Error (NZEC)',
+  12: 'Runtime Error (Other)',
+  13: 'Internal Error',
+  14: 'Exec Format Error',
+} as const;
+export type StatusNumber = keyof typeof STATUSES;
+
+export interface Judge0Status {
+  readonly id: StatusNumber;
+  readonly description: string;
+}
+
+export function statusNumbered(id: StatusNumber): Judge0Status {
+  return { id, description: STATUSES[id] };
+}
+
+const BY_SIGNAL: Readonly<Record<string, StatusNumber>> = { SIGSEGV: 7, SIGXFSZ: 8, SIGFPE: 9, SIGABRT: 10 };
+
+/** Judge0 has no status for memory: it is an error of another kind there too, and the message says which. */
+export function statusOf(
+  { kind, exitCode, signal, stdout, truncated }: Ended,
+  expectedDigest: string | null,
+): StatusNumber {
+  if (kind === 'time_limit') return 5;
+  if (kind === 'compile_failed') return 6;
+  if (kind === 'memory_limit') return 12;
+  if (kind === 'signaled') return BY_SIGNAL[signal ?? ''] ?? 12;
+  if (exitCode !== 0) return 11;
+  if (expectedDigest === null) return 3;
+  // Of an output that was cut, nobody knows the rest.
+  return !truncated && outputDigest(stdout) === expectedDigest ? 3 : 4;
+}

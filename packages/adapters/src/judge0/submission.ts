@@ -1,0 +1,93 @@
+/** What a caller submits in Judge0's form, as a program of ours. */
+import { type AdapterError, unsupported } from '../adapter-error.ts';
+import type { OfferedLanguage } from '../languages.ts';
+import type { Program } from '../program.ts';
+import { type Body, optionalNumber, optionalText, requiredText } from '../request-body.ts';
+import { languageOfNumber } from './languages.ts';
+import { outputDigest } from './token.ts';
+
+export interface Judge0Submission {
+  readonly program: Program;
+  readonly languageNumber: number;
+  readonly expectedDigest: string | null;
+}
+
+/** Whether texts come and go in base64. */
+export type TextForm = 'plain' | 'base64';
+
+/** Members that have no counterpart here, with the values that ask for nothing. */
+const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
+  additional_files: [''],
+  callback_url: [''],
+  compiler_options: [''],
+  enable_network: [false],
+  number_of_runs: [1, '1'],
+  redirect_stderr_to_stdout: [false],
+};
+
+/** @throws AdapterError that names the member */
+export function submissionOf(body: Body, form: TextForm, offered: readonly OfferedLanguage[]): Judge0Submission {
+  refuseUnsupported(body);
+  const languageNumber = optionalNumber(body, 'language_id');
+  if (languageNumber === undefined) throw wrong('language_id', "can't be blank");
+  const language = languageOfNumber(languageNumber, offered);
+  if (language === undefined) throw wrong('language_id', `language with id ${languageNumber} doesn't exist`);
+  const expected = optionalText(body, 'expected_output');
+  return {
+    languageNumber,
+    expectedDigest: expected === undefined ? null : outputDigest(decoded(expected, form)),
+    program: {
+      language: language.language,
+      code: decoded(requiredText(body, 'source_code'), form),
+      name: 'main',
+      stdin: optionalDecoded(body, 'stdin', form),
+      args: wordsOf(optionalText(body, 'command_line_arguments') ?? ''),
+      besides: [],
+      wanted: [],
+      limits: limitsOf(body),
+    },
+  };
+}
+
+function refuseUnsupported(body: Body): void {
+  for (const [member, harmless] of Object.entries(UNSUPPORTED)) {
+    const value = body[member];
+    if (value === undefined || value === null || harmless.includes(value)) continue;
+    throw wrong(member, 'is not supported here');
+  }
+}
+
+/** Judge0 counts seconds and kilobytes. Values above the service's ceilings are clamped to them. */
+function limitsOf(body: Body): Program['limits'] {
+  const [cpu, wall] = [optionalNumber(body, 'cpu_time_limit'), optionalNumber(body, 'wall_time_limit')];
+  const [memory, file] = [optionalNumber(body, 'memory_limit'), optionalNumber(body, 'max_file_size')];
+  const processes = optionalNumber(body, 'max_processes_and_or_threads');
+  return {
+    ...(cpu !== undefined && { cpu_seconds: cpu }),
+    ...(wall !== undefined && { wall_seconds: wall }),
+    ...(memory !== undefined && { mem_mb: memory / 1024 }),
+    ...(file !== undefined && { max_file_mb: file / 1024 }),
+    ...(processes !== undefined && { max_pids: processes }),
+  };
+}
+
+function optionalDecoded(body: Body, member: string, form: TextForm): string | undefined {
+  const text = optionalText(body, member);
+  return text === undefined ? undefined : decoded(text, form);
+}
+
+function decoded(text: string, form: TextForm): string {
+  return form === 'plain' ? text : Buffer.from(text, 'base64').toString();
+}
+
+/** Words as a shell splits them, with its quotes and nothing else of it. */
+function wordsOf(line: string): string[] {
+  const pieces = line.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? [];
+  return pieces.map((piece) =>
+    piece.replace(/"([^"]*)"|'([^']*)'/g, (_all, one?: string, other?: string) => one ?? other ?? ''),
+  );
+}
+
+function wrong(member: string, why: string): AdapterError {
+  return unsupported(member, why);
+}

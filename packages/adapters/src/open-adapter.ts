@@ -1,0 +1,117 @@
+/**
+ * The HTTP server of one adapter: on loopback, or behind a key. It calls the service as one caller, and adds nothing to
+ * what that caller may do.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { ServiceClient } from '@vouchbox/client';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { AdapterError } from './adapter-error.ts';
+import { judge0 } from './judge0/routes.ts';
+import { Languages } from './languages.ts';
+import { piston } from './piston/routes.ts';
+import { sandboxFusion } from './sandbox-fusion/routes.ts';
+
+/** What an adapter's routes stand on. */
+export interface AdapterParts {
+  readonly client: ServiceClient;
+  readonly languages: Languages;
+}
+
+/** Adds the routes of one interface. `errorBody` spells its errors. */
+export interface Adapter {
+  readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
+  readonly errorBody: (error: AdapterError) => unknown;
+  /** A header that may carry the key beside `Authorization: Bearer`. */
+  readonly keyHeader?: string;
+}
+
+export const ADAPTERS = { piston, judge0, 'sandbox-fusion': sandboxFusion } as const;
+export type AdapterName = keyof typeof ADAPTERS;
+
+export interface AdapterOptions {
+  readonly client: ServiceClient;
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** What callers must send; null lets every caller of this host in, and is for loopback alone. */
+  readonly key: string | null;
+}
+
+export interface OpenAdapter extends AsyncDisposable {
+  readonly url: string;
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+
+/** A program of 1 MiB and files of 4 MiB, escaped or in base64. */
+const bodyBytesMax = 16 * 1024 * 1024;
+
+/** @throws AdapterError if others than this host could call it without a key */
+export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
+  const { client, host, port, key } = options;
+  if (key === null && !LOOPBACK.has(host)) {
+    throw new AdapterError(500, `${host} can be reached from elsewhere: give a key that callers must send`);
+  }
+  const adapter: Adapter = ADAPTERS[name];
+  const app = fastify({ bodyLimit: bodyBytesMax, forceCloseConnections: true });
+  readAsJson(app);
+  app.addHook('onRequest', async (request) => admit(request, { key, keyHeader: adapter.keyHeader ?? null }));
+  app.setErrorHandler(async (error, _request, reply) => {
+    const said = error instanceof AdapterError ? error : new AdapterError(statusOf(error), messageOf(error));
+    await reply.status(said.status).send(adapter.errorBody(said));
+  });
+  app.setNotFoundHandler(async (_request, reply) => {
+    await reply.status(404).send(adapter.errorBody(new AdapterError(404, 'there is no such route here')));
+  });
+  adapter.routes(app, { client, languages: new Languages(client) });
+  await app.listen({ host, port });
+  const { port: taken } = app.server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    [Symbol.asyncDispose]: () => app.close(),
+  };
+}
+
+/** Clients of these interfaces send JSON under other media types, or none. */
+function readAsJson(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, parse);
+}
+
+/**
+ * Without a key, whoever is on this host may call; but no page in a browser here, whose requests name its origin, and
+ * none under another name of this host.
+ */
+function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
+  const { authorization, origin, host = '' } = request.headers;
+  if (key === null) {
+    if (origin !== undefined && !isLoopbackOrigin(origin)) throw new AdapterError(403, `${origin} may not call this`);
+    if (!LOOPBACK.has(host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')))
+      throw new AdapterError(403, 'call it as 127.0.0.1');
+    return;
+  }
+  const named = keyHeader === null ? undefined : request.headers[keyHeader];
+  const given = typeof named === 'string' ? named : /^Bearer (.+)$/i.exec(authorization ?? '')?.[1];
+  if (given === undefined || !isSame(given, key)) throw new AdapterError(401, 'send the key of this adapter');
+}
+
+function isLoopbackOrigin(origin: string): boolean {
+  return URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname.replace(/^\[|\]$/g, ''));
+}
+
+function isSame(given: string, key: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(key)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function statusOf(error: unknown): number {
+  const { statusCode } = error as { readonly statusCode?: number };
+  return statusCode ?? 500;
+}
+
+/** What is wrong inside stays inside. */
+function messageOf(error: unknown): string {
+  return statusOf(error) < 500 ? (error as Error).message : 'the adapter failed';
+}

@@ -1,0 +1,70 @@
+/**
+ * One program of another system's interface as a submission. There, files lie beside the program in its working
+ * directory, and so do the files that it writes. Here input comes in `input/` and results leave in `output/`. A short
+ * program of ours copies the one into the other and runs the caller's program there.
+ */
+import type { JobSubmission } from '@vouchbox/protocol';
+import { unsupported } from './adapter-error.ts';
+
+export interface NamedFile {
+  readonly path: string;
+  readonly content_base64: string;
+}
+
+export interface Program {
+  readonly language: string;
+  readonly code: string;
+  /** The name of the file that the code is in there; it matters only if there are others. */
+  readonly name: string;
+  readonly stdin?: string | undefined;
+  readonly args: readonly string[];
+  readonly besides: readonly NamedFile[];
+  /** Paths in the working directory of files to bring back. */
+  readonly wanted: readonly string[];
+  readonly limits: NonNullable<JobSubmission['limits']>;
+}
+
+const JAVASCRIPT = (main: string) => `
+const fs = process.getBuiltinModule('fs'), path = process.getBuiltinModule('path');
+fs.cpSync('input', 'output', { recursive: true });
+process.chdir('output');
+process.argv[1] = path.resolve(${JSON.stringify(main)});
+import(process.getBuiltinModule('url').pathToFileURL(process.argv[1]).href);
+`;
+
+/** Copies `input/` into `output/`, and runs the file of this name there as if it had been started. */
+const RUNNERS: Readonly<Record<string, (main: string) => string>> = {
+  python: (main) => `
+import os, runpy, shutil, sys
+shutil.copytree('input', 'output', dirs_exist_ok=True)
+os.chdir('output')
+sys.path[0] = os.getcwd()
+sys.argv[0] = ${JSON.stringify(main)}
+runpy.run_path(sys.argv[0], run_name='__main__')
+`,
+  node: JAVASCRIPT,
+  typescript: JAVASCRIPT,
+  bash: (main) => `cp -r input/. output/ && cd output && exec bash ${quoted(main)} "$@"\n`,
+};
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** @throws AdapterError where the language has no way to run a program beside other files */
+export function submissionOf(program: Program): JobSubmission {
+  const { language, code, name, stdin, args, besides, wanted, limits } = program;
+  const common = { language, args: [...args], limits, ...(stdin !== undefined && { stdin }) };
+  if (besides.length === 0 && wanted.length === 0) return { ...common, code };
+  const runner = RUNNERS[language];
+  if (runner === undefined) {
+    throw unsupported('files', `a program in ${language} can have no other files here, and none can be brought back`);
+  }
+  const main = { path: name, content_base64: Buffer.from(code).toString('base64') };
+  return {
+    ...common,
+    code: runner(name),
+    files: [main, ...besides].map(({ path, content_base64 }) => ({ path: `input/${path}`, content_base64 })),
+    outputs: wanted.map((path) => `output/${path}`),
+  };
+}

@@ -1,0 +1,112 @@
+/** Runs a submission to its end, and says what another system's interface needs to know of it. */
+import { type ServiceClient, ServiceFailure, TransportFailure } from '@vouchbox/client';
+import type { Artifact, JobDetail, JobEvent, JobSubmission, OutputRecord, StreamName } from '@vouchbox/protocol';
+import { AdapterError } from './adapter-error.ts';
+
+/** An end as most such interfaces see it: nothing is guessed from an exit code. */
+export type EndKind = 'exited' | 'signaled' | 'time_limit' | 'memory_limit' | 'compile_failed';
+
+export interface Ended {
+  readonly job_id: string;
+  readonly kind: EndKind;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both streams in the order in which they were written. */
+  readonly output: string;
+  readonly truncated: boolean;
+  /** What the service says of limits that were broken; empty if none were. */
+  readonly remarks: readonly string[];
+  readonly wallMilliseconds: number | null;
+  readonly cpuMilliseconds: number | null;
+  readonly memoryBytes: number | null;
+  readonly artifacts: readonly Artifact[];
+}
+
+/** @throws AdapterError if nothing ran, with the service's reason */
+export async function runProgram(client: ServiceClient, submission: JobSubmission): Promise<Ended> {
+  const job_id = await submitted(client, submission);
+  await refusals(client.waitForResult(job_id));
+  return await endedJob(client, job_id);
+}
+
+/** Stores the job and returns its id. @throws AdapterError if the service refuses it */
+export async function submitted(client: ServiceClient, submission: JobSubmission): Promise<string> {
+  return (await refusals(client.submit(submission))).job_id;
+}
+
+/** A job that has ended. @throws AdapterError if it was cancelled, or if nothing ran */
+export async function endedJob(client: ServiceClient, job_id: string): Promise<Ended> {
+  const [detail, result, output] = await refusals(
+    Promise.all([client.detail(job_id), client.result(job_id), inOrder(client.events(job_id))]),
+  );
+  const usage = detail.receipt?.resource_usage;
+  return {
+    job_id,
+    kind: kindOf(detail),
+    exitCode: exitCodeOf(detail),
+    signal: detail.signal,
+    stdout: result.stdout,
+    stderr: result.stderr,
+    output,
+    truncated: result.truncated,
+    remarks: result.violations.map(({ message }) => message),
+    wallMilliseconds: usage?.wall_ms ?? detail.duration_ms,
+    cpuMilliseconds: usage?.cpu_ms ?? null,
+    memoryBytes: usage?.memory_peak_bytes ?? null,
+    artifacts: result.artifacts,
+  };
+}
+
+/** Of a compiler that failed no exit code is recorded; whoever asks tells it from 0 alone. */
+function exitCodeOf({ exit_code, terminal_reason }: JobDetail): number | null {
+  return terminal_reason === 'compile_failed' ? 1 : exit_code;
+}
+
+function kindOf({ job_id, status, terminal_reason }: JobDetail): EndKind {
+  switch (terminal_reason) {
+    case 'exited':
+    case 'signaled':
+    case 'compile_failed':
+      return terminal_reason;
+    case 'wall_limit':
+    case 'cpu_limit':
+      return 'time_limit';
+    case 'memory_limit':
+      return 'memory_limit';
+    default:
+      throw new AdapterError(
+        500,
+        `${job_id} has no result of its program: ${status}, ${terminal_reason ?? 'not ended'}`,
+      );
+  }
+}
+
+/** Adapters never show what is theirs alone, such as a key. */
+async function refusals<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ServiceFailure) {
+      // What is wrong with the adapter's own key is not the caller's doing.
+      const status = error.status === 401 || error.status === 403 ? 502 : error.status;
+      throw new AdapterError(status, error.message);
+    }
+    if (error instanceof TransportFailure) throw new AdapterError(502, 'the service gave no usable answer');
+    throw error;
+  }
+}
+
+const isOutput = (kind: string): kind is StreamName => kind === 'stdout' || kind === 'stderr';
+
+/** The text of both streams, in the order of the job's one history. */
+async function inOrder(events: AsyncIterable<JobEvent>): Promise<string> {
+  const texts: string[] = [];
+  for await (const { kind, data } of events) {
+    if (!isOutput(kind)) continue;
+    const { text, partial } = data as OutputRecord;
+    texts.push(partial ? text : `${text}\n`);
+  }
+  return texts.join('');
+}

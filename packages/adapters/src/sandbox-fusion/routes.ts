@@ -1,0 +1,111 @@
+/** SandboxFusion's `POST /run_code`, as trainers of models call it. */
+import { constants } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import { AdapterError, unsupported } from '../adapter-error.ts';
+import type { Adapter, AdapterParts } from '../open-adapter.ts';
+import { type NamedFile, type Program, submissionOf } from '../program.ts';
+import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
+import { type Ended, runProgram } from '../run-program.ts';
+
+/** Its names of our languages. */
+const LANGUAGES: Readonly<Record<string, string>> = {
+  python: 'python',
+  nodejs: 'node',
+  js: 'node',
+  javascript: 'node',
+  typescript: 'typescript',
+  ts: 'typescript',
+  bash: 'bash',
+  ruby: 'ruby',
+  php: 'php',
+  lua: 'lua',
+  R: 'r',
+  java: 'java',
+  cpp: 'cpp',
+};
+
+/** The names that its files have there; they matter only beside other files. */
+const MAIN_FILES: Readonly<Record<string, string>> = {
+  python: 'main.py',
+  node: 'main.js',
+  typescript: 'main.ts',
+  bash: 'main.sh',
+};
+
+export const sandboxFusion: Adapter = {
+  routes: (app: FastifyInstance, { client }: AdapterParts) => {
+    app.post('/run_code', async (request) => {
+      try {
+        return answerOf(await runProgram(client, submissionOf(programOf(objectOf(request.body)))));
+      } catch (error) {
+        if (!(error instanceof AdapterError) || error.status < 500) throw error;
+        return { ...NOTHING, status: 'SandboxError', message: error.message };
+      }
+    });
+  },
+  errorBody: ({ message, member }) => ({
+    detail: [{ loc: ['body', ...(member === null ? [] : [member])], msg: message, type: 'value_error' }],
+  }),
+};
+
+const NOTHING = { compile_result: null, run_result: null, executor_pod_name: null, files: {} };
+
+function programOf(body: Body): Program {
+  const named = requiredText(body, 'language');
+  const language = Object.hasOwn(LANGUAGES, named) ? LANGUAGES[named] : undefined;
+  if (language === undefined) throw unsupported('language', `${named} is not offered here`);
+  const memory = optionalNumber(body, 'memory_limit_MB');
+  const wall = optionalNumber(body, 'run_timeout');
+  return {
+    language,
+    code: requiredText(body, 'code'),
+    name: MAIN_FILES[language] ?? 'main',
+    stdin: optionalText(body, 'stdin'),
+    args: [],
+    besides: Object.entries(objectOf(body['files'] ?? {}, 'files')).flatMap(fileOf),
+    wanted: listOf(body, 'fetch_files').map(String),
+    limits: {
+      ...(wall !== undefined && { wall_seconds: wall }),
+      ...(memory !== undefined && memory > 0 && { mem_mb: memory }),
+    },
+  };
+}
+
+/** A file without content is none, as there. */
+function fileOf([path, content]: [string, unknown]): NamedFile[] {
+  if (content === null) return [];
+  if (typeof content !== 'string') throw unsupported('files', `files.${path} must be base64 text`);
+  return [{ path, content_base64: content }];
+}
+
+function answerOf(ended: Ended) {
+  const stage = stageOf(ended);
+  const isCompile = ended.kind === 'compile_failed';
+  const isGood = ended.kind === 'exited' && ended.exitCode === 0;
+  return {
+    status: isGood ? 'Success' : 'Failed',
+    message: ended.remarks.join('; '),
+    compile_result: isCompile ? stage : null,
+    run_result: isCompile ? null : stage,
+    executor_pod_name: null,
+    files: Object.fromEntries(
+      ended.artifacts.map(({ path, content_base64 }) => [path.slice('output/'.length), content_base64]),
+    ),
+  };
+}
+
+function stageOf(ended: Ended) {
+  const isTimeout = ended.kind === 'time_limit';
+  return {
+    status: isTimeout ? 'TimeLimitExceeded' : 'Finished',
+    execution_time: ended.wallMilliseconds === null ? null : ended.wallMilliseconds / 1000,
+    return_code: isTimeout ? null : (ended.exitCode ?? -signalNumber(ended.signal)),
+    stdout: ended.stdout,
+    stderr: ended.stderr,
+  };
+}
+
+/** As Python's `returncode` has it. A program that was killed for its memory got SIGKILL. */
+function signalNumber(signal: string | null): number {
+  return constants.signals[(signal ?? 'SIGKILL') as NodeJS.Signals] ?? constants.signals.SIGKILL;
+}

@@ -1,0 +1,39 @@
+/** `vouchbox adapter`: the interface of another system in front of a service. */
+import { ADAPTERS, type AdapterName, openAdapter } from '@vouchbox/adapters';
+import { ownVariable } from './environment.ts';
+import { EXIT } from './exit-code.ts';
+import { aborted, takeInterrupts } from './interrupts.ts';
+import type { AccessOptions } from './service-access.ts';
+import { serviceOrOwn } from './service-or-own.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface AdapterCommandOptions extends AccessOptions {
+  readonly host: string;
+  readonly port: string;
+  /** What callers of the adapter must send; without it only this host is served. */
+  readonly callerKey?: string;
+}
+
+/** Serves until an interrupt ends it. */
+export async function adapter(name: string, options: AdapterCommandOptions): Promise<number> {
+  if (!Object.hasOwn(ADAPTERS, name)) {
+    throw new UsageError(`${name} is no adapter; give ${Object.keys(ADAPTERS).join(', ')}`);
+  }
+  const port = Number(options.port);
+  if (!/^\d+$/.test(options.port) || port > 65_535) throw new UsageError(`--port takes a port, not ${options.port}`);
+  const key = options.callerKey ?? ownVariable('ADAPTER_KEY') ?? null;
+  if (key === null && !['127.0.0.1', '::1', 'localhost'].includes(options.host)) {
+    throw new UsageError(`${options.host} can be reached from elsewhere; give --caller-key or ADAPTER_KEY as well`);
+  }
+  using interrupts = takeInterrupts();
+  await using service = await serviceOrOwn(options, 'off');
+  await using opened = await openAdapter(name as AdapterName, {
+    client: service.client,
+    host: options.host,
+    port,
+    key,
+  });
+  process.stdout.write(`listening on ${opened.url}\n`);
+  await aborted(interrupts.asked);
+  return EXIT.ok;
+}

@@ -1,0 +1,314 @@
+/** `@vouchbox/adapters`: callers of Piston, Judge0 and SandboxFusion run programs here after a change of their URL. */
+import { request } from 'node:http';
+import { type AdapterName, openAdapter } from '@vouchbox/adapters';
+import pistonClient from 'piston-client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shippedPacks } from '../../packages/server/src/sandbox/packs/shipped-packs.fixture.ts';
+import { Command, vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const { packs } = await shippedPacks(['lua', 'c']);
+const rig = useRig({ 'runtime-packs-dir': packs });
+
+function useAdapter(name: AdapterName, key: string | null = null): () => string {
+  let opened: Awaited<ReturnType<typeof openAdapter>>;
+  beforeAll(async () => {
+    opened = await openAdapter(name, { client: rig().alpha.client, host: '127.0.0.1', port: 0, key });
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+  return () => opened.url;
+}
+
+interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came
+  readonly json: any;
+}
+
+async function call(url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const answer = await fetch(url, { ...sent, headers: { 'content-type': 'application/json', ...headers } });
+  return { status: answer.status, json: await answer.json() };
+}
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const DOES_NOT_COMPILE = 'int main( { return 0; }';
+const SLOW = 'while True: pass';
+const GREEDY = 'x = bytearray(2 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1';
+
+describe('in place of Piston', () => {
+  const url = useAdapter('piston');
+  const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
+  const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
+
+  test('the client piston-client runs a program, only its server named', async () => {
+    const client = pistonClient({ server: url() });
+    const answer = await client.execute('python', 'import sys\nprint(sys.argv[1:])');
+    expect(answer).toMatchObject({ language: 'python', run: { stdout: "['1', '2', '3']\n", code: 0, signal: null } });
+  });
+
+  test('the versions are those that the interpreters say, and any version that is asked for will do', async () => {
+    const { json } = await call(`${url()}/api/v2/runtimes`);
+    expect(json).toContainEqual(expect.objectContaining({ language: 'javascript', version: process.versions.node }));
+    const answer = await python('import sys; print("%d.%d.%d" % sys.version_info[:3])', { version: '3.10.0' });
+    expect(answer.json.run.stdout).toBe(`${answer.json.version}\n`);
+  });
+
+  test('the prefix of the public service leads to the same', async () => {
+    const body = { language: 'py', version: '3', files: [{ content: 'print(1)' }] };
+    expect((await call(`${url()}/api/v2/piston/execute`, body)).json.run.stdout).toBe('1\n');
+  });
+
+  test('output is in the order in which it was written', async () => {
+    const code = 'echo a; echo b >&2; echo c; echo d >&2';
+    const { json } = await execute({ language: 'sh', files: [{ content: code }], stdin: '' });
+    expect([json.run.stdout, json.run.stderr, json.run.output.length]).toEqual(['a\nc\n', 'b\nd\n', 8]);
+  });
+
+  test.each([
+    ['python', 'main.py', 'import other\nprint(other.x, open("data").read(), __name__)', 'other.py', 'x = 5'],
+    [
+      'javascript',
+      'main.cjs',
+      'console.log(require("./other.cjs").x, require("fs").readFileSync("data", "utf8"), "__main__")',
+      'other.cjs',
+      'exports.x = 5',
+    ],
+    ['bash', 'main.sh', '. ./other.sh; echo $x $(cat data) __main__', 'other.sh', 'x=5'],
+  ])('a program in %s finds its other files beside it', async (language, name, content, other, text) => {
+    const files = [
+      { name, content },
+      { name: other, content: text },
+      { name: 'data', content: '6869', encoding: 'hex' },
+    ];
+    expect((await execute({ language, files })).json.run).toMatchObject({ stderr: '', stdout: '5 hi __main__\n' });
+  });
+
+  test.each([
+    ['a failure', 'raise SystemExit(3)', {}, { code: 3, signal: null, status: 'RE' }],
+    ['a signal', 'import os; os.abort()', {}, { code: null, signal: 'SIGABRT', status: 'SG' }],
+    ['a time limit', SLOW, { run_timeout: 500 }, { code: null, signal: 'SIGKILL', status: 'TO' }],
+    ['a memory limit', GREEDY, { run_memory_limit: 64 * 2 ** 20 }, { code: null, signal: 'SIGKILL', status: 'SG' }],
+  ])('%s is told apart', async (_what, code, more, run) => {
+    expect((await python(code, more)).json.run).toMatchObject(run);
+  });
+
+  test('a program that does not compile has no run', async () => {
+    const { json } = await execute({ language: 'c', files: [{ content: DOES_NOT_COMPILE }] });
+    expect(json).toMatchObject({ compile: { stderr: expect.stringMatching(/error/) as string, code: 1 } });
+    expect(json).not.toHaveProperty('run');
+  });
+
+  test.each([
+    [
+      'an unknown language',
+      { language: 'cobol', version: '1', files: [{ content: '' }] },
+      /cobol-1 runtime is unknown/,
+    ],
+    ['no file', { language: 'python', version: '*', files: [] }, /files is required/],
+    [
+      'a limit above the ceiling',
+      { language: 'python', version: '*', files: [{ content: '1' }], run_timeout: 1e9 },
+      /cannot exceed/,
+    ],
+    ['an empty program', { language: 'python', version: '*', files: [{ content: '' }] }, /code/],
+  ])('%s is a clear error', async (_what, body, message) => {
+    const { status, json } = await call(`${url()}/api/v2/execute`, body);
+    expect([status, json.message]).toEqual([400, expect.stringMatching(message)]);
+  });
+});
+
+describe('in place of Judge0', () => {
+  const url = useAdapter('judge0');
+  const submit = (body: Record<string, unknown>, query = 'wait=true') => call(`${url()}/submissions?${query}`, body);
+  const python = (source_code: string, more = {}, query?: string) =>
+    submit({ language_id: 71, source_code, ...more }, query);
+
+  test('a submission is judged by its expected output, of which white space at ends does not count', async () => {
+    const expected = { stdin: '3 4', expected_output: '7  \n\n' };
+    const right = await python('a, b = map(int, input().split()); print(a + b)', expected);
+    expect(right.status).toBe(201);
+    expect(right.json).toMatchObject({ stdout: '7\n', stderr: null, status: { id: 3, description: 'Accepted' } });
+    expect((await python('print(8)', expected)).json.status).toEqual({ id: 4, description: 'Wrong Answer' });
+  });
+
+  test.each([
+    ['a failure', 'raise SystemExit(3)', {}, 11],
+    ['an abort', 'import os; os.abort()', {}, 10],
+    ['a segmentation fault', 'import os, signal; os.kill(os.getpid(), signal.SIGSEGV)', {}, 7],
+    ['a time limit', SLOW, { wall_time_limit: 0.5 }, 5],
+    ['a memory limit', GREEDY, { memory_limit: 65_536 }, 12],
+  ])('%s has its own status', async (_what, code, more, id) => {
+    expect((await python(code, more)).json.status.id).toBe(id);
+  });
+
+  test('a program that does not compile says so in compile_output', async () => {
+    const { json } = await submit({ language_id: 50, source_code: DOES_NOT_COMPILE });
+    expect(json).toMatchObject({
+      status: { id: 6 },
+      stdout: null,
+      compile_output: expect.stringMatching(/error/) as string,
+    });
+  });
+
+  test('a token leads to the submission, also with another adapter', async () => {
+    const { json } = await python('print(input())', { stdin: 'in', expected_output: 'in' }, '');
+    await rig().alpha.client.waitForResult(json.token.split('.')[0]);
+    await using other = await openAdapter('judge0', {
+      client: rig().alpha.client,
+      host: '127.0.0.1',
+      port: 0,
+      key: null,
+    });
+    const read = await call(`${other.url}/submissions/${json.token}?fields=*`);
+    expect(read.json).toMatchObject({
+      token: json.token,
+      status: { id: 3 },
+      language_id: 71,
+      stdin: 'in',
+      exit_code: 0,
+    });
+    const few = await call(`${other.url}/submissions/${json.token}?fields=status_id,stdout`);
+    expect(few.json).toEqual({ status_id: 3, stdout: 'in\n' });
+  });
+
+  test('texts come and go in base64 on request', async () => {
+    const body = {
+      language_id: 71,
+      source_code: base64('print("é" + input())'),
+      stdin: base64('ü'),
+      expected_output: base64('éü'),
+    };
+    const { json } = await submit(body, 'base64_encoded=true&wait=true');
+    expect(json).toMatchObject({ stdout: base64('éü\n'), status: { id: 3 } });
+  });
+
+  test('a batch gives a token or an error for each, and is read at once', async () => {
+    const submissions = [
+      { language_id: 71, source_code: 'print(1)' },
+      { language_id: 9999, source_code: '1' },
+      { language_id: 46, source_code: 'echo 2' },
+    ];
+    const { status, json } = await call(`${url()}/submissions/batch`, { submissions });
+    expect([status, json[1]]).toEqual([201, { language_id: ["language with id 9999 doesn't exist"] }]);
+    const tokens = [json[0].token, json[2].token];
+    for (const token of tokens) await rig().alpha.client.waitForResult(token.split('.')[0]);
+    const read = await call(`${url()}/submissions/batch?tokens=${tokens.join(',')}&fields=stdout`);
+    expect(read.json).toEqual({ submissions: [{ stdout: '1\n' }, { stdout: '2\n' }] });
+  });
+
+  test('arguments are split as a shell splits them', async () => {
+    const { json } = await python('import sys; print(sys.argv[1:])', { command_line_arguments: `a "b c" 'd'e` });
+    expect(json.stdout).toBe("['a', 'b c', 'de']\n");
+  });
+
+  test.each([
+    ['compiler_options', '-O3'],
+    ['callback_url', 'http://a.example'],
+    ['additional_files', 'UEsF'],
+    ['enable_network', true],
+    ['number_of_runs', 3],
+  ])('%s is refused by its name', async (member, value) => {
+    const { status, json } = await python('1', { [member]: value });
+    expect([status, json]).toEqual([422, { [member]: ['is not supported here'] }]);
+  });
+
+  test.each(['x', 'job_1.71.none', '../job_1.71.none'])('the token %s is unknown', async (token) => {
+    expect((await call(`${url()}/submissions/${encodeURIComponent(token)}`)).status).toBe(404);
+  });
+
+  test('the lists name what is offered', async () => {
+    const languages = await call(`${url()}/languages`);
+    expect(languages.json).toContainEqual({ id: 63, name: `JavaScript (Node.js ${process.versions.node})` });
+    expect((await call(`${url()}/languages/93`)).json).toMatchObject({ id: 93, is_archived: false });
+    expect((await call(`${url()}/statuses`)).json).toHaveLength(14);
+  });
+});
+
+describe('in place of SandboxFusion', () => {
+  const url = useAdapter('sandbox-fusion');
+  const run = (body: Record<string, unknown>) => call(`${url()}/run_code`, { language: 'python', ...body });
+
+  test('a program runs beside its files, and files that it wrote are fetched', async () => {
+    const { json } = await run({
+      code: 'open("out/b.txt", "w").write(open("in.txt").read() + input())',
+      files: { 'in.txt': base64('a'), 'out/keep': base64('') },
+      fetch_files: ['out/b.txt'],
+      stdin: 'b',
+    });
+    expect(json).toMatchObject({
+      status: 'Success',
+      compile_result: null,
+      run_result: { status: 'Finished', return_code: 0, stderr: '' },
+    });
+    expect(json.files).toEqual({ 'out/b.txt': base64('ab') });
+  });
+
+  test.each([
+    [
+      'a failure',
+      { code: 'raise SystemExit(2)' },
+      { status: 'Failed', run_result: { status: 'Finished', return_code: 2 } },
+    ],
+    ['a signal', { code: 'import os; os.abort()' }, { status: 'Failed', run_result: { return_code: -6 } }],
+    [
+      'a time limit',
+      { code: SLOW, run_timeout: 0.5 },
+      { run_result: { status: 'TimeLimitExceeded', return_code: null } },
+    ],
+    [
+      'a compiler error',
+      { code: DOES_NOT_COMPILE, language: 'cpp' },
+      { run_result: null, compile_result: { return_code: 1 } },
+    ],
+  ])('%s is told apart', async (_what, body, wanted) => {
+    expect((await run(body)).json).toMatchObject(wanted);
+  });
+
+  test('a language that is not offered is an error that names the member', async () => {
+    const { status, json } = await run({ language: 'lean', code: '1' });
+    expect([status, json.detail[0].loc]).toEqual([422, ['body', 'language']]);
+  });
+});
+
+describe('who may call an adapter', () => {
+  const open = useAdapter('piston');
+  const closed = useAdapter('judge0', 'secret');
+
+  test.each([
+    ['a page of another origin', { origin: 'https://evil.example' }],
+    ['another name of this host', { host: 'evil.example' }],
+  ])('without a key, %s may not', async (_what, headers) => {
+    const status = await new Promise((resolve) =>
+      request(`${open()}/api/v2/runtimes`, { headers }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      }).end(),
+    );
+    expect(status).toBe(403);
+  });
+
+  test.each([
+    ['nothing', {}, 401],
+    ['a wrong key', { authorization: 'Bearer secreT' }, 401],
+    ['the key', { authorization: 'Bearer secret' }, 200],
+    ['the key in the header of Judge0', { 'x-auth-token': 'secret' }, 200],
+  ])('with a key, %s is answered as it should', async (_what, headers, status) => {
+    expect((await call(`${closed()}/statuses`, undefined, headers)).status).toBe(status);
+  });
+
+  test('an address beyond this host needs a key', async () => {
+    const { code, stderr } = await vouchbox(['adapter', 'piston', '--host', '0.0.0.0']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--caller-key')]);
+  });
+
+  test('vouchbox adapter serves until it is asked to stop', async () => {
+    const env = { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key };
+    const command = new Command(['adapter', 'piston', '--port', '0'], { env });
+    const [, url = ''] = await command.shows(/listening on (\S+)/);
+    const body = { language: 'bash', version: '*', files: [{ content: 'echo up' }] };
+    expect((await call(`${url}/api/v2/execute`, body)).json.run.stdout).toBe('up\n');
+    command.kill('SIGTERM');
+    expect((await command.ended()).code).toBe(0);
+  });
+});
