@@ -1,6 +1,14 @@
 /** Runs a submission to its end, and says what another system's interface needs to know of it. */
 import { type ServiceClient, ServiceFailure, TransportFailure } from '@vouchbox/client';
-import type { Artifact, JobDetail, JobEvent, JobSubmission, OutputRecord, StreamName } from '@vouchbox/protocol';
+import type {
+  Artifact,
+  JobDetail,
+  JobEvent,
+  JobSubmission,
+  OutputRecord,
+  StreamName,
+  TerminalReason,
+} from '@vouchbox/protocol';
 import { AdapterError } from './adapter-error.ts';
 
 /** An end as most such interfaces see it: nothing is guessed from an exit code. */
@@ -64,23 +72,20 @@ function exitCodeOf({ exit_code, terminal_reason }: JobDetail): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }
 
+/** The reasons for an end of the program itself; all others mean that there is no result of it. */
+const END_KINDS: Readonly<Partial<Record<TerminalReason, EndKind>>> = {
+  exited: 'exited',
+  signaled: 'signaled',
+  compile_failed: 'compile_failed',
+  wall_limit: 'time_limit',
+  cpu_limit: 'time_limit',
+  memory_limit: 'memory_limit',
+};
+
 function kindOf({ job_id, status, terminal_reason }: JobDetail): EndKind {
-  switch (terminal_reason) {
-    case 'exited':
-    case 'signaled':
-    case 'compile_failed':
-      return terminal_reason;
-    case 'wall_limit':
-    case 'cpu_limit':
-      return 'time_limit';
-    case 'memory_limit':
-      return 'memory_limit';
-    default:
-      throw new AdapterError(
-        500,
-        `${job_id} has no result of its program: ${status}, ${terminal_reason ?? 'not ended'}`,
-      );
-  }
+  const kind = terminal_reason === null ? undefined : END_KINDS[terminal_reason];
+  if (kind !== undefined) return kind;
+  throw new AdapterError(500, `${job_id} has no result of its program: ${status}, ${terminal_reason ?? 'not ended'}`);
 }
 
 /** Adapters never show what is theirs alone, such as a key. */
