@@ -65,7 +65,10 @@ export interface RunningService extends AsyncDisposable {
 const closeMillisecondsMax = 1000;
 
 export interface StartOptions {
-  /** Whether a command starts the service for itself alone: then nobody operates it, and its limits are not logged. */
+  /**
+   * Whether a command starts the service for its own use. The service then has no operator, and does not log its
+   * limits.
+   */
   readonly isEmbedded?: boolean;
 }
 
@@ -78,7 +81,7 @@ export async function startService(config: Config, options: StartOptions = {}): 
   try {
     return await buildService(config, options);
   } catch (error) {
-    // The operator needs to know why the store refused, whichever part asked it.
+    // The operator sees why the store refused, whichever part asked it.
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
     throw error;
   }
@@ -136,7 +139,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   // Only once the port is open: a start that fails must not have run a queued job.
   dispatcher.start();
   parts.use(new IdleMemory());
-  // A command that starts the service for one program would wait for cells that nobody takes.
+  // A command that starts the service for one program would only wait for cells that no job takes.
   if (!isEmbedded) parked.start();
   signing?.attestor.start();
   retention?.start();

@@ -1,7 +1,7 @@
 /**
- * The rows of issued credentials, read once and remembered. A row changes only through here, so the remembered one is
- * true: whoever was told that a key is revoked finds it refused. This holds for a store that only one process changes,
- * which the lock of the SQLite file ensures. Spec § Authentication 8.
+ * The rows of issued credentials, read once and remembered. A row changes only through this module, so the remembered
+ * row is always current: once a revocation was answered, the key is refused. This holds for a store that only one
+ * process changes, which the lock of the SQLite file ensures. Spec § Authentication 8.
  */
 import type { CredentialRow } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -22,7 +22,7 @@ const rowsKeptMax = 1000;
 export function rememberedRows(store: CredentialStore): CredentialRows {
   const kept = new Map<string, CredentialRow>();
   const listeners: (() => void)[] = [];
-  /** Changes that began or ended: a row that was read across one may be older than it. */
+  /** Counts changes that began or ended. A row that was read during a change may be older than the change. */
   let turn = 0;
   let underWay = 0;
   const remember = (row: CredentialRow) => {

@@ -91,12 +91,15 @@ async function verified(token: string, options: JwtOptions & { now: () => number
   }
 }
 
-/** Why a token is invalid. It is for readers of this code; a caller is never told. */
+/** Why a token is invalid. Callers never see the reason. */
 class Disbelieved extends Error {
   override readonly name = 'Disbelieved';
 }
 
-/** What jose leaves to its caller: one spelling of each part, no member twice, no extension. */
+/**
+ * The checks that jose leaves to its caller: each part has one spelling, no member is given twice, and there is no
+ * extension.
+ */
 async function checkHeader(token: string): Promise<void> {
   if (!COMPACT.test(token)) throw new Disbelieved('it is not compact');
   for (const part of token.split('.')) {

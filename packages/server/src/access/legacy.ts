@@ -45,8 +45,8 @@ export function createLegacyKeys(keys: readonly LegacyKey[]): CredentialKind {
 }
 
 /**
- * Names a key in a way that only a holder of the key and the ticket can check: a reader of the store has neither, and
- * can try no key on it.
+ * Names a key so that only a holder of both the key and the ticket can check it. A reader of the store has neither, and
+ * cannot use the pledge to test guessed keys.
  */
 function pledgeOf(keyDigest: string, ticket: string): Buffer {
   return createHmac('sha256', Buffer.from(keyDigest, 'hex')).update(ticket).digest();

@@ -23,7 +23,7 @@ const recordBytes = 512;
  */
 const jobBytesMax =
   2 * (escapeFactor * streamBytesMax + recordBytes * streamRecordsMax) + filesTotalBytesMax + resultArtifactBytesMax;
-/** How much of it the store's log may hold a second time, before it is moved. */
+/** How much of it the store's log may hold a second time, before a checkpoint moves it. */
 const logBytesMax = 32 * MIB;
 
 export interface FreeSpaceReserve {
@@ -50,8 +50,8 @@ export interface FreeSpaceOptions {
 }
 
 /**
- * Watches one file system; the kernel answers from memory within microseconds. Each start of a job reads it anew:
- * within half a second jobs may write more than the reserve.
+ * Watches one file system. The kernel answers from memory within microseconds. Each start of a job reads the space
+ * again, because jobs may write more than the reserve within half a second.
  */
 export function createFreeSpaceReserve(options: FreeSpaceOptions): FreeSpaceReserve {
   const roomForJobs = () => roomIn(options);

@@ -35,7 +35,9 @@ const NAMES: Readonly<Record<PermitKind, string>> = {
   response: 'large responses',
 };
 
-/** A refused request may try again after this many seconds: permits come back within seconds or not for minutes. */
+/**
+ * A refused request may try again after this many seconds: permits are returned within seconds, or only after minutes.
+ */
 const retryAfterSeconds = 1;
 
 interface Held {

@@ -1,7 +1,6 @@
 /**
  * The request budget of each tenant: a token bucket that fills at a steady rate up to its burst. One request takes one
- * token. It is exact to the token: no window opens for everybody at once, and nobody gets twice the rate at the edge of
- * one.
+ * token. There are no time windows, so nobody gets twice the rate at the edge of a window.
  */
 
 export interface RateBound {

@@ -16,7 +16,7 @@ import {
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
-/** While cells cannot be made, a trial is made when somebody asks, at most this often. */
+/** While cells cannot be made, each request may start a trial, but not more often than this. */
 const retryMilliseconds = 1000;
 
 export interface ProviderHealthOptions {
@@ -67,7 +67,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
       return this.#noted(await provider.prepare(request));
     } catch (error) {
       if (!isLate(error)) throw this.#failed(error);
-      // It had a small share of a busy machine, which says nothing about the host.
+      // The cell had a small share of the processors, so its failure may only mean that the machine is busy.
       if (isAhead(request)) throw error;
       log.warn({ err: error }, 'a cell was not ready in time: another is made');
     }

@@ -1,6 +1,6 @@
 /**
- * Returns memory to the host that a thread took while it loaded or was busy. V8 keeps memory it once had, in case it
- * needs it again, and reconsiders only when something is allocated: an idle thread would hold it forever.
+ * Returns memory to the host that a thread took while it loaded or was busy. V8 keeps memory in case it is needed
+ * again, and gives it back only when something is allocated, so an idle thread would keep it for ever.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -10,7 +10,7 @@ const firstLookMilliseconds = 3000;
 const lookMilliseconds = 60_000;
 /** A thread that did so little between two checks is idle: a collection takes longer than that. */
 const idleMillisecondsMax = 25;
-/** Less than this is not worth a collection. */
+/** A smaller gain is not worth a collection. */
 const grownBytesMin = 2 * 2 ** 20;
 
 export interface IdleMemoryOptions {

@@ -1,11 +1,11 @@
 /**
- * The one way to write JSON of which some parts are JSON text already: what is stored as JSON is served as it is stored,
- * and is never parsed to be written again. A member that is missing or misspelt does not compile. RFC 8259.
+ * The one way to write JSON of which some parts already are JSON text. Stored JSON is served as it is stored; it is
+ * never parsed and written again. A missing or misspelt member does not compile. RFC 8259.
  */
 
 declare const VALUE: unique symbol;
 
-/** The JSON text of a `T`. Its type alone tells it from other text. */
+/** The JSON text of a `T`. Only its type distinguishes it from other text. */
 export type JsonText<T> = string & { readonly [VALUE]: T };
 
 /** The text of a value that is written as a whole. */

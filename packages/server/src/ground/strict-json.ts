@@ -1,7 +1,6 @@
 /**
- * The only way in which JSON from outside becomes a value: request bodies, parts of tokens. Stricter than `JSON.parse`
- * where leniency hides something: a byte order mark, bytes that are not UTF-8, and whatever `JsonScan` refuses. RFC
- * 8259, RFC 7493.
+ * Parses all JSON from outside: request bodies and parts of tokens. It is stricter than `JSON.parse`: it refuses a byte
+ * order mark, bytes that are not UTF-8, and everything that `JsonScan` refuses. RFC 8259, RFC 7493.
  */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
@@ -44,7 +43,7 @@ function runUntilPause(scan: JsonScan): boolean {
   }
 }
 
-/** `JSON.parse` makes an infinity of a number past the largest double; here it becomes that largest double. */
+/** `JSON.parse` turns a number above the largest double into infinity. This turns it into the largest double. */
 function madeFinite(_name: string, value: unknown): unknown {
   if (value === Number.POSITIVE_INFINITY) return Number.MAX_VALUE;
   return value === Number.NEGATIVE_INFINITY ? -Number.MAX_VALUE : value;

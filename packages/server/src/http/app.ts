@@ -73,7 +73,7 @@ function refuseSchema(): never {
   throw new Error('bodies and queries are checked by the contract, not by Fastify');
 }
 
-/** How often authorities are checked: what they hold open ends within five seconds of their expiry. */
+/** How often authorities are checked. Their requests and streams then end within five seconds of their expiry. */
 const authorityCheckMilliseconds = 2000;
 
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
@@ -152,7 +152,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventE
     return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
-  // In a separate scope: other requests need nothing of a WebSocket.
+  // In a separate scope, so that other requests do not run its hooks.
   app.register(async (scope) => {
     await addWebSockets(scope, { upgrades, connections: context.connections });
     scope.route({ ...routeOf('streamEvents'), ...streamRoute(context) });

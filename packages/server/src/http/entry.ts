@@ -29,7 +29,7 @@ export interface EntryOptions {
   readonly metricsToken: string | null;
   /** Pages that may open a stream, beside those of the service's own host: origins in lower case. */
   readonly allowedOrigins: ReadonlySet<string>;
-  /** How long a body may take to turn out empty. */
+  /** How long the end of an empty body may take to arrive. */
   readonly bodyMilliseconds: number;
   /** Called with the caller of each request's connection. */
   readonly authority: Pick<AuthorityWatch, 'hold' | 'release'>;
@@ -79,7 +79,7 @@ function refuseFaultyHandshake({ raw }: FastifyRequest, { allowedOrigins }: Entr
   if (fault !== null) throw fault;
 }
 
-/** Tells the watchers of connections whose this one is. A stream has its own watch. */
+/** Tells the watchers which caller a connection belongs to. A stream has its own watch. */
 function noteConnection(raw: IncomingMessage, caller: Caller, { connections, authority }: EntryOptions): void {
   connections.recognize(raw.socket, caller.tenant);
   if (isStreamHandshake(raw)) authority.release(raw.socket);
@@ -93,7 +93,7 @@ async function refuseWhatIsNotAsked(request: FastifyRequest, { bodyMilliseconds 
   if (operation.body === undefined) await refuseBody(request.raw, bodyMilliseconds);
 }
 
-/** A ticket replaces the header only for a real opening of a stream: nothing else spends it. */
+/** A ticket replaces the header only in a request that opens a stream. No other request spends it. */
 function identify(request: FastifyRequest, { access, tickets }: EntryOptions): Promise<Caller | ServiceError> {
   const { authorization } = request.headers;
   const { ticket } = request.query as { ticket?: unknown };

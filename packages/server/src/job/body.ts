@@ -10,7 +10,7 @@ type Part = string | LongPart;
 
 export interface LongPart {
   readonly bytes: number;
-  /** Rejects where what was there at first is gone since. */
+  /** Rejects if what was there at first is gone since. */
   pieces(): AsyncIterable<string | Uint8Array>;
 }
 

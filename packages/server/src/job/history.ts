@@ -20,7 +20,7 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JobEvent[]>;
-  /** Waits until the job is terminal or `signal` aborts; at once to false where there is no such job. */
+  /** Waits until the job is terminal or `signal` aborts; at once to false if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<boolean>;
 }
 

@@ -18,10 +18,10 @@ import type { ResultAnswer } from './view/result.ts';
 export interface Submission {
   /** The parsed JSON body, not yet validated. */
   readonly body: unknown;
-  /** 1–128 visible ASCII bytes, already checked; null where the client sent none. */
+  /** 1–128 visible ASCII bytes, already checked; null if the client sent none. */
   readonly idempotencyKey: string | null;
   /**
-   * Asked last before the job is stored, or an earlier one is answered: rejects where the caller's authority has ended
+   * Asked last before the job is stored, or an earlier one is answered: rejects if the caller's authority has ended
    * since the request arrived. Left out where the authority cannot be taken away.
    */
   readonly checkAuthority?: () => Promise<void>;

@@ -10,7 +10,7 @@ import { isTenantName } from '../access/tenant.ts';
 import type { CredentialRow } from '../store/records.ts';
 import { OperatorError } from './operator-error.ts';
 
-/** A credential as operators see it: all but its secret, of which nobody knows more than the digest. */
+/** A credential as operators see it: everything but the digest of its secret. */
 export type CredentialView = Omit<CredentialRow, 'secret_sha256'>;
 
 /** A new credential with its key, which nobody can show again. */
@@ -24,7 +24,7 @@ export interface CreateRequest {
   readonly principal: string | null;
   /** Null gives every scope. */
   readonly scopes: readonly string[] | null;
-  /** RFC 3339 with an offset; null for a credential that does not end by itself. */
+  /** RFC 3339 with an offset; null for a credential that does not expire. */
   readonly expires_at: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface RotateRequest {
   readonly credential_id: string;
   /** When the successor expires; null lets it expire when its predecessor would have. */
   readonly expires_at: string | null;
-  /** How long the predecessor is still valid beside its successor: 0 ends it, and what it holds open, at once. */
+  /** How long the predecessor stays valid beside its successor: 0 ends it, and its open requests and streams, at once. */
   readonly overlap_seconds: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Which service this is, on a host that may run several. The name of a service's control groups and of its directory on
- * the host is made from a file in its data directory, and not from the path. Two services may have data directories of
- * one path in different mount namespaces, and would kill each other's jobs.
+ * Which service this is, on a host that may run several. The name of a service's control groups and of its run
+ * directory is made from a file in its data directory, not from the directory's path. Two services in different mount
+ * namespaces may have data directories with the same path, and would kill each other's jobs.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ export function openInstance(dataDir: string): Instance {
   const lock = takeName(runDirectoryOf(instanceName(id)));
   if (lock === null) {
     throw new StartError(`another service on this host has the ${FILE_NAME} of ${dataDir}`, {
-      hint: `where ${dataDir} is a copy, remove ${join(dataDir, FILE_NAME)}`,
+      hint: `if ${dataDir} is a copy, remove ${join(dataDir, FILE_NAME)}`,
     });
   }
   return { id, [Symbol.dispose]: () => lock[Symbol.dispose]() };

@@ -1,6 +1,6 @@
 /**
- * Makes a data directory from a backup, for a service that was lost or moved. Everything is put together and checked beside
- * the data directory, and gets its name at the end: there is a whole data directory or none. Nothing is written over.
+ * Makes a data directory from a backup, for a service that was lost or moved. The new directory is filled and checked
+ * beside its place, and renamed at the end, so that there is a complete data directory or none. Nothing is overwritten.
  */
 import {
   chmodSync,
@@ -27,17 +27,17 @@ import { OperatorError } from './operator-error.ts';
 export interface RestoreOptions {
   /** A file that `vouchbox backup` made. It is only read. */
   readonly backup: string;
-  /** A copy of the directory `attestation-keys`; null where the first start is to make a new key. */
+  /** A copy of the directory `attestation-keys`; null if the first start is to make a new key. */
   readonly attestationKeys: string | null;
   /** Absolute; it must not be there, or be empty. */
   readonly dataDir: string;
 }
 
 /**
- * Restores a store and its signing keys. The backup is opened as a service opens its store, upgraded where an older version
- * wrote it, and every chain and every receipt is recomputed. Durable when it resolves.
+ * Restores a store and its signing keys. It opens the backup as a service opens its store, upgrades it if an older
+ * version wrote it, and recomputes every chain and every receipt. Durable when it resolves.
  *
- * @throws OperatorError in one clear line; nothing is then left of what was begun.
+ * @throws OperatorError in one clear line; nothing of the attempt is then left
  */
 export async function restore({ backup, attestationKeys, dataDir }: RestoreOptions): Promise<void> {
   refuseUnlessEmpty(dataDir);
@@ -50,7 +50,7 @@ export async function restore({ backup, attestationKeys, dataDir }: RestoreOptio
       await checkStore(prepared, backup);
       if (attestationKeys !== null) copyKeys(attestationKeys, prepared);
       syncDirectory(prepared);
-      // Fails where somebody put something there meanwhile: rename(2) replaces empty directories alone.
+      // Fails if a file was put there meanwhile: rename(2) replaces only empty directories.
       renameSync(prepared, dataDir);
       syncDirectory(dirname(dataDir));
     });
@@ -78,14 +78,14 @@ function refuseUnlessBackup(backup: string): void {
   }
 }
 
-/** What an earlier try left there is removed. */
+/** Makes an empty directory, and removes what an earlier try left there. */
 function makeEmpty(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(dirname(directory), { recursive: true, mode: 0o700 });
   mkdirSync(directory, { mode: 0o700 });
 }
 
-/** The service's own way to open a store is the check: what it accepts, the next start accepts. */
+/** Opens the store as a service does, so that the next start accepts what this check accepts. */
 async function checkStore(dataDir: string, backup: string): Promise<void> {
   try {
     await using _store = await openStore({ dataDir, check: 'full' });
@@ -135,7 +135,7 @@ function sync(path: string, flags: 'r' | 'r+'): void {
   }
 }
 
-/** What the file system and the keys throw, in one line. */
+/** Turns errors of the file system and of the keys into one line. */
 async function orOperatorError(work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -14,7 +14,7 @@ export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePa
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
 
-/** Records that this service runs; disposing removes the record. A host without a place for it goes without. */
+/** Records that this service runs; disposing removes the record. Does nothing on a host without a place for it. */
 export function announceService({ dataDir, databaseUrl, runtimePacksDir }: RunningService): Disposable {
   const directory = announcements();
   const instance = readInstance(dataDir);

@@ -1,6 +1,6 @@
 /**
- * One attested job from the store of a stopped service, for an operator who passes its evidence on. What is stored is
- * checked as it is before it is served, so tampered data does not leave this way either.
+ * One attested job from the store of a stopped service, for an operator who passes its evidence on. The stored bytes
+ * get the same check as before they are served, so tampered data is not exported either.
  */
 import type { JobEvent, StoredSpec } from '@vouchbox/protocol';
 import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
@@ -15,7 +15,7 @@ import { requireStore } from './require-store.ts';
 
 /** Everything known about an attested job. */
 export interface StoredJob extends JobKey {
-  /** The exact stored bytes of what was signed, and of its subject. */
+  /** The exact stored bytes of the envelope; `result_artifact` is its subject. */
   readonly envelope: Uint8Array;
   readonly result_artifact: Uint8Array;
   /** The receipt's exact text. */

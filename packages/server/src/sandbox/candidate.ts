@@ -27,6 +27,6 @@ export interface PreflightOptions {
 export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class'> {
   /** Packs that are there and cannot be used. */
   readonly packsLeftOut: readonly PackLeftOut[];
-  /** What is known to fail in the runtime that is in use, for an operator; null where nothing is. */
+  /** What is known to fail in the runtime that is in use, for an operator; null if nothing is. */
   readonly runtimeDefects: string | null;
 }

@@ -173,7 +173,7 @@ export interface Provider extends AsyncDisposable {
    * prepared at a time, in the order in which they were asked for.
    */
   prepare(request: CellRequest): Promise<Sandbox>;
-  /** Read from the host at each call. Null where there is no such cell. */
+  /** Read from the host at each call. Null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
 }
 

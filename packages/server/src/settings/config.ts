@@ -166,7 +166,7 @@ function configOf(values: SettingValues): Config {
   const metricsToken = values.SERVICE_METRICS_TOKEN ?? null;
   if (legacyKeys.some(({ key }) => key === metricsToken)) {
     throw new StartError('SERVICE_METRICS_TOKEN repeats a key of SERVICE_LEGACY_KEYS', {
-      hint: 'the token of the metrics opens nothing else, and no key opens the metrics',
+      hint: 'the token of the metrics gives access to nothing else, and no key gives access to the metrics',
     });
   }
   return {
@@ -223,7 +223,7 @@ function jwtOf(values: SettingValues): JwtConfig | null {
   return { issuer, audience, jwks: keySetOf(jwks), tenantClaim: values.SERVICE_JWT_TENANT_CLAIM };
 }
 
-/** Anybody on the way could replace keys that came over plain http. */
+/** Over plain http, anybody on the network path could replace the keys. */
 function keySetOf(source: string): string {
   if (!/^https?:/i.test(source)) return resolve(source);
   if (source.startsWith('https://') && URL.canParse(source)) return source;

@@ -7,7 +7,7 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../ground/start-error.ts';
 
-/** Others may read the directory's names, since its files are closed to them. They may not change it. */
+/** Others may read the names in the directory, because they cannot read its files. They may not change it. */
 const OTHERS_WRITE = 0o022;
 
 /**

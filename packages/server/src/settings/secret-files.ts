@@ -1,6 +1,7 @@
 /**
- * Settings that are secrets, each in a file with the name of its variable, as a supervisor hands them over: systemd.exec(5),
- * LoadCredential=. Other users and the programs that this process starts do not see them, as they may see an environment.
+ * Settings that are secrets, each in a file with the name of its variable, as a supervisor hands them over:
+ * systemd.exec(5), LoadCredential=. Unlike an environment, these files are not visible to other users or to the
+ * programs that this process starts.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +9,10 @@ import { StartError } from '../ground/start-error.ts';
 import { SECRET_SETTINGS } from './settings.ts';
 
 /**
- * The secrets below a directory, by the names of their settings; none without a directory. A file may end in line breaks. One
- * that is not there, or empty, is a setting that is not given.
+ * The secrets in a directory, by the names of their settings; none without a directory. A file may end in line breaks.
+ * A missing or empty file is a setting that is not given.
  *
- * @throws StartError where a file cannot be read. It never shows a secret.
+ * @throws StartError if a file cannot be read. It never shows a secret.
  */
 export function secretsFrom(directory: string | undefined): Record<string, string> {
   if (!directory) return {};

@@ -21,7 +21,7 @@ export interface OpenAccessOptions {
   readonly log: Log;
 }
 
-/** The operator's own keys come first: a text that is one of them is never taken for another kind. */
+/** The operator's own keys are checked first, so that none of them is taken for another kind of credential. */
 export async function openAccess({ config, rows, log }: OpenAccessOptions): Promise<OpenAccess> {
   const { legacyKeys, jwt } = config;
   const kinds: CredentialKind[] = [createLegacyKeys(legacyKeys), createIndexedKeys(rows)];

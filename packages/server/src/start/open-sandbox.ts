@@ -36,7 +36,7 @@ export async function openSandbox(config: Config): Promise<OpenSandbox> {
 /** A job's files may together be as large as this many files of the largest size one may have. */
 const workFilesOfFullSize = 2;
 
-/** The host is examined while canaries run; cells of jobs, which come later, get the result. */
+/** The host is examined while the canaries run. The cells of jobs, which come later, record the result. */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {
   let sha256: string | null = null;
   const posture = hostPostureDigest(config, instance);
@@ -72,7 +72,10 @@ function logFindings({ provider, rejections, packsLeftOut, runtimeDefects }: Ope
   if (provider.isolation_class === 'none') log.warn('jobs run as development subprocesses: nothing isolates them');
 }
 
-/** What `vouchbox doctor --json` says about this host, for receipts. None of it holds a development subprocess. */
+/**
+ * What `vouchbox doctor --json` says about this host, for receipts. A development subprocess has none, because no
+ * control of the host isolates it.
+ */
 async function hostPostureDigest({ provider }: Config, instance: string): Promise<string | null> {
   return provider === 'subprocess' ? null : (await hostPosture(instance)).sha256;
 }

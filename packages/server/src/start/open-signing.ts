@@ -24,8 +24,8 @@ export interface OpenSigning {
 }
 
 /**
- * Opens the keys, making the first one if there never was any. With signing off no key is made; jobs still leave their
- * outbox rows, and are signed once signing is turned on.
+ * Opens the keys, making the first one if there never was any. With signing off no key is made. Jobs that end still get
+ * an outbox row, and are signed once signing is turned on.
  *
  * @throws StartError if a key must not be used as it is stored
  */
@@ -46,7 +46,7 @@ export interface PublicKeys extends Pick<SigningKeys, 'publicKey'> {
   published(): Pick<SigningKey, 'key_id' | 'public_key_pem'> | null;
 }
 
-/** What a service that does not sign knows of its earlier keys. Keys that cannot be used are left out. */
+/** The earlier keys of a service that does not sign. Keys that cannot be used are left out. */
 export function openFormerKeys({ config, log }: Pick<OpenSigningOptions, 'config' | 'log'>): PublicKeys {
   const known = formerKeys(config.dataDir, log);
   const last = known.find(({ isCurrent }) => isCurrent) ?? known.at(-1) ?? null;

@@ -35,7 +35,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   const metrics = config.metricsToken === null ? null : parts.use(await openServiceMetrics(options));
   let observer: Observer = metrics ?? NO_OBSERVER;
   if (config.tracesUrl !== null) {
-    // Loaded here alone: a service without a collector does not pay for the libraries.
+    // Loaded only here, so that a service without a collector does not load the libraries.
     const { Traces } = await import('../telemetry/traces.ts');
     const traces = parts.use(new Traces({ url: config.tracesUrl, version: VERSION, log }));
     observer = metrics === null ? traces : bothOf(metrics, traces);
@@ -44,7 +44,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return { observer, metrics: pagesOf(options, metrics), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** The metrics library is loaded only if somebody may ask for metrics: it is not small. */
+/** The metrics library is large, so it is loaded only if metrics can be requested. */
 async function openServiceMetrics(options: TelemetryOptions): Promise<ServiceMetrics> {
   const { ServiceMetrics } = await import('../telemetry/service-metrics.ts');
   return new ServiceMetrics(sourcesOf(options));

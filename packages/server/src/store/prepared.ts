@@ -14,7 +14,7 @@ export interface PreparedQuery<Parameters, Row> {
   lists(db: StoreDatabase, parameters: Parameters): readonly (readonly unknown[])[];
   /** The rows one by one, each read when it is asked for. No other rows of the same query may be asked for meanwhile. */
   each(db: StoreDatabase, parameters: Parameters): Iterable<Row>;
-  /** The first row, or null where there is none. */
+  /** The first row, or null if there is none. */
   first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs it for its effect and says how many rows it changed. */
   run(db: StoreDatabase, parameters: Parameters): Promise<number>;

@@ -133,7 +133,7 @@ export interface QueueChoice extends Shares {
   readonly limit: number;
 }
 
-/** A job that was chosen, with the JSON text of its submission; null where that is too long to come along. */
+/** A job that was chosen, with the JSON text of its submission; null if that is too long to come along. */
 export interface ChosenJob extends QueuedJob {
   readonly requested_spec: string | null;
 }
@@ -170,7 +170,7 @@ export interface FinishInput extends JobKey {
   readonly events: readonly EventBody[];
   readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
   /**
-   * What the executor observed: null where provenance is unknown (never reached an executor), which omits every
+   * What the executor observed: null if provenance is unknown (never reached an executor), which omits every
    * execution member from the receipt.
    */
   readonly execution: ExecutionRecord | null;
@@ -299,7 +299,7 @@ export interface StoreCounts {
   readonly oldest_queued_at: string | null;
   /** Terminal jobs whose attestation is not stored yet. */
   readonly outbox: number;
-  /** Why an attestation of the outbox was last put off; null where none was. */
+  /** Why an attestation of the outbox was last put off; null if none was. */
   readonly outbox_error: { readonly message: string; readonly at: string } | null;
 }
 
@@ -323,7 +323,7 @@ export type AttestationPart = 'result_artifact' | 'envelope';
 export interface StoredAttestation {
   readonly row: AttestationRow;
   readonly envelope: Uint8Array;
-  /** Null where it was not asked for. */
+  /** Null if it was not asked for. */
   readonly result_artifact: Uint8Array | null;
   /** Whether these bytes have the digests and sizes of the row, and the job the receipt. Nothing else was checked. */
   readonly isIntact: boolean;
@@ -364,7 +364,7 @@ export interface CredentialRow {
   readonly scopes: readonly Scope[];
   readonly secret_sha256: string;
   readonly created_at: string;
-  /** From then on it is no credential; null where it does not end by itself. */
+  /** From then on it is no credential; null if it does not end by itself. */
   readonly expires_at: string | null;
   /** From then on it is no credential; may lie ahead, where another replaces it. */
   readonly revoked_at: string | null;

@@ -164,7 +164,7 @@ export interface StreamTicketTable extends JobKeyColumns {
   credential_id: string;
   /** A JSON array. */
   scopes: string;
-  /** When the credential that minted it ends; null where it does not. */
+  /** When the credential that minted it ends; null if it does not. */
   authority_expires_at: string | null;
   expires_at: string;
 }

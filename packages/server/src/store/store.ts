@@ -13,17 +13,17 @@ type Asked = Methods<Reads> & Methods<Writes>;
 
 /** The methods that are here do more than one command does. */
 export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail'>, AsyncDisposable {
-  /** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */
+  /** Adds events to the chain of a running job, in order. False if the job is not running: nothing is stored. */
   append(key: JobKey, events: readonly EventBody[]): Promise<boolean>;
   /**
    * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False where
    * the job was terminal already, which then stays as it ended.
    */
   finish(input: FinishInput): Promise<boolean>;
-  /** A job as its owner reads it; null where the tenant has no such job. */
+  /** A job as its owner reads it; null if the tenant has no such job. */
   jobDetail(input: JobDetailInput): Promise<JsonText<JobDetail> | null>;
   /** Whether this process has started the job and not yet stored its end. False does not say that it does not run. */
   isUnderWay(key: JobKey): boolean;
-  /** The result of a job that ended lately, where it is short; null where it has to be read, or there is no such job. */
+  /** The result of a job that ended lately, where it is short; null if it has to be read, or there is no such job. */
   shortResult(key: JobKey): JsonText<FoldedResult> | null;
 }

@@ -13,8 +13,8 @@ export const METRICS_MEDIA_TYPES = {
 } as const satisfies Readonly<Record<MetricsFormat, string>>;
 
 /**
- * The format for an `Accept` header, RFC 9110 § 12.5.1. The older text is for everybody who prefers nothing, or
- * something unknown.
+ * The format for an `Accept` header, RFC 9110 § 12.5.1. The default is the older text, also if the header prefers an
+ * unknown type.
  */
 export function preferredFormat(accept: string | undefined): MetricsFormat {
   // Scrapers name versions and character sets, which the negotiator would look for among the offered types.
@@ -25,8 +25,8 @@ export function preferredFormat(accept: string | undefined): MetricsFormat {
 }
 
 /**
- * Metrics of the older text format as OpenMetrics 1.0: there a counter's family has no suffix, families have no empty lines
- * between them, and the end is marked. https://prometheus.io/docs/specs/om/open_metrics_spec/
+ * Turns metrics of the older text format into OpenMetrics 1.0, in which the name of a counter's family has no suffix,
+ * no empty lines separate families, and the end is marked. https://prometheus.io/docs/specs/om/open_metrics_spec/
  */
 export function openMetricsOf(text: string): string {
   const families = text.replace(/^# (HELP|TYPE) (\w+)_total /gm, '# $1 $2 ').replaceAll(/\n+/g, '\n');

@@ -1,7 +1,7 @@
 /**
  * Traces for an OpenTelemetry collector: a span for every request, and for every ended job one with its time in the
  * queue and its run, in the trace of the request that submitted it. Loaded only if the operator named a collector. No
- * span has a target, a header, a credential or anything of a program.
+ * span contains a request target, a header, a credential or any part of a program.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';

@@ -1,4 +1,4 @@
-/** What the HTTP side asks of the metrics. Spec § Other routes. */
+/** The metrics that HTTP serves. Spec § Other routes. */
 import type { MediaTypeOf } from '@vouchbox/protocol';
 
 /** Metrics as text, in the format that was negotiated. */

@@ -55,7 +55,7 @@ export function sendBody<Id extends OperationId, Status extends StatusOf<Id>>(
   if (headers !== undefined) reply.headers(headers);
   if (body.text !== null) return sendText(reply, status, body.text);
   reply.code(status).header('content-type', JSON_TYPE).header('content-length', body.bytes);
-  // Nothing is read for a request of the head alone.
+  // A HEAD request reads nothing.
   return reply.send(reply.request.method === 'HEAD' ? Readable.from([]) : pumpOf(body.pieces(), body.bytes));
 }
 
@@ -72,7 +72,7 @@ export function sendBytes<Id extends OperationId, Status extends StatusOf<Id>>(
 
 const JSON_TYPE = 'application/json';
 
-/** Of UTF-8, for one UTF-16 unit. */
+/** UTF-8 bytes of one UTF-16 unit. */
 const bytesPerUnitMax = 3;
 
 function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {

@@ -64,9 +64,9 @@ interface Surroundings {
 }
 
 /**
- * First from the largest crowd. In it: those without a request for long, then stalled readers, then those whose refused
- * body is being discarded, then those with the most requests, and last the newest, which may be about to send one.
- * Nothing for any other stranger whose answer is under way, or that is being closed.
+ * The largest crowd gives way first. Within it the order is: strangers without a request for long, stalled readers,
+ * strangers whose refused body is being discarded, those with the most requests, and last the newest, which may be
+ * about to send one. Any other stranger with an answer under way, or that is being closed, has no place.
  */
 function strangerPlace(connection: Connection, { crowds, now }: Surroundings): Placed[] {
   const { answers, quietSince, progressAt, requests, socket } = connection;

@@ -1,6 +1,6 @@
 /**
- * Lets work that could fill the event loop have it for a little at a time. Turns are given in the order of the requests
- * for them, a few in each turn of the loop, so that everything else is served in between.
+ * Spreads work that could fill the event loop over many turns of the loop. Callers get their turns in the order in
+ * which they asked, a few in each turn of the loop, so that other work runs in between.
  *
  * New connections come first. Node accepts one of them in each turn of the loop, however many wait. The last of two
  * hundred waits for two hundred turns, so these must be short.

@@ -1,6 +1,6 @@
 /**
- * Reads the JSON body of a request that was authenticated and is allowed. What the head alone can show to be wrong is
- * refused before a byte is read, and before a waiting client is told to continue. Spec § Limits.
+ * Reads the JSON body of a request that was authenticated and is allowed. A request whose head is already wrong is
+ * refused before a byte of its body is read, and before a waiting client is told to continue. Spec § Limits.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyOperationId } from '@vouchbox/protocol';
@@ -31,7 +31,7 @@ export async function readJsonBody(call: Call<BodyOperationId<false>>): Promise<
   return await parseStrictJson(await takeBytes(call), { approximateIn: 'limits' });
 }
 
-/** A body whose head shows it to be too large holds nothing. */
+/** Takes none if the head shows that the body is too large. */
 function takePermit(call: Call<BodyOperationId>): Permit {
   const { bytesMax } = call.operation.body;
   if (Number(call.request.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
@@ -68,7 +68,7 @@ export async function readEmptyBody(call: Call<BodyOperationId<true>>): Promise<
   const { request } = call;
   if (!hasBody(request.raw)) return;
   const isChunked = request.headers['transfer-encoding'] !== undefined;
-  // Only their arrival shows whether chunks contain anything that needs a media type.
+  // A chunked body may be empty, which shows only when it arrives. An empty body needs no media type.
   if (!isChunked) checkMediaType(request.raw);
   using _permit = takePermit(call);
   const bytes = await takeBytes(call);

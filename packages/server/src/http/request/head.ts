@@ -52,7 +52,7 @@ function headersFault({ headers, rawHeaders }: IncomingMessage): ServiceError | 
   if (rawHeaders.length > headerLinesMax * 2) {
     return new ServiceError('head_too_large', `The request has more than ${headerLinesMax} header lines.`);
   }
-  // As many names as lines, so nothing is given twice. This is nearly every request.
+  // There are as many names as lines, so no header is given twice. Nearly every request returns here.
   if (Object.keys(headers).length * 2 === rawHeaders.length) return null;
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -14,7 +14,7 @@ export interface ServiceFacts {
   status(): Promise<ServiceStatus>;
   /** The key that signs now, or that signed last if signing is off; null if there never was one. */
   publicKey(): PublicKey | null;
-  /** The callee caches it: asking often must cost nothing. */
+  /** The callee caches the answer, so that frequent calls are cheap. */
   readiness(): Readiness | Promise<Readiness>;
 }
 

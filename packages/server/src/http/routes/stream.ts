@@ -29,7 +29,7 @@ export function ticketHandler({ tickets }: RouteContext): Handler<'mintStreamTic
   };
 }
 
-/** What the route has beyond every operation: the steps before and after the connection becomes a WebSocket. */
+/** What only this route has: the steps before and after the connection becomes a WebSocket. */
 export function streamRoute(context: RouteContext): Required<Pick<RouteOptions, 'preHandler' | 'wsHandler'>> {
   const { jobs, stopping, connections, authority, log } = context;
   return {

@@ -1,6 +1,6 @@
 /**
- * A submission, with an optional wait for the result of its job. The answer says that the job is stored, whatever becomes of
- * the wait: a result that cannot be sent is left out and stays where `result_url` says. Spec § POST /v1/jobs.
+ * A submission, with an optional wait for the result of its job. The answer says that the job is stored, whatever
+ * happens to the wait. A result that cannot be sent is left out, and can be read at `result_url`. Spec § POST /v1/jobs.
  */
 import { type AwaitedSubmission, type FoldedResult, jobPath } from '@vouchbox/protocol';
 import { unknownCredential } from '../../access/authenticate.ts';
@@ -17,7 +17,7 @@ export function submitHandler(context: RouteContext): Handler<'submitJob'> {
   return async (call) => {
     refuseWhenStopping(call);
     const { wait_seconds } = call.readQuery();
-    // Taken before the job is stored: nobody who could not wait submits in order to wait.
+    // Taken before the job is stored, so that a caller who cannot wait is refused and no job is made.
     const waiting = wait_seconds > 0 ? new Waiting(call, wait_seconds) : null;
     const { answer, headers } = await submit(call, context);
     const result = waiting === null ? null : await resultInTime(call, { waiting, context, job_id: answer.job_id });
@@ -39,7 +39,7 @@ async function submit(call: Call<'submitJob'>, { jobs, access }: RouteContext) {
   return { answer, headers };
 }
 
-/** Null where the job did not end in time, the service stops, or there is no permit for a long answer. */
+/** Null if the job did not end in time, the service stops, or no permit for a long answer is free. */
 async function resultInTime(
   { caller }: Call<'submitJob'>,
   { waiting, context, job_id }: { waiting: Waiting; context: RouteContext; job_id: string },

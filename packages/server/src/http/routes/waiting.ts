@@ -1,7 +1,7 @@
 /**
- * Answers that may wait for something of a job. A wait holds a wait permit, and a short answer keeps it to its last byte. A
- * long answer holds a response permit in its place, as one without a wait does, so that waits and long answers have a bound
- * each. Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
+ * Answers that may wait for a change of a job. A wait holds a wait permit, and a short answer keeps it to its last
+ * byte. A long answer exchanges it for a response permit, so that waits and long answers each have their own bound.
+ * Spec § GET /v1/jobs/{id}/result, § Response transfer rules.
  */
 import { responsePumpBytes } from '@vouchbox/protocol';
 import type { Permit } from '../../capacity/permits.ts';
@@ -14,13 +14,13 @@ import { ClientGone } from '../request/body.ts';
 
 type WaitingOperation = 'submitJob' | 'getResult' | 'replayEvents';
 
-/** What an answer holds that may wait, and what it does while it waits. */
+/** One answer that may wait: the permit it holds, and the wait itself. */
 export class Waiting {
   readonly waitSeconds: number;
   readonly #call: Call<WaitingOperation>;
   readonly #held: Permit;
 
-  /** @throws ServiceError where there is no permit, and `shutting_down` where it would wait for a service that stops. */
+  /** @throws ServiceError if no permit is free, and `shutting_down` if it would wait while the service stops */
   constructor(call: Call<WaitingOperation>, waitSeconds: number) {
     if (waitSeconds > 0) refuseWhenStopping(call);
     this.waitSeconds = waitSeconds;
@@ -29,11 +29,10 @@ export class Waiting {
   }
 
   /**
-   * Asks for something that may wait until the signal aborts. An answer that is not whole, because it was interrupted, is
-   * none.
+   * Calls `work`, which may wait until the signal aborts. An interrupted answer is not returned.
    *
-   * @throws ServiceError `shutting_down` where the service stopped meanwhile
-   * @throws ClientGone where nobody waits any more
+   * @throws ServiceError `shutting_down` if the service stopped meanwhile
+   * @throws ClientGone if the client has left
    */
   async ask<T>(work: (signal: AbortSignal) => Promise<T>, isWhole: (answer: T) => boolean): Promise<T> {
     const { stopping } = this.#call.context;
@@ -50,9 +49,9 @@ export class Waiting {
   }
 
   /**
-   * The wait is over, and this is what will be sent.
+   * Ends the wait with the body that will be sent.
    *
-   * @throws ServiceError where it is long and there is no permit for long answers
+   * @throws ServiceError if it is long and no permit for long answers is free
    */
   over(body: Body<unknown>): void {
     if (this.waitSeconds === 0 || body.bytes <= responsePumpBytes) return;

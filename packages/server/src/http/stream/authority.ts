@@ -16,7 +16,7 @@ export interface AuthorityWatchOptions {
   readonly isIdle: (connection: Socket) => boolean;
 }
 
-/** What is held open, and by whose authority. Disposing stops the checks and ends nothing. */
+/** The requests and connections that are open, and their callers. Disposing stops the checks and ends nothing. */
 export class AuthorityWatch implements Disposable {
   readonly #options: AuthorityWatchOptions;
   readonly #held = new Map<() => void, Caller>();
@@ -43,7 +43,7 @@ export class AuthorityWatch implements Disposable {
     this.#connections.set(connection, caller);
   }
 
-  /** Leaves a connection to the watch of what it has become. */
+  /** Stops watching a connection that became a stream, which has its own watch. */
   release(connection: Socket): void {
     this.#connections.delete(connection);
   }

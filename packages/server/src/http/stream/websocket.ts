@@ -10,7 +10,7 @@ import { isStreamHandshake } from './handshake.ts';
 /** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
 
-/** The largest message that a client may send before it is told that it may send none. */
+/** The largest message that is read from a client. Clients may send none, and a stream that gets one is closed. */
 const messageBytesMax = 125;
 
 export interface WebSocketOptions {
@@ -24,7 +24,7 @@ export async function addWebSockets(
   scope: FastifyInstance,
   { upgrades, connections }: WebSocketOptions,
 ): Promise<void> {
-  /** What the answer to a handshake has beyond the handshake. */
+  /** Headers of the answer to a handshake, beside those of the handshake itself. */
   const headersOf = new WeakMap<IncomingMessage, readonly string[]>();
   scope.addHook('preHandler', (request, reply, done) => {
     headersOf.set(
@@ -34,7 +34,7 @@ export async function addWebSockets(
     done();
   });
   scope.addHook('onResponse', (request, reply, done) => {
-    // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
+    // Node no longer manages a connection that asked for a WebSocket, so a refused one is closed here.
     if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
     done();
   });

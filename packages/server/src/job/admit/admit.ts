@@ -73,7 +73,7 @@ export async function admit(tenant: string, submission: Submission, options: Adm
 
 interface Keyed {
   readonly tenant: string;
-  /** Null where the client sent none. */
+  /** Null if the client sent none. */
   readonly key: string | null;
   readonly spec: RequestedSpec;
 }

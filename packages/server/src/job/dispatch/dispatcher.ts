@@ -143,7 +143,7 @@ export class Dispatcher implements AsyncDisposable {
     return true;
   }
 
-  /** A parked cell for a submission that may start at once; null where it has to wait for anything. */
+  /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
   #cellAtOnce({ tenant, requested_spec }: AdmitInput): Sandbox | null {
     const { language, runtime, limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, concurrentMemMbMax } = this.#options;
@@ -153,7 +153,7 @@ export class Dispatcher implements AsyncDisposable {
     return cells.take({ language, runtime });
   }
 
-  /** Null where the job could not start at once after all, and nothing is stored. */
+  /** Null if the job could not start at once after all, and nothing is stored. */
   async #admitAtOnce(input: AdmitInput, sandbox: Sandbox): Promise<AdmitResult | null> {
     const { launched, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
     this.#keep(launched);

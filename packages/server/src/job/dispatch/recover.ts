@@ -16,7 +16,7 @@ export interface RecoverOptions {
 
 /**
  * Gives every job left `running` its recovery receipt. Runs before any job is dispatched; a crash in between is made good
- * by running it again. Rejects where the store does.
+ * by running it again. Rejects if the store does.
  */
 export async function recover({ store, history, log }: RecoverOptions): Promise<void> {
   for (const { tenant, job_id, started_at } of await store.runningJobs()) {

@@ -3,7 +3,7 @@ import type { CellKind, Provider, Sandbox } from '../../sandbox/sandbox.ts';
 
 export interface Cells extends Pick<Provider, 'prepare'> {
   /**
-   * A cell that waits at the workload-ready boundary, at once; null where none does. It is the caller's to dispose of.
+   * A cell that waits at the workload-ready boundary, at once; null if none does. It is the caller's to dispose of.
    * Whoever gets none, or one that fails at the hand-over, may go on to `prepare`, which also waits for one.
    */
   take(kind: CellKind): Sandbox | null;

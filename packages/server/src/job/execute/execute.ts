@@ -10,7 +10,7 @@ import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 import { createRecorder, type Recorded } from './recorder.ts';
 
-/** What one run came to. `collection` is null where the sandbox could not say, with the failure in its place. */
+/** What one run came to. `collection` is null if the sandbox could not say, with the failure in its place. */
 export interface Execution {
   readonly collection: Collection | null;
   readonly failure: unknown;

@@ -78,7 +78,7 @@ async function runToEnd(input: AdmitInput, { context, sandbox, answer }: Parts):
   }
 }
 
-/** Hands the program over. What is then observed is all that a start says; null where the job cannot start in this cell. */
+/** Hands the program over. What is then observed is all that a start says; null if the job cannot start in this cell. */
 async function startIn(
   sandbox: Sandbox,
   { spec, control, clock, log, key }: JobContext,

@@ -37,7 +37,7 @@ async function runToEnd(job: ChosenJob, control: Control, dependencies: JobDepen
   }
 }
 
-/** Null where the job is no longer queued. */
+/** Null if the job is no longer queued. */
 async function specOf(job: ChosenJob, { store, log, giveUp }: JobDependencies): Promise<RequestedSpec | null> {
   const { tenant, job_id, language, runtime } = job;
   if (job.requested_spec !== null) {
@@ -77,7 +77,7 @@ async function runIn(sandbox: Sandbox, context: JobContext): Promise<void> {
 /** How often a start is tried before the job ends as an error. With the pauses between: about 3 seconds. */
 const startAttemptsMax = 6;
 
-/** False where the job was cancelled meanwhile. From here on the row may say `running`, and only an end may follow. */
+/** False if the job was cancelled meanwhile. From here on the row may say `running`, and only an end may follow. */
 async function started({ history, key, clock, control, log, giveUp }: JobContext, execution: ExecutionRecord) {
   control.started = true;
   const input = { ...key, started_at: clock.timestamp(), execution };
@@ -143,7 +143,7 @@ export async function endWithoutRun(context: Omit<JobContext, 'spec'>, error: un
 
 interface FailureBeforeRun {
   readonly outcome: Outcome;
-  /** Null where no executor was asked. */
+  /** Null if no executor was asked. */
   readonly posture: Posture | null;
   readonly violations: readonly Violation[];
 }

@@ -35,7 +35,7 @@ export interface JobContext extends JobDependencies {
 }
 
 /**
- * Lets the program run and stores its end. The release is done before the first pause. Rejects where the process gave up
+ * Lets the program run and stores its end. The release is done before the first pause. Rejects if the process gave up
  * before the end could be stored.
  */
 export async function runProgram(context: JobContext, sandbox: Sandbox, execution: ExecutionRecord): Promise<void> {

@@ -34,7 +34,7 @@ export interface FinishOptions {
 /** How often the full record is tried before the job is stored as an error. With the pauses between: about 3 seconds. */
 const fullAttemptsMax = 6;
 
-/** Stores the end of a job. False where it was terminal already. Rejects only once `signal` has aborted. */
+/** Stores the end of a job. False if it was terminal already. Rejects only once `signal` has aborted. */
 export async function finish(ended: Ended, { history, log, signal }: FinishOptions): Promise<boolean> {
   const full = finishInput(ended);
   const failed = (error: unknown) =>

@@ -54,7 +54,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   return results.length === entries.length;
 }
 
-/** Null where they were several and signing them failed: what was given to the thread is lost. */
+/** Null if they were several and signing them failed: what was given to the thread is lost. */
 async function signedOf(
   records: readonly TerminalRecord[],
   key: SigningKey,

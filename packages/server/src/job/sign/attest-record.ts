@@ -39,7 +39,7 @@ function readHistory({ job_id, history, runs }: TerminalRecord): ReadHistory | {
   return { events, dataTexts };
 }
 
-/** False where what is stored is no run. */
+/** False if what is stored is no run. */
 function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
   try {
     for (const event of eventsOfStoredRun(job_id, run)) events.push(event);

@@ -13,7 +13,7 @@ import {
 import type { AttestationRow, JobKey, StoredAttestation } from '../../store/records.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 
-/** What is wrong with an attestation that is stored for a job; null where it may be served. */
+/** What is wrong with an attestation that is stored for a job; null if it may be served. */
 export async function attestationProblem(
   { row, envelope, isIntact }: StoredAttestation,
   key: JobKey,

@@ -52,7 +52,7 @@ export class Attestor implements AsyncDisposable {
     this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
   }
 
-  /** Null where whatever is in the outbox can be signed, or is put off by itself. */
+  /** Null if whatever is in the outbox can be signed, or is put off by itself. */
   get trouble(): Trouble | null {
     return this.#trouble;
   }

@@ -16,7 +16,7 @@ export class Signer implements AsyncDisposable {
   #worker: Worker | null = null;
   #lastId = 0;
 
-  /** What came of each record, in their order. Rejects where the thread died over them. */
+  /** What came of each record, in their order. Rejects if the thread died over them. */
   attest(records: readonly TerminalRecord[], key: SigningKey): Promise<readonly SigningResult[]> {
     this.#worker ??= this.#startWorker();
     const id = ++this.#lastId;

@@ -17,7 +17,7 @@ import type { SigningKeys } from '../sign/keys/signing-keys.ts';
 export interface AttestationOptions {
   readonly store: Pick<Store, 'attestation' | 'jobSummary' | 'withdrawAttestation'>;
   readonly keys: Pick<SigningKeys, 'publicKey'>;
-  /** False where the operator has turned signing off. */
+  /** False if the operator has turned signing off. */
   readonly isSigning: boolean;
   readonly nudges: Pick<Nudges, 'send'>;
   readonly log: Log;

@@ -1,6 +1,7 @@
 /**
- * What the command line and a running service send each other over the operator's socket: one line of JSON asks, one
- * answers, and the connection ends. Both ends have the same version: the socket is no contract.
+ * The messages between the command line and a running service on the operator's socket. A request is one line of JSON,
+ * its answer is another, and then the connection ends. Both ends have the same version, so the format may change with
+ * any release.
  */
 import type { Credentials } from '../credentials.ts';
 

@@ -1,8 +1,8 @@
 /**
  * The operator's way into a running service: a Unix socket in the data directory that only the service's own user, and
  * root, may open. The store belongs to the process that serves it, so commands that change credentials ask that
- * process, and every change holds from the next request on. Whoever may open the socket may read the store too, so it
- * asks for no credential.
+ * process, and every change takes effect from the next request on. Everybody who may open the socket may also read the
+ * store, so it asks for no credential.
  */
 import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -72,7 +72,7 @@ export class OperatorSocket implements AsyncDisposable {
   }
 }
 
-/** A socket that a killed process left answers nobody, and nobody can listen before it is removed. */
+/** A killed process leaves its socket behind. It answers nobody, and must be removed before another can listen. */
 async function removeLeftover(path: string, dataDir: string): Promise<void> {
   if (await isAnswering(path)) throw new StartError(`another service uses the data directory ${dataDir}`);
   await rm(path, { force: true });
@@ -118,7 +118,7 @@ async function answerTo(line: Buffer, credentials: Credentials, log: Log): Promi
     return { answer };
   } catch (error) {
     if (error instanceof OperatorError) return { refused: { message: error.message, hint: error.hint } };
-    log.error({ err: error, operator: asked.ask }, 'what an operator asked for failed');
+    log.error({ err: error, operator: asked.ask }, 'a request of the operator failed');
     return { refused: { message: 'the service failed', hint: 'its log says how' } };
   }
 }

@@ -64,11 +64,11 @@ export interface GroupPlan {
   readonly readings: Readonly<Record<Measure, Reading>>;
   /** In this order. `now` are the limits in force: one that stays as it is is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
-  /** Its part of the processors where other groups want them too; 1 is that of a job. Empty where nothing shares them out. */
+  /** Its part of the processors where other groups want them too; 1 is that of a job. Empty if nothing shares them out. */
   toShare(part: number): readonly Writing[];
-  /** Bounds the memory of network sockets, in bytes. Empty where the kernel counts it with the rest. */
+  /** Bounds the memory of network sockets, in bytes. Empty if the kernel counts it with the rest. */
   toLimitSockets(bytes: number): readonly Writing[];
-  /** Starts peak memory anew from the present use. Empty where the kernel cannot. */
+  /** Starts peak memory anew from the present use. Empty if the kernel cannot. */
   readonly toResetPeak: readonly Writing[];
 }
 

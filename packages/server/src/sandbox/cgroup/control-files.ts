@@ -40,7 +40,7 @@ export function write(file: string, value: string | number): void {
   writeFileSync(file, String(value));
 }
 
-/** Process ids in a `cgroup.procs` file; none where the group is gone. */
+/** Process ids in a `cgroup.procs` file; none if the group is gone. */
 export function readProcesses(file: string): number[] {
   try {
     return readFileSync(file, 'utf8').split('\n').filter(Boolean).map(Number);

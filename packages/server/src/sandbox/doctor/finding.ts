@@ -8,7 +8,7 @@ export interface Finding {
   readonly result: CheckResult;
   /** What was seen, in one line. */
   readonly observed: string;
-  /** The exact thing to do about it; null where there is nothing to do. */
+  /** The exact thing to do about it; null if there is nothing to do. */
   readonly fix: string | null;
 }
 

@@ -12,7 +12,7 @@ export interface Probed {
   /** The line it printed, or what it printed of why it could not go on. */
   readonly said: string;
   readonly ok: boolean;
-  /** The signal that ended it; null where it ended by itself. */
+  /** The signal that ended it; null if it ended by itself. */
   readonly signal: string | null;
 }
 

@@ -20,7 +20,7 @@ export interface ProviderFinding {
 
 export interface DoctorReport {
   readonly generated_at: string;
-  /** The strongest provider that ran a program; null where none did. */
+  /** The strongest provider that ran a program; null if none did. */
   readonly usable: ProviderFinding['provider'] | null;
   readonly providers: readonly ProviderFinding[];
   readonly checks: readonly Check[];

@@ -16,7 +16,7 @@ const VERSIONS = '/run/svc/versions.json';
 const said = new Map<string, Promise<string>>();
 
 /**
- * What a program says of its version with `--version`; null where that does not fit. It is asked once in each run of the
+ * What a program says of its version with `--version`; null if that does not fit. It is asked once in each run of the
  * machine, and again where it was changed, or said nothing that fits.
  */
 export async function versionOf(path: string, pattern: RegExp, remembered = VERSIONS): Promise<string | null> {

@@ -10,7 +10,7 @@ export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 }
 
-/** What a file remembers, as JSON; null where it remembers nothing, or nothing legible: it is found out again. */
+/** What a file remembers, as JSON; null if it remembers nothing, or nothing legible: it is found out again. */
 export function recall(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));

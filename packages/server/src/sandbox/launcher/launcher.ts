@@ -19,7 +19,7 @@ export interface LaunchedCell {
   readonly pid: number;
   /** What the host's kernel said of it: sections, as `guest-report.ts` reads them. */
   readonly report: string;
-  /** Resolves once nothing of its program is alive, to a report: how it ended; null where the launcher is gone. Never rejects. */
+  /** Resolves once nothing of its program is alive, to a report: how it ended; null if the launcher is gone. Never rejects. */
   readonly over: Promise<string | null>;
   /** Resolves once its process 1 is gone, to whether its groups are, too. Only after `hold` or `forget`. Never rejects. */
   readonly gone: Promise<boolean>;
@@ -227,7 +227,7 @@ class Serving {
     for (let line = this.#nextLine(); line !== null; line = this.#nextLine()) this.#take(line.words, line.report);
   }
 
-  /** Null where the next is not whole yet. */
+  /** Null if the next is not whole yet. */
   #nextLine(): { words: readonly string[]; report: string } | null {
     const end = this.#rest.indexOf('\n');
     if (end < 0) return null;

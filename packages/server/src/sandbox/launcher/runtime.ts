@@ -23,7 +23,7 @@ export function isLauncherBuilt(): boolean {
   return existsSync(LAUNCHER_PROGRAM);
 }
 
-/** A runtime whose cells are forked. Disposing it ends its launchers. Rejects where the launcher is not built. */
+/** A runtime whose cells are forked. Disposing it ends its launchers. Rejects if the launcher is not built. */
 export async function launcherRuntime(): Promise<Runtime> {
   if (!isLauncherBuilt()) {
     throw new Error(

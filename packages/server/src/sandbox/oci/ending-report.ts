@@ -2,7 +2,7 @@
 import { parseWaitStatus, type WaitStatus } from '../ending.ts';
 import type { Workspace } from '../output/workspace.ts';
 
-/** How far a job came: what ended it, null where process 1 did not live to write it, and in which phase. */
+/** How far a job came: what ended it, null if process 1 did not live to write it, and in which phase. */
 export interface EndingReport {
   readonly status: WaitStatus | null;
   /** Whether the compiler was at work, and so the status its own. */

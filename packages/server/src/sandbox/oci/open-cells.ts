@@ -33,7 +33,7 @@ export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWa
   return openOciCells(options, await runscRuntime(way));
 }
 
-/** Starts one cell in that way, which is gone when this resolves. Rejects where it is not ready in time. */
+/** Starts one cell in that way, which is gone when this resolves. Rejects if it is not ready in time. */
 export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay): Promise<void> {
   if (way.platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
   const instance = `${options.instance}#${way.platform}`;

@@ -32,7 +32,7 @@ export interface Pipes {
 /** A started process. */
 export interface PipedProcess {
   readonly child: ChildProcess;
-  /** Rejects where the process ends before they are ours; it is not left alive then. */
+  /** Rejects if the process ends before they are ours; it is not left alive then. */
   readonly pipes: Promise<Pipes>;
   /** What it printed until it took its own ends, which is why it ended before; complete at its `close`. */
   readonly said: () => string;
@@ -83,7 +83,7 @@ function endOf(child: ChildProcess, said: () => string): Promise<never> {
 
 type Ends = Readonly<Record<keyof typeof OURS, number>>;
 
-/** Null where the child has ended meanwhile. Its id is still its own: it is reaped by the event loop, which waits for us. */
+/** Null if the child has ended meanwhile. Its id is still its own: it is reaped by the event loop, which waits for us. */
 function openEnds(child: ChildProcess): Ends | null {
   if (child.exitCode !== null || child.signalCode !== null) return null;
   try {

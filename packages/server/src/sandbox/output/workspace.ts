@@ -57,7 +57,7 @@ export class Workspace implements Disposable {
     return collected;
   }
 
-  /** What a file directly below holds, at most so many bytes of it; null where there is no such file. */
+  /** What a file directly below holds, at most so many bytes of it; null if there is no such file. */
   read(name: string, bytesMax: number): Buffer | null {
     const opened = this.#open(name);
     if (typeof opened !== 'number') return null;

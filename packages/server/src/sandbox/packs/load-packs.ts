@@ -15,7 +15,7 @@ export interface LoadedPacks {
   readonly leftOut: readonly PackLeftOut[];
 }
 
-/** Loads every pack below `directory`; none where it is null or does not exist. Never rejects for one pack's fault. */
+/** Loads every pack below `directory`; none if it is null or does not exist. Never rejects for one pack's fault. */
 export function loadPacks(directory: string | null): LoadedPacks {
   const packs: Pack[] = [];
   const leftOut: PackLeftOut[] = [];

@@ -82,7 +82,7 @@ export function newestPacks(packs: string): Listed[] {
   return [...new Map(listPacks(packs).map((listed) => [listed.name, listed])).values()];
 }
 
-/** The version of a pack that is meant: the one given, or the newest. @throws PackError where there is none */
+/** The version of a pack that is meant: the one given, or the newest. @throws PackError if there is none */
 export function requirePack(packs: string, name: string, version: string | null): PackPlaces {
   const listed = listPacks(packs).filter((pack) => pack.name === name && (version ?? pack.version) === pack.version);
   const last = listed.at(-1);

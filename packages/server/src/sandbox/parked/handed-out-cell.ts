@@ -17,7 +17,7 @@ import {
 const HEAD_START_MILLISECONDS = 50;
 
 export interface HandedOutOptions {
-  /** Makes another of the same kind, or rejects; null where the cell did not wait before it was handed out. */
+  /** Makes another of the same kind, or rejects; null if the cell did not wait before it was handed out. */
   readonly replace: ((error: BootstrapError) => Promise<Sandbox>) | null;
   /** Called once, when the program has ended or had its head start, or the cell was given up before. */
   readonly settled: () => void;

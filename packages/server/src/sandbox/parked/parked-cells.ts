@@ -80,7 +80,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     });
   }
 
-  /** Begins to park. Without effect where nothing may be parked. */
+  /** Begins to park. Without effect if nothing may be parked. */
   start(): void {
     if (this.#options.bytesMax === 0) return;
     this.#isRunning = true;
@@ -89,7 +89,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * A cell that waits, at once; null where none does. Whoever gets none, or one that fails at the hand-over, goes on to
+   * A cell that waits, at once; null if none does. Whoever gets none, or one that fails at the hand-over, goes on to
    * `prepare`: what is asked for is remembered there, and here where a cell was given.
    */
   take(kind: CellKind): Sandbox | null {
@@ -175,7 +175,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return this.#handedOut(cell, shelf, () => this.#options.source.prepare(request));
   }
 
-  /** One that is being made is nearer to its end than a new one. Null where there is none, or it failed. */
+  /** One that is being made is nearer to its end than a new one. Null if there is none, or it failed. */
   async #claimed({ shelf, origin }: Found): Promise<Sandbox | null> {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
     if (claimed === undefined) return null;

@@ -3,7 +3,7 @@
 /** One kind of cell. */
 export interface Wanted {
   readonly wanted: number;
-  /** What one takes, in bytes; null where none was made yet. */
+  /** What one takes, in bytes; null if none was made yet. */
   readonly bytes: number | null;
   /** Kinds with more go first. */
   readonly rank: number;

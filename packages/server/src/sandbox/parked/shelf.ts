@@ -31,7 +31,7 @@ export class Shelf {
   readonly parked: Parked[] = [];
   /** Those that no job has claimed. */
   readonly making = new Set<Making>();
-  /** What the newest takes of memory; null where none was made yet. */
+  /** What the newest takes of memory; null if none was made yet. */
   bytes: number | null = null;
   #makingMilliseconds = 0;
   #failures = 0;

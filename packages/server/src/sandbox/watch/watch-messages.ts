@@ -15,7 +15,7 @@ export interface WatchRequest {
   /** On the clock of `process.hrtime`, which is one for all threads. */
   readonly startedNanoseconds: bigint;
   readonly wallMilliseconds: number;
-  /** CPU time that the program may use; null where it is not watched. */
+  /** CPU time that the program may use; null if it is not watched. */
   readonly cpuMillisecondsMax: number | null;
   /** What the group's counter said before the program was released. */
   readonly cpuMicrosecondsBefore: number;
@@ -53,7 +53,7 @@ export class Verdict {
     return true;
   }
 
-  /** From now on no limit is why the program ends. False where one already is. */
+  /** From now on no limit is why the program ends. False if one already is. */
   close(): boolean {
     return Atomics.compareExchange(this.#word, 0, OPEN, CLOSED) === OPEN;
   }
@@ -66,7 +66,7 @@ export class Verdict {
     return BREACHES[Atomics.load(this.#word, 0) - FIRST_BREACH] ?? null;
   }
 
-  /** When a limit was found to be breached, on the clock of `process.hrtime`; null where none was, or not yet told. */
+  /** When a limit was found to be breached, on the clock of `process.hrtime`; null if none was, or not yet told. */
   get foundNanoseconds(): bigint | null {
     const ended = Atomics.load(this.#ended, 0);
     return ended === 0n ? null : ended;

@@ -12,7 +12,7 @@ export interface WatchOptions {
   readonly watched: Watched;
   readonly wallSeconds: number;
   /**
-   * How much CPU time the group may use on how many cores, and what its counter said before the program; null where there is no
+   * How much CPU time the group may use on how many cores, and what its counter said before the program; null if there is no
    * group. Its memory events count then, too.
    */
   readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
@@ -44,12 +44,12 @@ export class Watch implements Disposable {
     });
   }
 
-  /** Takes the end of the program for the service. False where a limit has ended it, or will have at any moment. */
+  /** Takes the end of the program for the service. False if a limit has ended it, or will have at any moment. */
   close(): boolean {
     return this.#verdict.close();
   }
 
-  /** The limit that ended the program; null where none did. Does not change any more once the program has ended. */
+  /** The limit that ended the program; null if none did. Does not change any more once the program has ended. */
   get breach(): Breach | null {
     return this.#verdict.found;
   }

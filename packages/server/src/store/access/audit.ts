@@ -67,7 +67,7 @@ function* eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Generator
   }
 }
 
-/** @throws StoreError where what is stored is no run. */
+/** @throws StoreError if what is stored is no run. */
 function eventsOfReadRun(job_id: string, run: StoredRun): readonly JobEvent[] {
   try {
     return [...eventsOfStoredRun(job_id, run)];

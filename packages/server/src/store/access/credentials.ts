@@ -34,7 +34,7 @@ const endEarlier = prepared((db, { credential_id, at }: Revocation) =>
     .where((row) => row.or([row('revoked_at', 'is', null), row('revoked_at', '>', at)])),
 );
 
-/** Rejects where a credential of this identifier exists. */
+/** Rejects if a credential of this identifier exists. */
 export async function createCredential(db: StoreDatabase, row: CredentialRow): Promise<void> {
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
@@ -52,13 +52,13 @@ export async function credentials(db: StoreDatabase, tenant: string | null): Pro
   return rows.map(credentialOf);
 }
 
-/** Ends a credential at `at`, or earlier if it was to end earlier. False where it is unknown. */
+/** Ends a credential at `at`, or earlier if it was to end earlier. False if it is unknown. */
 export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
   await endEarlier.run(db, revocation);
   return (await selectCredential.first(db, revocation)) !== null;
 }
 
-/** Creates `successor` and ends its predecessor at `at`, both or neither. False where that one is unknown. */
+/** Creates `successor` and ends its predecessor at `at`, both or neither. False if that one is unknown. */
 export async function rotateCredential(
   db: StoreDatabase,
   { successor, ...revocation }: Revocation & { successor: CredentialRow },

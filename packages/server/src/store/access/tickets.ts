@@ -45,7 +45,7 @@ const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha2
   db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returningAll(),
 );
 
-/** Stores a ticket and forgets some of those that expired. False where the caller's tenant has no such job. */
+/** Stores a ticket and forgets some of those that expired. False if the caller's tenant has no such job. */
 export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): Promise<boolean> {
   const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
   const { tenant, principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
@@ -56,7 +56,7 @@ export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): 
   return true;
 }
 
-/** Uses a ticket up, whatever comes of it. Null where it is unknown, used, expired or of another job. */
+/** Uses a ticket up, whatever comes of it. Null if it is unknown, used, expired or of another job. */
 export async function consumeTicket(
   db: StoreDatabase,
   { ticket_sha256, job_id, now }: TicketUse,

@@ -137,7 +137,7 @@ export function resumeAttestations(db: StoreDatabase, at: string): Promise<numbe
 }
 
 /**
- * Stores an attestation and takes its job out of the outbox. False where the job is not in it: nothing changes. What
+ * Stores an attestation and takes its job out of the outbox. False if the job is not in it: nothing changes. What
  * is stored must be of the receipt that is stored: anything else is a bug.
  */
 export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
@@ -151,7 +151,7 @@ export async function storeAttestation(db: StoreDatabase, input: AttestationInpu
   return true;
 }
 
-/** Removes an attestation because of `error` and puts its job back into the outbox. False where there is none. */
+/** Removes an attestation because of `error` and puts its job back into the outbox. False if there is none. */
 export async function withdrawAttestation(
   db: StoreDatabase,
   input: JobKey & { error: string; at: string },
@@ -162,7 +162,7 @@ export async function withdrawAttestation(
 }
 
 /**
- * The stored envelope, and the result artifact where `part` asks for it; null where there is none of this tenant.
+ * The stored envelope, and the result artifact where `part` asks for it; null if there is none of this tenant.
  * Digests are taken here, where nothing else waits: a result may have 16 MiB.
  */
 export async function attestation(

@@ -117,7 +117,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The artifacts of the job with their content, in order; null where the tenant has no such job. A job without
+ * The artifacts of the job with their content, in order; null if the tenant has no such job. A job without
  * artifacts is one row of nulls: it exists.
  */
 export async function artifacts(db: StoreDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {

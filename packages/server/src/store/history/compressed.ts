@@ -18,7 +18,7 @@ export function compressed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuff
   return frame.length < bytes.length ? new Uint8Array(frame) : bytes;
 }
 
-/** What was stored, as it was. @throws Error where that is no whole frame or has more than `bytesMax` bytes. */
+/** What was stored, as it was. @throws Error if that is no whole frame or has more than `bytesMax` bytes. */
 export function expanded(bytes: Uint8Array, bytesMax: number): Uint8Array {
   return isCompressed(bytes) ? zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }) : bytes;
 }

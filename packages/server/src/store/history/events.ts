@@ -110,7 +110,7 @@ export async function extendChain(db: StoreDatabase, job: ChainedJob, parts: rea
   if (linked.isTruncated) await markTruncated.run(db, linked.tail);
 }
 
-/** Adds events to the chain of a running job, in order. False where the job is not running: nothing is stored. */
+/** Adds events to the chain of a running job, in order. False if the job is not running: nothing is stored. */
 export async function append(
   db: StoreDatabase,
   { key, events }: { key: JobKey; events: readonly HistoryPart[] },
@@ -127,7 +127,7 @@ export async function append(
 
 const LIFECYCLE: readonly string[] = ['queued', 'started', 'finished'];
 
-/** Events of the job after a cursor, in order; null where the tenant has no such job. */
+/** Events of the job after a cursor, in order; null if the tenant has no such job. */
 export async function events(
   db: StoreDatabase,
   { key, after, limit }: { key: JobKey; after: number; limit: number },

@@ -94,13 +94,13 @@ const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('job_executions').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** What a submission says of the job; null where the tenant has no such job. */
+/** What a submission says of the job; null if the tenant has no such job. */
 export async function jobSummary(db: StoreDatabase, key: JobKey): Promise<JobSummary | null> {
   const columns = await selectSummary.first(db, key);
   return columns === null ? null : summaryOf(columns);
 }
 
-/** A job as its row stands; null where the tenant has no such job. */
+/** A job as its row stands; null if the tenant has no such job. */
 export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null> {
   const summary = await jobSummary(db, key);
   if (summary === null) return null;
@@ -129,7 +129,7 @@ export async function runningJobs(db: StoreDatabase): Promise<readonly RunningJo
   }));
 }
 
-/** queued → running with the `started` event. False where the job is no longer queued. */
+/** queued → running with the `started` event. False if the job is no longer queued. */
 export async function start(db: StoreDatabase, input: StartInput): Promise<boolean> {
   const { tenant, job_id, started_at, execution } = input;
   const queued = await selectQueued.first(db, { tenant, job_id });

@@ -9,7 +9,7 @@ import type { JobRow } from '../records.ts';
 /** What of a row says which program it is. */
 export type ProgramRow = Pick<JobRow, 'language' | 'runtime' | 'requested_spec'>;
 
-/** @throws Error where the row has no program: it is damaged. */
+/** @throws Error if the row has no program: it is damaged. */
 export function wholeSpec({ language, runtime, requested_spec }: ProgramRow): RequestedSpec {
   const { code, stdin = null, args = [], env = {}, files = [], outputs = [], requirements, limits } = requested_spec;
   // Every version keeps the program: a row without it is damaged, and nothing else may run in its name.

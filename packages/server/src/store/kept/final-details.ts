@@ -22,7 +22,7 @@ export class FinalDetails {
     this.#kept = new Kept({ sizeMax: charsMax, sizeOf: ({ length }) => length });
   }
 
-  /** The detail that is kept, or what `ask` finds. Null where the tenant has no such job. */
+  /** The detail that is kept, or what `ask` finds. Null if the tenant has no such job. */
   async read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Promise<JsonText<JobDetail> | null> {
     const name = nameOf(input);
     const kept = this.#kept.get(name);

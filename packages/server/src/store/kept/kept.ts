@@ -23,7 +23,7 @@ export class Kept<Value> {
     return this.#values.get(name);
   }
 
-  /** Without effect where the name has a value, or where this one alone is more than all may be together. */
+  /** Without effect if the name has a value, or where this one alone is more than all may be together. */
   keep(name: string, value: Value): void {
     const { sizeMax, sizeOf } = this.#options;
     if (sizeOf(value) > sizeMax || this.#values.has(name)) return;

@@ -47,7 +47,7 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
 
 type DetailColumns = NonNullable<Awaited<ReturnType<typeof selectDetail.first>>>;
 
-/** A job as its owner reads it; null where the tenant has no such job. */
+/** A job as its owner reads it; null if the tenant has no such job. */
 export async function jobDetail(db: StoreDatabase, { key, signing }: JobDetailInput): Promise<DetailText | null> {
   const columns = await selectDetail.first(db, key);
   if (columns === null) return null;

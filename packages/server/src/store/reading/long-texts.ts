@@ -118,7 +118,7 @@ function escapedRecord({ text, partial }: OutputRecord): string {
   return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
 }
 
-/** How long a text of the job is, and all of it where it is short; null where the tenant has no such job. */
+/** How long a text of the job is, and all of it where it is short; null if the tenant has no such job. */
 export async function textExtent(
   db: StoreDatabase,
   { key, kind, after, limit }: TextExtentInput,
@@ -132,7 +132,7 @@ export async function textExtent(
   return { bytes: text.bytes, text: shortText(text), from: after, until, complete };
 }
 
-/** The next piece of a text whose extent is known; null where its events are gone. */
+/** The next piece of a text whose extent is known; null if its events are gone. */
 export async function textPiece(
   db: StoreDatabase,
   { key, kind, from, after, until }: TextPieceInput,
@@ -191,7 +191,7 @@ function contentTexts(db: StoreDatabase, range: HistoryRange): Record<Exclude<Lo
   return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };
 }
 
-/** The piece after an event, or null where nothing of its kind follows it. */
+/** The piece after an event, or null if nothing of its kind follows it. */
 function readPiece(db: StoreDatabase, { kind, from, ...range }: Asked & { readonly from: number }): KeptPiece | null {
   const { after, until } = range;
   const builder = new TextBuilder({
@@ -239,7 +239,7 @@ export function artifactRecords(db: StoreDatabase, key: JobKey): Promise<readonl
   return selectArtifactRecords.all(db, key);
 }
 
-/** Some bytes of one artifact; null where it is gone. */
+/** Some bytes of one artifact; null if it is gone. */
 export async function artifactPiece(
   db: StoreDatabase,
   { key, path, offset, bytes }: ArtifactPieceInput,

@@ -118,7 +118,7 @@ function runsOver(change: Change, details: FinalDetails): Runs {
   };
 }
 
-/** Whose jobs a change is about; null where it may be about any tenant's. */
+/** Whose jobs a change is about; null if it may be about any tenant's. */
 function tenantOf(input: unknown): string | null {
   const { tenant, key } = input as { readonly tenant?: unknown; readonly key?: Partial<JobKey> };
   if (typeof tenant === 'string') return tenant;

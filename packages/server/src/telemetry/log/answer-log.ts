@@ -1,7 +1,7 @@
 /**
- * One line for each answer, beside everything else in the log. Its members are known and hold no secret, so it is
- * spelled here directly: through the logger it cost as much as the rest of a small answer. Text that looks like a
- * credential is cut out of it all the same.
+ * One line for each answer, beside everything else in the log. Its members are known and hold no secret, so the line is
+ * written here directly: through the logger it cost as much as the rest of a small answer. Text that looks like a
+ * credential is still cut out.
  */
 import { type DestinationStream, symbols } from 'pino';
 import { isoTime } from './iso-time.ts';

@@ -1,8 +1,8 @@
-/** The time of day as the lines of the log spell it. */
+/** The time of day as the lines of the log state it. */
 
 let last = { second: Number.NaN, text: '' };
 
-/** Now, RFC 3339 UTC with milliseconds. For lines of the same second only the milliseconds are spelled anew. */
+/** Now, RFC 3339 UTC with milliseconds. Within one second only the milliseconds are written again. */
 export function isoTime(now = Date.now()): string {
   const second = Math.floor(now / 1000);
   if (second !== last.second) last = { second, text: new Date(second * 1000).toISOString().slice(0, -4) };

@@ -1,6 +1,6 @@
 /**
- * Writes the lines of one turn of the event loop in one piece: a busy service pays for one write instead of one per
- * request. Nothing is held beyond the turn, and nothing is lost if the process ends in it.
+ * Writes the lines of one turn of the event loop together, so that a busy service makes one write instead of one per
+ * request. No line is held beyond its turn, and none is lost if the process ends within it.
  */
 import type { DestinationStream } from 'pino';
 

@@ -43,7 +43,7 @@ function writeWaiting(waiting: Uint8Array[], writeSome: WriteSome): number {
     return done;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return done;
-    // Nobody reads it, now or later, so nobody can be told.
+    // Nobody reads it any more, so the loss cannot be reported.
     const lost = waiting.splice(0).reduce((sum, bytes) => sum + bytes.length, 0);
     return done + lost;
   }

@@ -53,7 +53,7 @@ export function keyPaths(dataDir: string) {
 
 const ROTATE_HINT = 'make a new one with `vouchbox attestation-keys rotate`';
 
-/** Makes the directories where they are missing. @throws SigningKeyError where others may look into them. */
+/** Makes the directories where they are missing. @throws SigningKeyError if others may look into them. */
 export function openKeyDirectory(dataDir: string): void {
   const { directory, publicKeys } = keyPaths(dataDir);
   for (const path of [directory, publicKeys]) {
@@ -71,7 +71,7 @@ export function hasKeyDirectory(dataDir: string): boolean {
   return existsSync(keyPaths(dataDir).directory);
 }
 
-/** What tells one state of the private key's file from another; null where there is no file. */
+/** What tells one state of the private key's file from another; null if there is no file. */
 export function privateKeyVersion(dataDir: string): string | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -86,7 +86,7 @@ export function privateKeyVersion(dataDir: string): string | null {
 /**
  * The private key that is stored.
  *
- * @throws SigningKeyError where there is none, where it is no Ed25519 key, or where anyone but its owner may read it.
+ * @throws SigningKeyError if there is none, where it is no Ed25519 key, or where anyone but its owner may read it.
  */
 export function readPrivateKey(dataDir: string): SigningKey {
   const { privateKey: path } = keyPaths(dataDir);
@@ -95,7 +95,7 @@ export function readPrivateKey(dataDir: string): SigningKey {
   return signingKeyOf(path, pem);
 }
 
-/** The public half of the stored private key, however exposed that is; null where none can be read from it. */
+/** The public half of the stored private key, however exposed that is; null if none can be read from it. */
 export function readPublicHalf(dataDir: string): SigningKey | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -120,7 +120,7 @@ export function replacePrivateKey(dataDir: string): SigningKey {
   });
 }
 
-/** Stores a public key among those that are kept; without effect where it is there. Durable when it returns. */
+/** Stores a public key among those that are kept; without effect if it is there. Durable when it returns. */
 export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: SigningKey): void {
   const { publicKeys } = keyPaths(dataDir);
   const path = join(publicKeys, publicKeyFile(key_id));
@@ -135,7 +135,7 @@ export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: Sig
   });
 }
 
-/** Every public key that was kept, oldest first. @throws SigningKeyError where a file is not the key that it is named for. */
+/** Every public key that was kept, oldest first. @throws SigningKeyError if a file is not the key that it is named for. */
 export function retainedKeys(dataDir: string): RetainedKey[] {
   const { publicKeys } = keyPaths(dataDir);
   const names = usable(publicKeys, () => readdirSync(publicKeys)).filter((name) => name.endsWith('.pem'));

@@ -19,7 +19,7 @@ const PUBLIC_REASONS: Readonly<Record<SigningKeyProblem, string>> = {
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError';
   readonly problem: SigningKeyProblem;
-  /** One sentence without a full stop; null where there is nothing to suggest. */
+  /** One sentence without a full stop; null if there is nothing to suggest. */
   readonly hint: string | null;
 
   constructor(problem: SigningKeyProblem, message: string, options: { hint?: string; cause?: unknown } = {}) {

@@ -19,7 +19,7 @@ import {
 
 /** The keys of a running service. */
 export interface SigningKeys {
-  /** The key to sign with now. @throws SigningKeyError where what is stored cannot be used any more. */
+  /** The key to sign with now. @throws SigningKeyError if what is stored cannot be used any more. */
   current(): SigningKey;
   /** The key that could last be used. */
   published(): SigningKey;
@@ -35,7 +35,7 @@ export interface KnownKey extends RetainedKey {
 /**
  * Opens the keys below a data directory, and makes the first one where there never was any.
  *
- * @throws SigningKeyError where there is no key though there was one, or where it must not be used as it is stored.
+ * @throws SigningKeyError if there is no key though there was one, or where it must not be used as it is stored.
  */
 export function openSigningKeys(dataDir: string): SigningKeys {
   openKeyDirectory(dataDir);
@@ -90,7 +90,7 @@ export function rotateSigningKey(dataDir: string): { readonly retired: string | 
   return { retired: old?.key_id ?? null, current: fresh.key_id };
 }
 
-/** Every key of a data directory, oldest first; none where there never was one. @throws SigningKeyError */
+/** Every key of a data directory, oldest first; none if there never was one. @throws SigningKeyError */
 export function knownKeys(dataDir: string): KnownKey[] {
   if (!hasKeyDirectory(dataDir)) return [];
   openKeyDirectory(dataDir);

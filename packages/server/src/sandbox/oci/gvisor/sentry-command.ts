@@ -25,7 +25,7 @@ const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-202407
 /** mount(2) flags by the words that a bundle has for them. */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
 
-/** Why cells cannot be started by it here, for an operator; null where they can. */
+/** Why cells cannot be started by it here, for an operator; null if they can. */
 export function sentryObstacle(version: string | null): string | null {
   if (![SVC_STAGE, SVC_SENTRY, SVC_INIT].every((program) => existsSync(program)))
     return 'svc-stage, svc-sentry and svc-init are not built (`vouchbox setup` builds them where gcc is installed)';

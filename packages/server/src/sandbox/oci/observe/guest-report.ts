@@ -66,12 +66,12 @@ export function parseStatus(text: string): Status {
   };
 }
 
-/** The seccomp mode that a status tells; null where it tells none. */
+/** The seccomp mode that a status tells; null if it tells none. */
 export function seccompOf(status: Status): SeccompMode | null {
   return SECCOMP_MODES_BY_NUMBER[status.get('Seccomp') ?? ''] ?? null;
 }
 
-/** The effective capability set that a status tells, as hex without leading zeros; null where it tells none. */
+/** The effective capability set that a status tells, as hex without leading zeros; null if it tells none. */
 export function capabilitiesOf(status: Status): string | null {
   const effective = status.get('CapEff');
   return effective === undefined ? null : BigInt(`0x${effective}`).toString(16);

@@ -88,7 +88,7 @@ class RuntimeCell implements WaitingCell {
   readonly #reportDirectory: string;
   #guest: GuestReport = parseGuestReport('');
   #report: Workspace | null = null;
-  /** How many processes a cell had that was made ahead; null where its own kernel says when one of them is missing. */
+  /** How many processes a cell had that was made ahead; null if its own kernel says when one of them is missing. */
   #members: number | null = null;
 
   constructor(options: CellOptions, started: Started) {
@@ -162,7 +162,7 @@ class RuntimeCell implements WaitingCell {
 
 /**
  * Where more memory is in use than may be, cgroup v2 kills, and v1 refuses (`EBUSY`): the cell is then killed here, and
- * limited when its memory is free again. Rejects where that does not come to pass.
+ * limited when its memory is free again. Rejects if that does not come to pass.
  */
 export async function limitedOnceFree<Result>(
   group: Pick<Group, 'kill'>,

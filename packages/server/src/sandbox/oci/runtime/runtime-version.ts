@@ -24,7 +24,7 @@ export function requireVersion(name: 'crun' | 'runsc', version: string | null): 
 /** The first gVisor with the platform `systrap`, and in which statx(2) takes the flags of ordinary tools. */
 const RUNSC_CURRENT = 20230801;
 
-/** What is known to fail in a runtime that is old but holds a cell, for an operator; null where nothing is. */
+/** What is known to fail in a runtime that is old but holds a cell, for an operator; null if nothing is. */
 export function knownDefects({ name, version }: RuntimeIdentity): string | null {
   const [date] = numbersOf('runsc', version ?? '') ?? [];
   if (name !== 'runsc' || date === undefined || date >= RUNSC_CURRENT) return null;

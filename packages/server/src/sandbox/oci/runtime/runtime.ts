@@ -48,9 +48,9 @@ export interface Runtime extends AsyncDisposable {
   readonly outputPipeBytes: number;
   /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
   readonly hidesAttributes: boolean;
-  /** What joins the cell's groups, makes its own mounts and then becomes the command; empty where no runtime is started. */
+  /** What joins the cell's groups, makes its own mounts and then becomes the command; empty if no runtime is started. */
   stage(options: CellOptions): readonly string[];
-  /** The command that runs the cell's bundle in the foreground; empty where no runtime is started for a cell. */
+  /** The command that runs the cell's bundle in the foreground; empty if no runtime is started for a cell. */
   command(options: CellOptions): readonly string[];
   /** Makes the group of a cell and limits it, where the launcher does not. */
   confine(options: CellOptions, boot: Boot): void;

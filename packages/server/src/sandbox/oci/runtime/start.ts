@@ -9,13 +9,13 @@ import type { ObservedPosture } from '../observe/observe.ts';
 export interface Boot extends GroupLimits {
   /** Its part of the processors where others want them too: 1 is that of a job. */
   readonly share: number;
-  /** What the buffers of its Internet sockets may hold; null where nothing else is to be counted. */
+  /** What the buffers of its Internet sockets may hold; null if nothing else is to be counted. */
   readonly socketBytes: number | null;
 }
 
 /** A cell whose process 1 runs, or is about to. */
 export interface Start {
-  /** Resolves at the workload-ready boundary. Rejects where the cell ended before, or was aborted, with the reason. */
+  /** Resolves at the workload-ready boundary. Rejects if the cell ended before, or was aborted, with the reason. */
   readonly ready: Promise<WaitingCell>;
   /** Resolves once process 1 has ended, or has nothing more to do. Never rejects. */
   readonly ended: Promise<void>;

@@ -11,7 +11,7 @@ export interface Wanted {
   readonly components: readonly string[];
 }
 
-/** Sources in the two formats of apt; a text is empty where the host has none that serve. */
+/** Sources in the two formats of apt; a text is empty if the host has none that serve. */
 export interface AptSources {
   readonly oneLine: string;
   readonly deb822: string;

@@ -23,7 +23,7 @@ export interface BuildOptions {
 export interface Built {
   readonly facts: PackFacts;
   readonly directory: string;
-  /** False where it had been built before. */
+  /** False if it had been built before. */
   readonly isNew: boolean;
 }
 

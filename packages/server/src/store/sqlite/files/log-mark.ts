@@ -44,7 +44,7 @@ export class LogMark implements Disposable {
     writeSync(this.#file, this.#mark, 0, MARK_BYTES, 0);
   }
 
-  /** Reads which log this is; false where there is none. */
+  /** Reads which log this is; false if there is none. */
   #readSalts(): boolean {
     if (this.#log === null && !existsSync(this.#logPath)) return false;
     this.#log ??= openSync(this.#logPath, 'r');

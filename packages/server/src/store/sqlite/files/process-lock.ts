@@ -20,7 +20,7 @@ export class ProcessLock implements Disposable {
     this.#database = database;
   }
 
-  /** Null where another process, or this one, holds the file. The directory is there. @throws StoreError */
+  /** Null if another process, or this one, holds the file. The directory is there. @throws StoreError */
   static take(path: string): ProcessLock | null {
     for (let tries = 1; tries <= triesMax; tries++) {
       ownFile(path);
@@ -40,7 +40,7 @@ export class ProcessLock implements Disposable {
   }
 }
 
-/** Null where there is no file of that name. */
+/** Null if there is no file of that name. */
 function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
