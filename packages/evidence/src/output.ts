@@ -27,8 +27,22 @@ export function outputRecords(events: Iterable<EventContent>, stream: StreamName
 
 /** Byte counts, record counts and digests of the retained output among a job's events. Other kinds are skipped. */
 export function outputEvidence(events: readonly EventContent[]): OutputEvidence {
-  const stdout = streamEvidence(outputRecords(events, 'stdout'));
-  const stderr = streamEvidence(outputRecords(events, 'stderr'));
+  const textsOf = (stream: StreamName): StreamTexts => {
+    const texts = outputRecords(events, stream).map(({ text }) => text);
+    return { texts, records: texts.length };
+  };
+  return outputEvidenceOf({ stdout: textsOf('stdout'), stderr: textsOf('stderr') });
+}
+
+/** The texts of a stream's records in order, and how many records they are: some may stand in one text, joined by LF. */
+export interface StreamTexts {
+  readonly texts: readonly string[];
+  readonly records: number;
+}
+
+/** The same of output that is not in events. */
+export function outputEvidenceOf(output: Readonly<Record<StreamName, StreamTexts>>): OutputEvidence {
+  const [stdout, stderr] = [streamEvidence(output.stdout), streamEvidence(output.stderr)];
   return {
     encoding: OUTPUT_ENCODING,
     stdout_bytes: stdout.bytes,
@@ -40,7 +54,7 @@ export function outputEvidence(events: readonly EventContent[]): OutputEvidence 
   };
 }
 
-function streamEvidence(records: readonly OutputRecord[]): { bytes: number; records: number; sha256: string } {
-  const bytes = new TextEncoder().encode(records.map((record) => record.text).join('\n'));
-  return { bytes: bytes.length, records: records.length, sha256: sha256Hex(bytes) };
+function streamEvidence({ texts, records }: StreamTexts): { bytes: number; records: number; sha256: string } {
+  const bytes = new TextEncoder().encode(texts.join('\n'));
+  return { bytes: bytes.length, records, sha256: sha256Hex(bytes) };
 }

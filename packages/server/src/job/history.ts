@@ -49,7 +49,7 @@ export function createHistory(store: Store, nudges: Nudges): History {
       return appended;
     },
     async finish(input) {
-      const finished = await store.finish(input);
+      const finished = await store.finish({ ...input, isAwaited: nudges.isAwaited(`end ${input.job_id}`) });
       if (finished) ended(input);
       return finished;
     },

@@ -15,6 +15,8 @@ export interface Nudge extends Disposable {
 export interface Nudges {
   /** Registers for the next nudge from this moment on. */
   next(topic: Topic, signal?: AbortSignal): Nudge;
+  /** Whether anyone is registered now. */
+  isAwaited(topic: Topic): boolean;
   /** Wakes everyone who is registered now. */
   send(topic: Topic): void;
 }
@@ -39,6 +41,7 @@ export function createNudges(): Nudges {
         },
       };
     },
+    isAwaited: (topic) => waiting.has(topic),
     send(topic) {
       for (const wake of waiting.get(topic) ?? []) wake();
     },

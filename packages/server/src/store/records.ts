@@ -176,6 +176,8 @@ export interface FinishInput extends JobKey {
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
   readonly output: ExecutorOutput | null;
+  /** Whether somebody waits for the result: it is then brought along also where it is not short. */
+  readonly isAwaited?: boolean;
   /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
   readonly recovery: boolean;
 }

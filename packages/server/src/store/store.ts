@@ -22,7 +22,7 @@ export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail'>, A
   finish(input: FinishInput): Promise<boolean>;
   /** A job as its owner reads it; null if the tenant has no such job. */
   jobDetail(input: JobDetailInput): Promise<JsonText<JobDetail> | null>;
-  /** Whether this process has started the job and not yet stored its end. False does not say that it does not run. */
+  /** Whether this process has accepted or started the job and not yet stored its end. False says nothing of the job. */
   isUnderWay(key: JobKey): boolean;
   /** The result of a job that ended lately, where it is short; null if it has to be read, or there is no such job. */
   shortResult(key: JobKey): JsonText<FoldedResult> | null;

@@ -2,10 +2,10 @@
  * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. Once it
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
-import { HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
-import type { EventBody, JobEvent } from '@vouchbox/protocol';
+import { outputEvidenceOf, sealReceipt } from '@vouchbox/evidence';
+import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
-import { type ChainedJob, insertEvents, linkBehind, storedEvents } from '../history/events.ts';
+import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { recordExecution } from '../jobs/jobs.ts';
 import { dequeue } from '../jobs/queue.ts';
 import { endedRunning } from '../jobs/tenants.ts';
@@ -14,7 +14,8 @@ import { prepared } from '../prepared.ts';
 import type { FinishAnswer, JobKey, PackedFinish, StoredArtifact } from '../records.ts';
 import type { ArtifactTable, JobTable, ReceiptTable, StoreDatabase } from '../schema.ts';
 import { queueForAttestation } from './attestations.ts';
-import { eventChain, receiptOf, type StoredEventCounts, type TerminalFacts } from './receipts.ts';
+import { eventChain, receiptOf, type TerminalFacts } from './receipts.ts';
+import { type StoredContents, storedContents } from './stored-contents.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
 const selectUnfinished = prepared((db, { tenant, job_id }: JobKey) =>
@@ -112,7 +113,7 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const { truncated } = facts;
   return {
     isStored: true,
-    result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, stored.contents),
+    result: input.artifacts.length > 0 ? null : shortResult({ ...input, truncated }, stored),
   };
 }
 
@@ -147,31 +148,6 @@ async function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: 
   }
 }
 
-type Content = Pick<JobEvent, 'kind' | 'data'>;
-
-/** What the store has of a job's history when its last event is stored. */
-interface StoredContents {
-  readonly counts: StoredEventCounts;
-  readonly isTruncated: boolean;
-  /** Output and violations, in order. */
-  readonly contents: readonly Content[];
-}
-
-const CONTENT_KINDS: readonly string[] = ['stdout', 'stderr', 'violation'];
-
-/** Reads back what was stored: a receipt describes the rows as they are, not as they were meant to be. */
-function storedContents(db: StoreDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
-  let [stored, hashed, isTruncated] = [0, 0, false];
-  const contents: Content[] = [];
-  for (const event of storedEvents(db, { tenant, job_id, after: 0, until: chain_seq })) {
-    stored++;
-    if (event.hash_version === HASH_VERSION && event.event_hash !== null) hashed++;
-    if (event.kind === 'truncated') isTruncated = true;
-    if (CONTENT_KINDS.includes(event.kind)) contents.push(event);
-  }
-  return { counts: { stored, hashed }, isTruncated, contents };
-}
-
 interface Stored extends StoredContents {
   readonly job: Pick<JobTable, 'created_at' | 'started_at'>;
   readonly tail: ChainedJob;
@@ -179,7 +155,7 @@ interface Stored extends StoredContents {
 
 async function terminalFacts(
   db: StoreDatabase,
-  { job, tail, counts, isTruncated, contents }: Stored,
+  { job, tail, counts, isTruncated, output }: Stored,
 ): Promise<TerminalFacts> {
   const evidence = (await selectEvidence.first(db, tail))?.evidence ?? null;
   return {
@@ -188,6 +164,6 @@ async function terminalFacts(
     submission: evidence === null ? null : (JSON.parse(evidence) as SubmissionEvidence),
     event_chain: eventChain(tail, counts),
     truncated: isTruncated,
-    output: contents.filter(({ kind }) => kind !== 'violation'),
+    output: outputEvidenceOf(output),
   };
 }

@@ -3,8 +3,8 @@
  * filled in: a recovery receipt holds the outcome alone, a job that met no executor has no execution members.
  * Spec § Receipt.
  */
-import { GENESIS_HASH, HASH_VERSION, outputEvidence, type UnsealedReceipt } from '@vouchbox/evidence';
-import type { EventChain, JobEvent } from '@vouchbox/protocol';
+import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
+import type { EventChain, OutputEvidence } from '@vouchbox/protocol';
 import { RECEIPT_SCHEMA_VERSION } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
 import type { ExecutionRecord, PackedFinish } from '../records.ts';
@@ -18,8 +18,8 @@ export interface TerminalFacts {
   readonly submission: SubmissionEvidence | null;
   readonly event_chain: EventChain;
   readonly truncated: boolean;
-  /** The stored `stdout` and `stderr` events, in order. */
-  readonly output: readonly Pick<JobEvent, 'kind' | 'data'>[];
+  /** Of the stored `stdout` and `stderr` events. */
+  readonly output: OutputEvidence;
 }
 
 /** Counts over the stored events of a job, in the terminal transaction. */
@@ -68,7 +68,7 @@ function recordMembers(input: PackedFinish, { submission, truncated, output }: T
   return {
     ...submission,
     truncated,
-    output: outputEvidence(output),
+    output,
     output_artifacts: input.artifacts.map(({ path, size_bytes, sha256 }) => ({ path, size_bytes, sha256 })),
   };
 }

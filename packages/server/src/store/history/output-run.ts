@@ -3,6 +3,7 @@
  * separate values each would be cloned on its way to the writer's thread and have its own row in the store. Each stays
  * a separate event, with its number, time and digest; only its transport and storage are shared.
  */
+import type { StreamTexts } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 
 /** Records of both streams in their order. `stdout` and `stderr` are what the records fold to: see `foldOutput`. */
@@ -70,6 +71,17 @@ export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
       yield { kind, timestamp, data: partial ? { partial, text } : { text } };
     }
   }
+}
+
+/** The texts of a stream's records: one for all of them, joined by LF, where a newline followed each. */
+export function textsOfRun(run: OutputRun, stream: StreamName): StreamTexts {
+  const lengths = run.groups.flatMap(([kind, , ofGroup]) => (kind === stream ? ofGroup : []));
+  const records = lengths.length;
+  if (records === 0) return { texts: [], records };
+  if (lengths.every((length) => length >= 0)) return { texts: [run[stream].slice(0, -1)], records };
+  const texts: string[] = [];
+  for (const { kind, data } of eventsOfRun(run)) if (kind === stream) texts.push(data.text);
+  return { texts, records };
 }
 
 function isOutput(event: EventBody): event is OutputBody {

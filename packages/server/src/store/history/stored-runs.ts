@@ -22,7 +22,8 @@ interface Tail extends JobKey {
   readonly head: string;
 }
 
-const digestBytes = 32;
+/** Of the digest of one event. */
+export const digestBytes = 32;
 const digestCharacters = 2 * digestBytes;
 
 /** Places the events of a run behind a tail. */

@@ -5,18 +5,26 @@ import { at, finishOf, runJob, TestStore } from '../store.fixture.ts';
 import { ShortResults, shortResult } from './short-results.ts';
 
 const ended = { job_id: 'job_1', status: 'succeeded', exit_code: 0, duration_ms: 1, truncated: false } as const;
+const contentsOf = ({ stdout = '', stderr = '' }) => ({ folded: { stdout, stderr }, violations: [] });
 const key = (job_id: string) => ({ tenant: 'acme', job_id });
 
 test('a result is short up to 32 Ki characters of output, both streams together', () => {
-  const contents = (length: number) => [
-    { kind: 'stderr' as const, data: { text: 'e', partial: true } },
-    { kind: 'stdout' as const, data: { text: 'x'.repeat(length - 1), partial: true } },
-  ];
+  const contents = (length: number) => contentsOf({ stdout: 'x'.repeat(length - 1), stderr: 'e' });
   const longest = shortResult(ended, contents(32 * 1024));
   expect(JSON.parse(String(longest))).toMatchObject({ ...ended, stderr: 'e', violations: [], artifacts: [] });
   expect(shortResult(ended, contents(32 * 1024 + 1))).toBeNull();
   // Each of these is six characters of JSON.
-  expect(shortResult(ended, [{ kind: 'stdout', data: { text: '\u0001'.repeat(32 * 1024) } }])).toBeNull();
+  expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
+});
+
+test('a result that somebody waits for is brought along with as much output as a stream keeps', () => {
+  const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
+  expect(shortResult(ended, contents)).toBeNull();
+  expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({
+    stdout: contents.folded.stdout,
+  });
+  expect(shortResult({ ...ended, isAwaited: true }, contentsOf({ stdout: 'x'.repeat(2 ** 20 + 1) }))).toBeNull();
+  expect(shortResult({ ...ended, isAwaited: true }, contentsOf({ stdout: '\0'.repeat(2 ** 20) }))).toBeNull();
 });
 
 const textOf = (text: string) => new Spelled<FoldedResult>(text).text;

@@ -2,42 +2,57 @@
  * Short folded results, as the terminal transaction makes them: a wait for the end of a job is answered without reading
  * the store. They never change; only the removal of a job drops its result.
  */
-import type { FoldedResult, JobEvent, OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
+import type { FoldedResult } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
+import type { StoredContents } from '../evidence/stored-contents.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import type { JobKey } from '../records.ts';
 import { Kept } from './kept.ts';
 
-/** Characters of output and violations that a short result has at most. */
+/** Characters of output that a short result has at most; of one that somebody waits for, as much as a stream keeps. */
 const charsMax = 32 * 1024;
-/** Characters of all kept results together: at least some dozens of jobs, and thousands that write a line. */
-const charsKeptMax = 2 * 2 ** 20;
+const awaitedCharsMax = 2 ** 20;
+/** Characters of all kept results together: a few long ones, at least some dozens of jobs, thousands that write a line. */
+const charsKeptMax = 4 * 2 ** 20;
+/** So much of a long text shows whether JSON spells it with many more characters. */
+const sampleChars = 4096;
 
-/** The members of a result that are the job's own. */
-export type Ended = Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated'>;
-
-/**
- * The JSON text of the `FoldedResult` of a job that ended without artifacts, where it is short; else null. `contents` are
- * its stored output and violations, in order. Spec § GET /v1/jobs/{id}/result.
- */
-export function shortResult(
-  { job_id, status, exit_code, duration_ms, truncated }: Ended,
-  contents: readonly Pick<JobEvent, 'kind' | 'data'>[],
-): JsonText<FoldedResult> | null {
-  const texts: Record<StreamName, string> = { stdout: '', stderr: '' };
-  const violations: Violation[] = [];
-  for (const { kind, data } of contents) {
-    if (kind === 'violation') violations.push(data as Violation);
-    if (kind === 'stdout' || kind === 'stderr') texts[kind] += lineOf(data as OutputRecord);
-    if (texts.stdout.length + texts.stderr.length > charsMax) return null;
-  }
-  const members = { job_id, status, exit_code, duration_ms, ...texts, truncated, violations, artifacts: [] };
-  const text = textOf<FoldedResult>(members);
-  return text.length > 2 * charsMax ? null : text;
+/** What a result has of the job, and how long it may be. */
+export interface Ended extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated'> {
+  readonly isAwaited?: boolean;
 }
 
-function lineOf({ text, partial }: OutputRecord): string {
-  return partial ? text : `${text}\n`;
+/** The stored output, folded, and the stored violations in order. */
+export type EndedContents = Pick<StoredContents, 'folded' | 'violations'>;
+
+/**
+ * The JSON text of the `FoldedResult` of a job that ended without artifacts, where it is short; else null. Spec § GET
+ * /v1/jobs/{id}/result.
+ */
+export function shortResult(
+  { job_id, status, exit_code, duration_ms, truncated, isAwaited = false }: Ended,
+  { folded: { stdout, stderr }, violations }: EndedContents,
+): JsonText<FoldedResult> | null {
+  const max = isAwaited ? awaitedCharsMax : charsMax;
+  if (stdout.length + stderr.length > max || isSpelledLonger(stdout) || isSpelledLonger(stderr)) return null;
+  const members = {
+    job_id,
+    status,
+    exit_code,
+    duration_ms,
+    stdout,
+    stderr,
+    truncated,
+    violations: [...violations],
+    artifacts: [],
+  };
+  const text = textOf<FoldedResult>(members);
+  return text.length > 2 * max ? null : text;
+}
+
+/** Whether the beginning of a long text has more than twice its length in JSON: one of bytes of zero has six times. */
+function isSpelledLonger(text: string): boolean {
+  return text.length > sampleChars && JSON.stringify(text.slice(0, sampleChars)).length > 2 * sampleChars;
 }
 
 /** The short results of the jobs that ended last, by their owner's key. */

@@ -141,8 +141,7 @@ export async function textPiece(
   const kept = textsOf(db).get(nameOf({ ...key, kind, after: from, until }));
   if (kept === undefined) return readPiece(db, { ...key, kind, from, after, until });
   const piece = kept.pieces.find((candidate) => candidate.after === after);
-  // What is answered is given away.
-  return piece === undefined ? null : { content: piece.content.slice(), last: piece.last };
+  return piece === undefined ? null : { content: piece.content, last: piece.last };
 }
 
 interface Asked extends HistoryRange {

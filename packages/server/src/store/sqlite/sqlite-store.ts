@@ -67,7 +67,6 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, re
     ...writes,
     ...reads,
     ...runsOver(change, details),
-    requestCancel: (input) => change('requestCancel', input),
     storeAttestation: (input) => change('storeAttestation', input),
     withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
     jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
@@ -83,17 +82,20 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, re
 /** Calls the writer for what changes jobs, and so what lists say. */
 type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) => Promise<AnswerOf<Writes[Name]>>;
 
-type Runs = Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'isUnderWay' | 'shortResult' | 'deleteEnded'>;
+type Runs = Pick<
+  Store,
+  'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'deleteEnded'
+>;
 
-/** What is known here of jobs that run or ended lately. */
+/** What is known here of jobs that are under way or ended lately. */
 function runsOver(change: Change, details: FinalDetails): Runs {
   const results = new ShortResults();
-  /** Jobs that run, by the name of their key: as many as have a slot. */
+  /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
   const underWay = new Set<string>();
   return {
     async admit(input) {
       const result = await change('admit', input);
-      if (result.kind === 'created' && input.start !== undefined) underWay.add(nameOfJob(input));
+      if (result.kind === 'created') underWay.add(nameOfJob(input));
       return result;
     },
     async start(input) {
@@ -107,6 +109,11 @@ function runsOver(change: Change, details: FinalDetails): Runs {
       underWay.delete(nameOfJob(input));
       if (result !== null) results.keep(input, result);
       return isStored;
+    },
+    async requestCancel(input) {
+      const result = await change('requestCancel', input);
+      if (result.kind === 'cancelled') underWay.delete(nameOfJob(input));
+      return result;
     },
     isUnderWay: (key) => underWay.has(nameOfJob(key)),
     shortResult: (key) => results.get(key),

@@ -1,0 +1,69 @@
+/** What the store has of a job's history when its last event is stored, read back for the receipt and the result. */
+import { HASH_VERSION, type StreamTexts } from '@vouchbox/evidence';
+import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
+import type { ChainedJob } from '../history/events.ts';
+import { textsOfRun } from '../history/output-run.ts';
+import { storedParts } from '../history/stored-history.ts';
+import { digestBytes, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
+import type { StoredEvent } from '../records.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { StoredEventCounts } from './receipts.ts';
+
+export interface StoredContents {
+  readonly counts: StoredEventCounts;
+  readonly isTruncated: boolean;
+  /** What the evidence of a receipt covers. */
+  readonly output: Readonly<Record<StreamName, StreamTexts>>;
+  /** What each stream folds to. */
+  readonly folded: Readonly<Record<StreamName, string>>;
+  readonly violations: readonly Violation[];
+}
+
+/** Reads back what was stored: a receipt describes the rows as they are, not as they were meant to be. */
+export function storedContents(db: StoreDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
+  const contents = new Contents();
+  for (const part of storedParts(db, { tenant, job_id, after: 0, until: chain_seq })) {
+    if (isRun(part)) contents.addRun(part);
+    else contents.addEvent(part);
+  }
+  return contents;
+}
+
+const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
+
+/** A run is added whole: its records are not made into events again. */
+class Contents implements StoredContents {
+  readonly counts = { stored: 0, hashed: 0 };
+  isTruncated = false;
+  readonly output = { stdout: { texts: [] as string[], records: 0 }, stderr: { texts: [] as string[], records: 0 } };
+  readonly folded = { stdout: '', stderr: '' };
+  readonly violations: Violation[] = [];
+
+  addRun(stored: StoredRun): void {
+    const run = readRun(stored);
+    for (const stream of STREAMS) {
+      const { texts, records } = textsOfRun(run, stream);
+      this.counts.stored += records;
+      this.#addOutput(stream, texts, records);
+      this.folded[stream] += run[stream];
+    }
+    this.counts.hashed += stored.event_hashes.length / digestBytes;
+  }
+
+  addEvent({ kind, hash_version, event_hash, data }: StoredEvent): void {
+    this.counts.stored++;
+    if (hash_version === HASH_VERSION && event_hash !== null) this.counts.hashed++;
+    if (kind === 'truncated') this.isTruncated = true;
+    if (kind === 'violation') this.violations.push(JSON.parse(data) as Violation);
+    if (kind !== 'stdout' && kind !== 'stderr') return;
+    const { text, partial } = JSON.parse(data) as OutputRecord;
+    this.#addOutput(kind, [text], 1);
+    this.folded[kind] += partial ? text : `${text}\n`;
+  }
+
+  #addOutput(stream: StreamName, texts: readonly string[], records: number): void {
+    const output = this.output[stream];
+    output.texts.push(...texts);
+    output.records += records;
+  }
+}
