@@ -176,7 +176,7 @@ def in_workspace(program: str, language: str) -> str:
     """The program that copies its input to its output, works there, and then is the given one."""
     match language:
         case "python":
-            return _PYTHON.format(program=json.dumps(program))
+            return _PYTHON.format(program=json.dumps(program, ensure_ascii=False))
         case "bash":
             return f"cp -R input/. output/ && cd output || exit 125; {program}"
         case "node" | "typescript":

@@ -1,0 +1,51 @@
+/** The examples of the client's README, run as they stand there. */
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { createServiceClient, type RunResult, type Workspace } from '@vouchbox/client';
+import { expect, test } from 'vitest';
+import { useRig } from '../rig/rig.ts';
+
+const README = readFileSync(join(import.meta.dirname, '../../packages/client/README.md'), 'utf8');
+const EXAMPLES = [...README.matchAll(/^```ts\n(.*?)^```/gms)].map(([, text = '']) => text);
+const rig = useRig();
+
+/** What the examples have at their end. */
+interface Found {
+  readonly result: RunResult;
+  readonly bytes: Uint8Array;
+  readonly job_id: string;
+  readonly ended: { readonly stdout: string };
+  readonly detail: { readonly receipt_sha256: string };
+  readonly rows: RunResult;
+  readonly workspace: Workspace;
+  readonly receipt_sha256: string;
+}
+
+interface Module {
+  readonly default: (...given: unknown[]) => Promise<Found>;
+}
+
+test('every example of the README runs, and does what the text beside it says', async () => {
+  const { service, alpha } = rig();
+  const said: unknown[][] = [];
+  const console = { log: (...words: unknown[]) => said.push(words) };
+  const program = EXAMPLES.join('')
+    .replace(/^import .*\n/m, '')
+    .replace('http://127.0.0.1:8080', service.url)
+    .replace('change-this-key', alpha.key);
+  const names = 'result, bytes, job_id, ended, detail, rows, workspace, receipt_sha256';
+  const body = `${stripTypeScriptTypes(program)}\nreturn { ${names} };`;
+  const module = `export default async (createServiceClient, console) => {${body}}`;
+  const { default: run } = (await import(`data:text/javascript,${encodeURIComponent(module)}`)) as Module;
+  const found = await run(createServiceClient, console);
+
+  expect(EXAMPLES).toHaveLength(6);
+  expect(said[0]).toEqual(['succeeded', 0, '42\n']);
+  expect(said.slice(1).flat()).toEqual(['connecting', 'live', '0\n', '1\n', '2\n', 'closed', 'hello']);
+  expect(Buffer.from(found.bytes).toString()).toBe('a,b\n1,2\n');
+  expect(found.ended.stdout).toBe('hello\n');
+  expect(found.rows.stdout).toBe('1,2');
+  expect(found.workspace.paths()).toEqual(['data.csv', 'rows.txt']);
+  expect(found.receipt_sha256).toBe(found.detail.receipt_sha256);
+});
