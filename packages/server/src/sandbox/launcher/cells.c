@@ -130,7 +130,7 @@ static void tell_end(const struct configuration *configuration, struct cell *cel
 /* Process 1 said how the program ended: everything else of the cell is dead then, or the cell is over when process 1 is. */
 static void hear_end(const struct configuration *configuration, struct cell *cell)
 {
-    if (!cell->is_over && is_alone(cell->request.id, cell->pid)) tell_end(configuration, cell);
+    if (!cell->is_over && is_alone(configuration, cell->request.id)) tell_end(configuration, cell);
     kill(cell->pid, SIGKILL);
 }
 

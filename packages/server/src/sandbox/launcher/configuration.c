@@ -54,6 +54,7 @@ static void take(struct configuration *into, const char *keyword, char *rest)
     else if (!strcmp(keyword, "group2")) into->is_group_v2 = 1, add(&into->groups, rest);
     else if (!strcmp(keyword, "look")) add(&into->look, rest);
     else if (!strcmp(keyword, "usage")) add(&into->usage, rest);
+    else if (!strcmp(keyword, "count")) into->count = rest;
     else if (!strcmp(keyword, "rootfs")) into->rootfs = rest;
     else if (!strcmp(keyword, "tree")) add_tree(into, rest);
     else if (!strcmp(keyword, "mask")) add(&into->masked, rest);
@@ -83,8 +84,8 @@ struct configuration *parse_configuration(char *text)
         *rest++ = '\0';
         take(configuration, line, rest);
     }
-    if (configuration->groups.count == 0 || configuration->rootfs == NULL || configuration->arguments.count == 0 ||
-        configuration->work_size == NULL || configuration->otherwise <= 0)
+    if (configuration->groups.count == 0 || configuration->count == NULL || configuration->rootfs == NULL ||
+        configuration->arguments.count == 0 || configuration->work_size == NULL || configuration->otherwise <= 0)
         fail("the configuration is not complete");
     return configuration;
 }

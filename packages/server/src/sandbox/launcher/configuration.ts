@@ -56,6 +56,7 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
     `look ${readingWord(readings.memoryBytes)}`,
     ...USAGE.map((measure) => `usage ${readingWord(readings[measure])}`),
+    `count ${readingWord({ ...readings.processesLimit, file: 'pids.current' })}`,
     `rootfs ${options.rootfs}`,
     ...treesOf(options).map(({ source, destination }) => `tree ${flagsAt(destination)} ${source}\t${destination}`),
     ...mounts.filter(({ type }) => type !== 'bind').map(mountLine),

@@ -101,14 +101,18 @@ int access_groups(const char *id, const char *words, struct report *report)
     return 0;
 }
 
-/* The service's own list, and not what a cell says: a process that is listed in any hierarchy of a cell is in the first. */
-int is_alone(const char *id, pid_t pid)
+/*
+ * The kernel's own count, and not what a cell says. Process 1 is one of those counted until the launcher has waited for it. To
+ * list the group instead would, in cgroup v1, make a list that the kernel keeps for a second and then has a worker free.
+ */
+int is_alone(const struct configuration *configuration, const char *id)
 {
-    char listed[32] = "", wanted[32];
-    int file = open_file(id, 0, "cgroup.procs", O_RDONLY);
+    unsigned group;
+    char counted[32] = "", name[ACCESS_BYTES_MAX];
+    if (sscanf(configuration->count, "%u/%95s", &group, name) != 2) fail("the configuration has a malformed access");
+    int file = open_file(id, group, name, O_RDONLY);
     if (file < 0) return 0;
-    ssize_t count = read(file, listed, sizeof listed - 1);
+    ssize_t count = read(file, counted, sizeof counted - 1);
     close(file);
-    snprintf(wanted, sizeof wanted, "%d\n", pid);
-    return count > 0 && !strcmp(listed, wanted);
+    return count > 0 && !strcmp(counted, "1\n");
 }

@@ -82,6 +82,7 @@ struct configuration {
     struct words groups;       /* directories that hold the groups of cells, one for each hierarchy */
     struct words look;         /* what is read of a cell's groups when it waits for a job: accesses */
     struct words usage;        /* what is read of a cell's groups when its program is over: accesses */
+    char *count;               /* where it is read how many are in a cell: an access */
     char *rootfs;              /* the empty root on the host */
     struct tree *trees;
     int tree_count;
@@ -174,8 +175,8 @@ int open_group_v2(const char *id);
  * that fails.
  */
 int access_groups(const char *id, const char *words, struct report *report);
-/* Whether that process is all that is in them. */
-int is_alone(const char *id, pid_t pid);
+/* Whether process 1, which nobody has waited for, is all that is in them. */
+int is_alone(const struct configuration *configuration, const char *id);
 
 void begin_section(struct report *report, const char *name);
 /* A file that cannot be read says so: nothing is claimed of it. */
