@@ -59,9 +59,12 @@ test('the current key and every old one are exported as canonical PEM, and only 
     expect(parsed.kind === 'key' && parsed.key.key_id).toBe(key?.key_id);
   }
   const file = join(dataDir, 'pinned.pem');
-  expect(await keys('export', '--output', file)).toMatchObject({ code: 0, stdout: '' });
+  const written = await keys('export', '--output', file);
+  expect(written).toMatchObject({ code: 0, stdout: '' });
+  expect(written.stderr).toContain(current?.key_id);
+  expect(written.stderr).toMatch(/service-verify directory EXPORT --public-key \S*pinned\.pem --tenant TENANT\n$/);
   expect(readFileSync(file, 'utf8')).toBe((await keys('export')).stdout);
-  expect((await keys('export', '--output', file)).code).toBe(1);
+  expect((await keys('export', '--output', file)).code).toBe(2);
   expect(await keys('export', 'sha256:0')).toMatchObject({ code: 2, stdout: '' });
 });
 

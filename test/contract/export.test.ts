@@ -50,7 +50,13 @@ async function pin(name: string): Promise<void> {
 describe('from a service', () => {
   test('everything of a job is exported, and accepted with the pinned key', async () => {
     await pin('pinned.pem');
-    expect(await exported(ran.job_id, ...access())).toMatchObject({ code: 0, stdout: `${ran.job_id}\n`, stderr: '' });
+    expect(await exported(ran.job_id, ...access())).toMatchObject({
+      code: 0,
+      stdout: `${ran.job_id}\n`,
+      stderr: expect.stringContaining(
+        `service-verify directory ${ran.job_id} --public-key PINNED.pem --tenant alpha\n`,
+      ),
+    });
     expect(filesOf(ran.job_id)).toEqual([
       'attestation.dsse.json',
       'code',

@@ -92,20 +92,41 @@ describe('vouchbox run', () => {
     expect(await vouchbox(['run', program('cat.sh', 'cat'), '--stdin', '-'], input)).toMatchObject({ stdout: 'piped' });
   });
 
+  test('takes what is piped to it as the stdin of the program, unless told otherwise', async () => {
+    const input = { ...toService(), stdin: 'piped' };
+    const file = program('cat.sh', 'cat');
+    expect(await vouchbox(['run', file], input)).toMatchObject({ code: 0, stdout: 'piped' });
+    expect(await vouchbox(['run', file, '--stdin', ''], input)).toMatchObject({ code: 0, stdout: '' });
+    const fromFile = { ...toService(), within: ['sh', '-c', 'exec "$@" < cat.sh', 'sh'] };
+    expect(await vouchbox(['run', file], fromFile)).toMatchObject({ code: 0, stdout: 'cat' });
+    const tooMuch = { ...toService(), within: ['sh', '-c', 'yes | exec "$@"', 'sh'] };
+    expect(await vouchbox(['run', file], tooMuch)).toMatchObject({
+      code: 2,
+      stderr: 'vouchbox: stdin has more than 1048576 bytes; give large input with --file\n',
+    });
+  });
+
+  test('says that it waits for the end of stdin, and runs once that comes', async () => {
+    await using command = new Command(['run', program('cat.sh', 'cat')], { ...toService(), keepsInput: true });
+    await command.complains(/^vouchbox: reading stdin to its end; --stdin '' gives the program none\n$/);
+    command.endInput('late');
+    expect(await command.ended()).toMatchObject({ code: 0, stdout: 'late' });
+  });
+
   test.each<[string, string, string[], number, RegExp]>([
     [
       'a time limit',
       'sleep 60',
       ['--limit', 'wall_seconds=0.3'],
       124,
-      /^vouchbox: wall_time: .*\nvouchbox: timed_out: wall_limit\n$/,
+      /^vouchbox: timed_out: the wall clock limit of 0\.3 s ended the program; --limit wall_seconds=N raises it, up to \d+\n$/,
     ],
     [
       'the memory limit',
       'x=$(head -c 200000000 /dev/zero | tr "\\0" x); echo "$x"',
       ['--limit', 'mem_mb=32'],
       137,
-      /vouchbox: oom_killed/,
+      /^vouchbox: oom_killed: the memory limit of 32 MiB ended the program; --limit mem_mb=N raises it, up to \d+\n$/,
     ],
     ['a signal', 'kill -SEGV $$', [], 139, /^vouchbox: failed: signaled \(SIGSEGV\)\n$/],
   ])('says when %s ended the program', async (_name, code, words, exitCode, stderr) => {
@@ -127,16 +148,41 @@ describe('vouchbox run', () => {
     ['bytes', 'head -c 1048577 /dev/zero | tr "\\0" x', '1048576 bytes'],
   ])('says that the cap on %s cut the output', async (_cap, code, remark) => {
     expect((await run(program('long.sh', code))).stderr).toBe(
-      `vouchbox: stdout is truncated: only its first ${remark} are recorded\n`,
+      `vouchbox: stdout is truncated: only its first ${remark} are recorded; write more to a file in output/\n`,
     );
   });
 
-  test('names an output that did not come back', async () => {
-    const ended = await run(program('d.sh', 'true'), '--output', 'output/a=never');
-    expect(ended.stderr).toBe(
-      'vouchbox: output_missing: output/a: output/a was not written\nvouchbox: output/a did not come back\n',
-    );
+  test('says in one line which output did not come back, and fails unless that is allowed', async () => {
+    const file = program('d.sh', 'true');
+    const words = [file, '--output', 'output/a=never'];
+    const stderr = 'vouchbox: output_missing: output/a was not written\n';
+    expect(await run(...words)).toMatchObject({ code: 1, stderr });
+    expect(await run(...words, '--allow-missing')).toMatchObject({ code: 0, stderr });
     expect(existsSync(join(scratch, 'never'))).toBe(false);
+    const none = await run(file, '--output', 'output/**');
+    expect(none).toMatchObject({ code: 0, stderr: 'vouchbox: no file came back for output/**\n' });
+  });
+
+  test('says that programs have no network, once, where a program tried to use one', async () => {
+    const code = 'for at in 1 2; do echo > /dev/tcp/192.0.2.1/80; done';
+    const { stderr } = await run(program('n.sh', code));
+    expect(stderr.split('\n').filter((line) => line.startsWith('vouchbox: '))).toEqual([
+      'vouchbox: programs have no network: give them what they need with --file',
+    ]);
+  });
+
+  test('prints one JSON document with --json, and nothing else on stdout', async () => {
+    const file = program('j.sh', 'echo out; echo err >&2; echo result > output/a');
+    const { stdout, stderr } = await run(file, '--json', '--output', 'output/a=json-output');
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'succeeded',
+      exit_code: 0,
+      stdout: 'out\n',
+      stderr: 'err\n',
+      outputs: [{ path: 'output/a', file: 'json-output', size_bytes: 7 }],
+      missing: [],
+    });
+    expect(stderr).toBe('');
   });
 
   test('shows output as it comes, and cancels its job when it is interrupted', async () => {
@@ -149,12 +195,35 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('prints a refusal in one line, with code 125', async () => {
-    const ended = await run(program('f.py', ''), '--minimum-isolation', 'hardware-vm');
-    expect(ended.code).toBe(125);
-    expect(ended.stderr).toMatch(/^vouchbox: .*empty.* \(invalid_request, request \S+\)\n$/);
-    const minimum = await run(program('g.sh', 'true'), '--minimum-isolation', 'hardware-vm');
-    expect(minimum.stderr).toMatch(/^vouchbox: .*hardware-vm.* \(minimum_isolation_unsatisfied, request \S+\)\n$/);
+  test('tells a refusal in one line: code 125 where this service cannot, 2 where nothing could', async () => {
+    const file = program('g.sh', 'true');
+    const request = String.raw`request \S+\)`;
+    const cases: [string[], number, RegExp][] = [
+      [[program('f.py', '')], 2, new RegExp(`^vouchbox: f\\.py .*empty.* \\(invalid_request, ${request}\n$`)],
+      [[file, '--limit', 'mem_mb=0'], 2, /^vouchbox: --limit mem_mb must be greater than 0 /],
+      [[file, '--env', 'PATH=1'], 2, /^vouchbox: --env PATH is the same in every cell /],
+      [[file, '--', 'a', 'x'.repeat(5000)], 2, /^vouchbox: argument 2 is 5000 bytes /],
+      [
+        [file, '--language', 'JavaScript'],
+        2,
+        /^vouchbox: --language "JavaScript" .*; this service has python, .*; try --language node\n$/,
+      ],
+      [[file, '--runtime', 'none'], 125, /^vouchbox: --runtime "none" .*; it has system.* \(runtime_unavailable, /],
+      [
+        [file, '--minimum-isolation', 'hardware-vm'],
+        125,
+        new RegExp(`^vouchbox: --minimum-isolation hardware-vm .* \\(minimum_isolation_unsatisfied, ${request}\n$`),
+      ],
+    ];
+    for (const [words, code, stderr] of cases) {
+      expect(await run(...words)).toMatchObject({ code, stderr: expect.stringMatching(stderr) });
+    }
+  });
+
+  test('says what to do about a key that the service does not know', async () => {
+    const { code, stderr } = await run(program('g.sh', 'true'), '--key', 'unknown');
+    expect(code).toBe(125);
+    expect(stderr).toMatch(/\(unauthorized, request \S+\); `vouchbox keys list`, on the host of the service, /);
   });
 
   test.each([
@@ -163,6 +232,8 @@ describe('vouchbox run', () => {
     ['an unknown option', ['g.sh', '--network']],
     ['an unknown limit', ['g.sh', '--limit', 'disk=1']],
     ['a key without a service', ['g.sh', '--key', 'k']],
+    ['a service of its own and another one', ['g.sh', '--local', '--url', 'http://127.0.0.1:1']],
+    ['an output elsewhere', ['g.sh', '--output', 'plot.png']],
   ])('is wrong usage for %s: code 2', async (_name, words) => {
     const { code, stderr } = await vouchbox(['run', ...words], { cwd: scratch });
     expect([code, stderr.length > 0]).toEqual([2, true]);
@@ -176,13 +247,22 @@ describe('vouchbox run', () => {
     const env = { SERVICE_URL: `http://127.0.0.1:${port}`, SERVICE_KEY: 'k' };
     const { code, stderr } = await vouchbox(['run', program('h.sh', 'true')], { cwd: scratch, env });
     expect(code).toBe(125);
-    expect(stderr).toMatch(/^vouchbox: no answer to POST \/v1\/jobs: .*ECONNREFUSED/);
+    expect(stderr).toMatch(
+      /^vouchbox: no answer to POST \/v1\/jobs: .*ECONNREFUSED.*; is `vouchbox serve` running there\?\n$/,
+    );
   });
 
   test('starts its own service if none is named, and leaves nothing of it', async () => {
     const env = { SERVICE_PROVIDER: 'namespace', TMPDIR: scratch };
-    const { code, stdout } = await vouchbox(['run', program('i.py', 'print("own")')], { cwd: scratch, env });
-    expect([code, stdout]).toEqual([0, 'own\n']);
+    const words = ['run', program('i.py', 'print("own")')];
+    const quiet = await vouchbox(words, { cwd: scratch, env });
+    expect(quiet).toMatchObject({ code: 0, stdout: 'own\n', stderr: '' });
+    const verbose = await vouchbox([...words, '--local', '--verbose'], {
+      cwd: scratch,
+      env: { ...env, SERVICE_URL: 'x' },
+    });
+    expect(verbose).toMatchObject({ code: 0, stdout: 'own\n' });
+    expect(verbose.stderr).toMatch(/^vouchbox: starting a service for this run …\nvouchbox: job job_\S+\n$/);
     expect(existsSync(scratch) && readFileSync(join(scratch, 'i.py'), 'utf8')).toBe('print("own")');
   });
 
@@ -210,6 +290,28 @@ describe('vouchbox jobs', () => {
     expect(JSON.parse(shown.stdout)).toEqual(await rig().alpha.client.detail(job_id));
     const cancelled = await vouchbox(['jobs', 'cancel', job_id], toService());
     expect(cancelled).toMatchObject({ code: 0, stdout: `${job_id} had ended: failed\n` });
+    const again = await vouchbox(['jobs', 'cancel', job_id, '--json'], toService());
+    expect(JSON.parse(again.stdout)).toMatchObject({ status: 'failed', already_terminal: true });
+  });
+
+  test('alone lists, with the options of the list', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'true' });
+    const { code, stdout } = await vouchbox(['jobs', '--limit', '1', '--json'], toService());
+    expect([code, JSON.parse(stdout)[0].job_id]).toEqual([0, job_id]);
+  });
+
+  test.each([
+    [['jobs', '--limit', 'ten'], 'vouchbox: --limit ten: give a whole number from 1 to 200\n'],
+    [['jobs', 'list', '--limit', '500'], 'vouchbox: --limit 500: give a whole number from 1 to 200\n'],
+    [['jobs', 'show'], "vouchbox: missing required argument 'job'\n(vouchbox jobs show --help lists its options)\n"],
+    [
+      ['jobs', '--urll', 'x'],
+      /^vouchbox: unknown option '--urll'\n.*--url\?.*\n\(vouchbox jobs list --help lists its options\)\n$/,
+    ],
+  ])('%j is wrong usage, and the message says what is right', async (words, stderr) => {
+    const ended = await vouchbox(words, toService());
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toEqual(typeof stderr === 'string' ? stderr : expect.stringMatching(stderr));
   });
 
   test('needs a service and an existing job', async () => {

@@ -7,9 +7,11 @@ import { join } from 'node:path';
 export const commandFile = join(import.meta.dirname, '../../packages/cli/bin/vouchbox');
 
 export interface CommandOptions {
-  /** Added to an environment that has PATH and HOME alone. */
+  /** Added to an environment that has PATH and HOME alone, and no profile of `vouchbox login`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
+  /** Leaves stdin open until `endInput`. */
+  readonly keepsInput?: true;
   readonly cwd?: string;
   /** A command that runs the command, such as `unshare`. */
   readonly within?: readonly string[];
@@ -34,7 +36,7 @@ export class Command implements AsyncDisposable {
     const { PATH = '', HOME = '' } = process.env;
     const [first = '', ...rest] = [...(options.within ?? []), commandFile, ...words];
     this.#child = spawn(first, rest, {
-      env: { PATH, HOME, ...options.env },
+      env: { PATH, HOME, XDG_CONFIG_HOME: '/nonexistent', ...options.env },
       cwd: options.cwd,
     });
     this.#closed = once(this.#child, 'close');
@@ -45,7 +47,12 @@ export class Command implements AsyncDisposable {
       this.stderr += text;
     });
     this.#child.stdin.on('error', () => {});
-    this.#child.stdin.end(options.stdin);
+    if (!options.keepsInput) this.#child.stdin.end(options.stdin);
+  }
+
+  /** The last that the command reads on stdin. */
+  endInput(text: string): void {
+    this.#child.stdin.end(text);
   }
 
   get pid(): number {
@@ -57,12 +64,21 @@ export class Command implements AsyncDisposable {
   }
 
   /** Resolves with the match once stdout has it; rejects if the command ends without it. */
-  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+  shows(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#writes('stdout', pattern);
+  }
+
+  /** The same of stderr. */
+  complains(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.#writes('stderr', pattern);
+  }
+
+  async #writes(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
-      const match = pattern.exec(this.stdout);
+      const match = pattern.exec(this[stream]);
       if (match !== null) return match;
-      const next = await Promise.race([once(this.#child.stdout, 'data'), this.#closed.then(() => null)]);
-      if (next === null && !pattern.test(this.stdout)) {
+      const next = await Promise.race([once(this.#child[stream], 'data'), this.#closed.then(() => null)]);
+      if (next === null && !pattern.test(this[stream])) {
         throw new Error(`vouchbox ended without ${pattern}: ${this.stdout}${this.stderr}`);
       }
     }

@@ -6,23 +6,23 @@ import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
+import { shellWord } from './shell-word.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of the `vouchbox attestation-keys` commands; no command has all of them. */
-export interface AttestationKeysOptions extends DataOptions {
-  readonly json?: true;
+export interface AttestationKeysOptions extends DataOptions, JsonOption {
   readonly output?: string;
 }
 
 /** Makes a new key, prints its identifier, and reports on stderr what happened to the old one. */
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
-  if (retired !== null) {
-    process.stderr.write(`${retired} signs nothing any more; its public key is kept, for what it signed\n`);
-  }
-  process.stderr.write('results are signed from now on with:\n');
-  process.stdout.write(`${current}\n`);
+  if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, for what it signed`);
+  note('who checks results pins the new key too; `vouchbox attestation-keys export` prints it');
+  if (!options.json) note('results are signed from now on with:');
+  printResult(options, `${current}\n`, { retired, current });
   return EXIT.ok;
 }
 
@@ -36,9 +36,7 @@ export async function listAttestationKeys(options: AttestationKeysOptions): Prom
     since: key.since,
     public_key_pem: key.public_key_pem,
   }));
-  process.stdout.write(
-    options.json ? `${JSON.stringify(views, null, 2)}\n` : tableOf([['key_id', 'state', 'since'], ...rows]),
-  );
+  printResult(options, tableOf([['key_id', 'state', 'since'], ...rows]), views);
   return EXIT.ok;
 }
 
@@ -56,9 +54,29 @@ export async function exportAttestationKey(
         : `${key_id} is none of the keys; \`vouchbox attestation-keys list\` lists them`,
     );
   }
-  if (options.output === undefined) process.stdout.write(found.public_key_pem);
-  else await writeFile(options.output, found.public_key_pem, { flag: 'wx' });
+  if (options.output !== undefined) await writeNew(options.output, found.public_key_pem);
+  const { public_key_pem, since } = found;
+  const view = { key_id: found.key_id, state: stateOf(found), since, public_key_pem };
+  printResult(options, options.output === undefined ? public_key_pem : '', view);
+  if (!options.json) sayWhatToDo(found.key_id, options.output);
   return EXIT.ok;
+}
+
+/** The identifier is the key's fingerprint: whoever gets the key compares it over another way. */
+function sayWhatToDo(key_id: string, file = 'FILE'): void {
+  note(`the key is ${key_id}; give it to those who check results, and tell them this identifier another way`);
+  note(`they run: service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      code === 'EEXIST' ? `${file} exists already; name another with --output` : `${file} cannot be made: ${code}`,
+    );
+  }
 }
 
 function stateOf({ isCurrent }: KnownKey): 'current' | 'retired' {

@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { backUp, StartError, StoreError } from '@vouchbox/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
 
-export type BackupOptions = DataOptions;
+export interface BackupOptions extends DataOptions, JsonOption {}
 
 /** Copies the store to a new file, and says so on stderr. */
 export async function backupTo(file: string, options: BackupOptions): Promise<number> {
@@ -16,6 +17,7 @@ export async function backupTo(file: string, options: BackupOptions): Promise<nu
     if (error instanceof StoreError) throw new StartError(error.message, { cause: error });
     throw error;
   }
-  process.stderr.write(`vouchbox: the store is in ${target}; the signing keys are not\n`);
+  note(`the store is in ${target}; the signing keys are not`);
+  printResult(options, '', { file: target, data_dir: dataDir });
   return EXIT.ok;
 }

@@ -14,7 +14,6 @@ import { serverEnvironment } from './environment.ts';
 import type { ServiceAccess } from './service-access.ts';
 
 export interface EmbeddedService extends ServiceAccess {
-  readonly url: string;
   readonly key: string;
 }
 

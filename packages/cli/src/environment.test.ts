@@ -1,19 +1,36 @@
 import { expect, test } from 'vitest';
-import { clientEnvironment, proxyEnvironment, serverEnvironment } from './environment.ts';
+import { clientEnvironment, configDirectory, proxyEnvironment, serverEnvironment } from './environment.ts';
 
-const environment = { SERVICE_URL: 'http://a', SERVICE_KEY: 'k', SERVICE_PORT: '0', PATH: '/bin' };
+const environment = {
+  SERVICE_URL: 'http://a',
+  SERVICE_KEY: 'k',
+  SERVICE_PROFILE: 'p',
+  SERVICE_PORT: '0',
+  PATH: '/bin',
+};
 
 test('the address of a service and its key are for clients, and are no settings of a service started here', () => {
-  expect(clientEnvironment(environment)).toEqual({ url: 'http://a', key: 'k' });
+  expect(clientEnvironment(environment)).toEqual({ url: 'http://a', key: 'k', profile: 'p' });
   expect(serverEnvironment(environment)).toEqual({ SERVICE_PORT: '0', PATH: '/bin' });
 });
 
 test('an empty value counts as not given', () => {
-  expect(clientEnvironment({ SERVICE_URL: '', SERVICE_KEY: '' })).toEqual({ url: null, key: null });
+  expect(clientEnvironment({ SERVICE_URL: '', SERVICE_KEY: '', SERVICE_PROFILE: '' })).toEqual({
+    url: null,
+    key: null,
+    profile: null,
+  });
 });
 
 test('a build gets only the proxy variables of the environment', () => {
   expect(proxyEnvironment({ ...environment, http_proxy: 'http://p', no_proxy: '' })).toEqual({
     http_proxy: 'http://p',
   });
+});
+
+test('settings of a user are below XDG_CONFIG_HOME if it is absolute, and in ~/.config otherwise', () => {
+  expect(configDirectory({ XDG_CONFIG_HOME: '/a' })).toBe('/a/vouchbox');
+  for (const XDG_CONFIG_HOME of ['', 'relative']) {
+    expect(configDirectory({ XDG_CONFIG_HOME })).toMatch(/^\/.*\/\.config\/vouchbox$/);
+  }
 });

@@ -3,17 +3,32 @@
  * `SERVICE_*` names are settings of a service that is started here.
  */
 
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+
 /** The service that `vouchbox run` and `vouchbox jobs` call, if the environment names one. */
 export interface ClientEnvironment {
   readonly url: string | null;
   readonly key: string | null;
+  /** The name of a profile of `vouchbox login`. */
+  readonly profile: string | null;
 }
 
-const CLIENT_NAMES: ReadonlySet<string> = new Set(['SERVICE_URL', 'SERVICE_KEY']);
+const CLIENT_NAMES: ReadonlySet<string> = new Set(['SERVICE_URL', 'SERVICE_KEY', 'SERVICE_PROFILE']);
 
-/** `SERVICE_URL` and `SERVICE_KEY`; an empty value counts as not given. */
+/** `SERVICE_URL`, `SERVICE_KEY` and `SERVICE_PROFILE`; an empty value counts as not given. */
 export function clientEnvironment(environment: NodeJS.ProcessEnv = process.env): ClientEnvironment {
-  return { url: environment['SERVICE_URL'] || null, key: environment['SERVICE_KEY'] || null };
+  return {
+    url: environment['SERVICE_URL'] || null,
+    key: environment['SERVICE_KEY'] || null,
+    profile: environment['SERVICE_PROFILE'] || null,
+  };
+}
+
+/** Where this user's settings of Vouchbox are. XDG Base Directory Specification: a relative value is ignored. */
+export function configDirectory(environment: NodeJS.ProcessEnv = process.env): string {
+  const { XDG_CONFIG_HOME = '' } = environment;
+  return join(isAbsolute(XDG_CONFIG_HOME) ? XDG_CONFIG_HOME : join(homedir(), '.config'), 'vouchbox');
 }
 
 const PROXY_NAMES: ReadonlySet<string> = new Set(['http_proxy', 'https_proxy', 'no_proxy', 'HTTPS_PROXY', 'NO_PROXY']);

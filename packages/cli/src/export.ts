@@ -10,11 +10,13 @@ import { CommandFailure } from './command-failure.ts';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportSource, exportFiles } from './export-files.ts';
+import { type JsonOption, note, printResult } from './print.ts';
 import { type AccessOptions, namedService } from './service-access.ts';
 import { readFromService } from './service-export.ts';
+import { shellWord } from './shell-word.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface ExportOptions extends AccessOptions {
+export interface ExportOptions extends AccessOptions, JsonOption {
   readonly output?: string;
   /** PEM of the key that signed, if the service has replaced it since. */
   readonly publicKey?: string;
@@ -30,7 +32,11 @@ export async function exportJob(job_id: string, options: ExportOptions): Promise
   const source = await readSource(job_id, options);
   const files = exportFiles(source, { program: options.evidenceOnly ? 'left_out' : 'kept' });
   await writeDirectory(target, files);
-  process.stdout.write(`${target}\n`);
+  printResult(options, `${target}\n`, { directory: target, job_id, tenant: source.tenant });
+  if (!options.json) {
+    note('it can be checked without the service, with a key that came another way:');
+    note(`service-verify directory ${shellWord(target)} --public-key PINNED.pem --tenant ${shellWord(source.tenant)}`);
+  }
   return EXIT.ok;
 }
 
@@ -42,7 +48,9 @@ async function readSource(job_id: string, options: ExportOptions): Promise<Expor
   }
   await using service = namedService(options);
   if (service === null) {
-    throw new UsageError('name a service with --url and --key, or the data of one that does not run with --data-dir');
+    throw new UsageError(
+      'name a service with --url and --key or a profile, or the data of one that does not run with --data-dir',
+    );
   }
   const { publicKey } = options;
   const publicKeyPem = publicKey === undefined ? null : readFileSync(publicKey, 'utf8');

@@ -1,43 +1,53 @@
 /** `vouchbox jobs`: shows the jobs of a service, for a person at a terminal or for another program. */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
-import { JOB_STATUSES, LANGUAGES, printable, printableJson } from '@vouchbox/protocol/vocabulary';
+import { JOB_STATUSES, LANGUAGES, listLimitMax, printable, printableJson } from '@vouchbox/protocol/vocabulary';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, printResult } from './print.ts';
 import { type AccessOptions, requireService } from './service-access.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface ListOptions extends AccessOptions {
+export interface JobOptions extends AccessOptions, JsonOption {}
+
+export interface ListOptions extends JobOptions {
   readonly limit?: string;
   readonly status?: string;
   readonly language?: string;
-  readonly json?: true;
 }
 
 /** Prints one page of jobs, newest first. */
 export async function listJobs(options: ListOptions): Promise<number> {
-  await using service = requireService(options);
-  const { items } = await service.client.list({
-    ...(options.limit !== undefined && { limit: Number(options.limit) }),
+  const filter = {
+    ...(options.limit !== undefined && { limit: countOf(options.limit) }),
     ...(options.status !== undefined && { status: statusesOf(options.status) }),
     ...(options.language !== undefined && { language: languageOf(options.language) }),
-  });
-  process.stdout.write(options.json ? `${printableJson(items, 2)}\n` : tableOf([COLUMNS, ...items.map(rowOf)]));
+  };
+  await using service = requireService(options);
+  const { items } = await service.client.list(filter);
+  printResult(options, tableOf([COLUMNS, ...items.map(rowOf)]), items);
   return EXIT.ok;
 }
 
 /** Prints everything the service says of one job, as JSON. */
-export async function showJob(job_id: string, options: AccessOptions): Promise<number> {
+export async function showJob(job_id: string, options: JobOptions): Promise<number> {
   await using service = requireService(options);
   process.stdout.write(`${printableJson(await service.client.detail(job_id), 2)}\n`);
   return EXIT.ok;
 }
 
 /** Asks for a job's cancellation and prints the outcome. */
-export async function cancelJob(job_id: string, options: AccessOptions): Promise<number> {
+export async function cancelJob(job_id: string, options: JobOptions): Promise<number> {
   await using service = requireService(options);
-  const { status, already_terminal } = await service.client.cancel(job_id);
-  process.stdout.write(`${job_id} ${already_terminal ? 'had ended:' : 'is'} ${printable(String(status))}\n`);
+  const answer = await service.client.cancel(job_id);
+  const how = answer.already_terminal ? 'had ended:' : 'is';
+  printResult(options, `${printable(`${job_id} ${how} ${answer.status}`)}\n`, answer);
   return EXIT.ok;
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,9}$/.test(text) && count >= 1 && count <= listLimitMax) return count;
+  throw new UsageError(`--limit ${text}: give a whole number from 1 to ${listLimitMax}`);
 }
 
 function statusesOf(text: string): JobStatus[] {

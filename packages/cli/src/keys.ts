@@ -3,7 +3,6 @@
  * every change at once. If none runs, the store itself is opened.
  */
 
-import { printableJson } from '@vouchbox/protocol/vocabulary';
 import {
   type CredentialView,
   type IssuedCredential,
@@ -12,18 +11,18 @@ import {
 } from '@vouchbox/server/administration';
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of the `vouchbox keys` commands; no command has all of them. */
-export interface KeysOptions extends DataOptions {
+export interface KeysOptions extends DataOptions, JsonOption {
   readonly tenant?: string;
   readonly principal?: string;
   readonly scopes?: string;
   readonly expiresIn?: string;
   readonly expiresAt?: string;
   readonly overlap?: string;
-  readonly json?: true;
 }
 
 /** Prints a new key alone on stdout, and its description on stderr. */
@@ -41,8 +40,7 @@ export async function listKeys(options: KeysOptions): Promise<number> {
   await using credentials = await openKeys(options);
   const items = await credentials.list({ tenant: options.tenant ?? null });
   const now = Date.now();
-  const shown = options.json ? json(items) : tableOf([COLUMNS, ...items.map((item) => rowOf(item, now))]);
-  process.stdout.write(shown);
+  printResult(options, tableOf([COLUMNS, ...items.map((item) => rowOf(item, now))]), items);
   return EXIT.ok;
 }
 
@@ -59,7 +57,7 @@ export async function rotateKey(credential_id: string, options: KeysOptions): Pr
 export async function revokeKey(credential_id: string, options: KeysOptions): Promise<number> {
   await using credentials = await openKeys(options);
   const view = await credentials.revoke({ credential_id });
-  process.stdout.write(options.json ? json(view) : `${credential_id} is revoked\n`);
+  printResult(options, `${credential_id} is revoked\n`, view);
   return EXIT.ok;
 }
 
@@ -68,20 +66,15 @@ async function openKeys(options: KeysOptions): Promise<OpenCredentials> {
   return await openCredentials({ dataDir, databaseUrl });
 }
 
+/** The key alone is on stdout, so that a script can keep it; what belongs to it is on stderr. */
 function showIssued({ key, ...view }: IssuedCredential, options: KeysOptions): void {
-  if (options.json) {
-    process.stdout.write(json({ key, ...view }));
-    return;
-  }
   const { credential_id, tenant, principal, scopes, expires_at } = view;
   const end = expires_at === null ? 'without an end' : `until ${expires_at}`;
-  process.stderr.write(`key ${credential_id} of tenant ${tenant}, ${principal}, ${end}, for ${scopes.join(' ')}\n`);
-  process.stderr.write('it is shown this once:\n');
-  process.stdout.write(`${key}\n`);
-}
-
-function json(value: unknown): string {
-  return `${printableJson(value, 2)}\n`;
+  if (!options.json) {
+    note(`key ${credential_id} of tenant ${tenant}, ${principal}, ${end}, for ${scopes.join(' ')}`);
+    note('it is shown this once; who calls the service keeps it with `vouchbox login --url URL`, or in SERVICE_KEY:');
+  }
+  printResult(options, `${key}\n`, { key, ...view });
 }
 
 const COLUMNS = ['credential_id', 'tenant', 'principal', 'state', 'created_at', 'expires_at', 'scopes'] as const;

@@ -8,7 +8,7 @@ test('an output goes where it was asked to, whatever else came back, and a missi
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };
-  const missing = await writeOutputs(
+  const { missing } = await writeOutputs(
     [
       { path: 'output/a', target: join(directory, 'new/a') },
       { path: 'output/b', target: join(directory, 'b') },
@@ -28,7 +28,7 @@ test("a pattern's files go below its directory, except named ones and those whos
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };
   const paths = ['output/a', 'output/deep/b', 'output/../escaped', 'elsewhere'];
-  const missing = await writeOutputs(
+  const { missing } = await writeOutputs(
     [
       { path: 'output/a', target: join(directory, 'named') },
       { path: 'output/**', target: join(directory, 'all') },

@@ -5,22 +5,41 @@ import type { Artifact } from '@vouchbox/protocol';
 import { directoryOfPattern, pathProblem } from '@vouchbox/protocol/vocabulary';
 import type { WantedOutput } from './submission-options.ts';
 
-/** Writes each requested output that came back, and returns the missing ones. Nothing else is written. */
+/** A file that was written here, and what it is in the job. */
+export interface WrittenOutput {
+  /** Its path in the job, below `output/`. */
+  readonly path: string;
+  /** Where it was written. */
+  readonly file: string;
+  readonly size_bytes: number;
+  readonly sha256: string;
+}
+
+export interface WrittenOutputs {
+  readonly written: readonly WrittenOutput[];
+  /** The requested outputs for which nothing came back. */
+  readonly missing: readonly (WantedOutput & { readonly isPattern: boolean })[];
+}
+
+/** Writes each requested output that came back. Nothing else is written. */
 export async function writeOutputs(
   wanted: readonly WantedOutput[],
   artifacts: readonly Artifact[],
-): Promise<readonly WantedOutput[]> {
-  const missing: WantedOutput[] = [];
+): Promise<WrittenOutputs> {
+  const written: WrittenOutput[] = [];
+  const missing: (WantedOutput & { isPattern: boolean })[] = [];
   for (const output of wanted) {
     const directory = directoryOfPattern(output.path);
     const files = directory === null ? named(output, artifacts) : below({ directory, output, artifacts, wanted });
-    if (files.length === 0) missing.push(output);
+    if (files.length === 0) missing.push({ ...output, isPattern: directory !== null });
     for (const { target, artifact } of files) {
       await mkdir(dirname(target), { recursive: true });
       await writeFile(target, Buffer.from(artifact.content_base64, 'base64'));
+      const { path, size_bytes, sha256 } = artifact;
+      written.push({ path, file: target, size_bytes, sha256 });
     }
   }
-  return missing;
+  return { written, missing };
 }
 
 interface File {

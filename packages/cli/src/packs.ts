@@ -16,6 +16,7 @@ import {
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { proxyEnvironment, serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -23,7 +24,7 @@ import { UsageError } from './usage-error.ts';
 const RECIPES = fileURLToPath(new URL('../../../packs/', import.meta.url));
 
 /** Options of every `vouchbox packs` command: the settings that say where packs are, by their flags. */
-export type PacksOptions = DataOptions;
+export interface PacksOptions extends DataOptions, JsonOption {}
 
 /**
  * Builds a pack and reports progress on stderr.
@@ -37,30 +38,31 @@ export async function buildPackOf(recipe: string, options: PacksOptions): Promis
     onLine: (line) => process.stderr.write(`${printable(line, 4096)}\n`),
   });
   const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
-  process.stdout.write(`${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`);
-  if (isNew) process.stderr.write('a service offers it from its next start on\n');
+  const text = `${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`;
+  printResult(options, text, { is_new: isNew, directory, ...facts });
+  if (isNew) note('a service offers it from its next start on');
   return EXIT.ok;
 }
 
 /** Prints every pack, including unusable ones. */
-export async function listPacksOf(options: PacksOptions & { readonly json?: true }): Promise<number> {
+export async function listPacksOf(options: PacksOptions): Promise<number> {
   const packs = listPacks(await packsIn(options));
-  process.stdout.write(options.json ? `${JSON.stringify(packs, null, 2)}\n` : tableOf([COLUMNS, ...packs.map(rowOf)]));
+  printResult(options, tableOf([COLUMNS, ...packs.map(rowOf)]), packs);
   return EXIT.ok;
 }
 
 /** Reads every file of a pack and compares it with the manifest. The default is the newest version. */
 export async function verifyPackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
   const { facts, entries } = verifyPack(requirePack(await packsIn(options), name, version ?? null), 'every');
-  process.stdout.write(
-    `${facts.name} ${facts.version} is as it was built: ${entries} entries, sha256 ${facts.digest}\n`,
-  );
+  const text = `${facts.name} ${facts.version} is as it was built: ${entries} entries, sha256 ${facts.digest}\n`;
+  printResult(options, text, { ...facts, entries });
   return EXIT.ok;
 }
 
 /** Removes one version of a pack. The default is the newest version. */
 export async function removePackOf(name: string, version: string | undefined, options: PacksOptions): Promise<number> {
-  process.stdout.write(`removed ${removePack(await packsIn(options), name, version ?? null).directory}\n`);
+  const { directory } = removePack(await packsIn(options), name, version ?? null);
+  printResult(options, `removed ${directory}\n`, { removed: directory });
   return EXIT.ok;
 }
 

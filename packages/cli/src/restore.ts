@@ -3,8 +3,10 @@ import { resolve } from 'node:path';
 import { loadConfig, OperatorError, restore } from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
+import { shellWord } from './shell-word.ts';
 
-export interface RestoreCommandOptions {
+export interface RestoreCommandOptions extends JsonOption {
   readonly attestationKeys?: string;
   readonly dataDir?: string;
 }
@@ -24,6 +26,8 @@ export async function restoreFrom(file: string, options: RestoreCommandOptions):
     dataDir,
   });
   const keys = attestationKeys === undefined ? '; it has no signing keys: the first start makes a new one' : '';
-  process.stderr.write(`vouchbox: ${dataDir} has everything of the backup, and every check passed${keys}\n`);
+  note(`${dataDir} has everything of the backup, and every check passed${keys}`);
+  note(`start it with: vouchbox serve --data-dir ${shellWord(dataDir)}`);
+  printResult(options, '', { data_dir: dataDir, has_signing_keys: attestationKeys !== undefined });
   return EXIT.ok;
 }

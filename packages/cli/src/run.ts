@@ -3,18 +3,27 @@
  * code.
  */
 import type { ServiceClient } from '@vouchbox/client';
-import type { EventData, JobEvent } from '@vouchbox/protocol';
-import { printable } from '@vouchbox/protocol/vocabulary';
+import type { EventData } from '@vouchbox/protocol';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { takeInterrupts } from './interrupts.ts';
-import { writeOutputs } from './output-files.ts';
+import { type WrittenOutputs, writeOutputs } from './output-files.ts';
+import { type JsonOption, note, printResult } from './print.ts';
+import { refusalInFlags } from './refusal-in-flags.ts';
+import { Remarks } from './remarks.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
-import { type OutputForm, showOutput } from './show-output.ts';
+import { showOutput } from './show-output.ts';
+import { isPiped } from './standard-input.ts';
 import { readSubmission, type SubmissionOptions, wantedOutputs } from './submission-options.ts';
+import { UsageError } from './usage-error.ts';
 
-export interface RunOptions extends SubmissionOptions, AccessOptions {
+export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption {
   /** Passes the program's output to a terminal unescaped. */
   readonly raw?: true;
+  /** Starts a service for this run, even where another is named. */
+  readonly local?: true;
+  readonly allowMissing?: true;
+  /** Says what happens, also where stderr is no terminal. */
+  readonly verbose?: true;
 }
 
 /**
@@ -22,67 +31,79 @@ export interface RunOptions extends SubmissionOptions, AccessOptions {
  * @param file the program, `-` for stdin
  */
 export async function run(file: string, options: RunOptions): Promise<number> {
-  const submission = await readSubmission(file, options);
+  const submission = await readSubmission(file, { ...pipedInput(file), ...options });
   using interrupts = takeInterrupts();
-  await using service = namedService(options) ?? (await ownService());
+  await using service = serviceNamedBy(options) ?? (await ownService(options));
   const { client } = service;
   if (interrupts.asked.aborted) return EXIT.cancelled;
-  const { job_id } = await client.submit(submission);
+  const { job_id } = await client.submit(submission).catch(async (error: unknown) => {
+    throw await refusalInFlags(error, { file, options }, client);
+  });
+  if (options.verbose) note(`job ${job_id}`);
   cancelWhen(interrupts.asked, client, job_id);
-  const finished = await follow(client, job_id, options.raw ? 'raw' : 'safe');
-  const wanted = wantedOutputs(options.output);
-  if (wanted.length > 0) {
-    const { artifacts } = await client.result(job_id);
-    for (const { path } of await writeOutputs(wanted, artifacts)) note(`${path} did not come back`);
-  }
-  return exitCodeOf(finished);
+  return await finish({ client, job_id, options });
+}
+
+/** What is piped to this command is the program's input, unless it is the program, or an option gives another. */
+function pipedInput(file: string): Pick<SubmissionOptions, 'stdin'> {
+  return file !== '-' && isPiped() ? { stdin: '-' } : {};
+}
+
+function serviceNamedBy({ local, ...options }: RunOptions): ServiceAccess | null {
+  if (!local) return namedService(options);
+  if (options.url === undefined && options.profile === undefined) return null;
+  throw new UsageError('--local starts a service, and --url or --profile names another; give one of them');
 }
 
 /** Loaded only if no service is named: a call to a named one needs no server code. */
-async function ownService(): Promise<ServiceAccess> {
+async function ownService({ verbose }: RunOptions): Promise<ServiceAccess> {
+  if (verbose || process.stderr.isTTY) note('starting a service for this run …');
   const { openEmbeddedService } = await import('./embedded-service.ts');
   return openEmbeddedService();
 }
 
+interface Started {
+  readonly client: ServiceClient;
+  readonly job_id: string;
+  readonly options: RunOptions;
+}
+
+/** Follows the job to its end and fetches its outputs. */
+async function finish(started: Started): Promise<number> {
+  const { client, job_id, options } = started;
+  const remarks = new Remarks(client);
+  const finished = await follow(started, remarks);
+  const wanted = wantedOutputs(options.output);
+  const result = wanted.length > 0 || options.json ? await client.result(job_id) : null;
+  const outputs = await writeOutputs(wanted, result?.artifacts ?? []);
+  for (const { path, isPattern } of outputs.missing) {
+    if (!remarks.has(path)) note(isPattern ? `no file came back for ${path}` : `${path} did not come back`);
+  }
+  if (options.json && result !== null) {
+    const { artifacts: _, ...rest } = result;
+    printResult(options, '', { ...rest, ...finished, ...viewOf(outputs) });
+  }
+  const code = exitCodeOf(finished);
+  return code === EXIT.ok && isShort(outputs) && !options.allowMissing ? EXIT.failed : code;
+}
+
 /** Shows the job's output until it ends, and then how it ended, unless it ended by itself. */
-async function follow(client: ServiceClient, job_id: string, form: OutputForm): Promise<EventData<'finished'>> {
+async function follow({ client, job_id, options }: Started, remarks: Remarks): Promise<EventData<'finished'>> {
   for await (const event of client.follow(job_id)) {
-    await showOutput(event, process, form);
-    const line = remarkOn(event);
-    if (line !== null) note(line);
+    if (!options.json) await showOutput(event, process, options.raw ? 'raw' : 'safe');
+    for (const line of await remarks.on(event)) note(line);
     if (event.kind === 'finished') return event.data as EventData<'finished'>;
   }
   throw new Error('the history ended before the job did');
 }
 
-/** What a person should know beside the program's own output; null if there is nothing. */
-function remarkOn({ kind, data }: JobEvent): string | null {
-  switch (kind) {
-    case 'violation': {
-      const { type, message, path } = data as EventData<'violation'>;
-      return `${type}: ${path === undefined ? '' : `${path}: `}${message}`;
-    }
-    case 'truncated': {
-      return truncationRemark(data as EventData<'truncated'>);
-    }
-    case 'finished': {
-      const { status, terminal_reason, signal } = data as EventData<'finished'>;
-      if (terminal_reason === 'exited') return null;
-      return `${status}: ${terminal_reason}${signal === null ? '' : ` (${signal})`}`;
-    }
-    default:
-      return null;
-  }
+/** Whether an output that was asked for by its name is missing. A pattern may match nothing. */
+function isShort({ missing }: WrittenOutputs): boolean {
+  return missing.some(({ isPattern }) => !isPattern);
 }
 
-/** Names the cap that was reached: whoever wrote many short lines looks for lines, not for bytes. */
-function truncationRemark({ stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>): string {
-  const kept = records_stored >= limit_records ? `${limit_records} lines` : `${bytes_stored} bytes`;
-  return `${stream} is truncated: only its first ${kept} are recorded`;
-}
-
-function note(line: string): void {
-  process.stderr.write(`vouchbox: ${printable(line)}\n`);
+function viewOf({ written, missing }: WrittenOutputs) {
+  return { outputs: written, missing: missing.map(({ path }) => path) };
 }
 
 /** The first interrupt cancels the job, whose end then ends the command. */

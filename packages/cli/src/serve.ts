@@ -3,6 +3,7 @@ import { isatty } from 'node:tty';
 import { announceService, buildMissingNatives, loadConfig } from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
 import { takeServiceSignals } from './service-signals.ts';
 
 const STDIN = 0;
@@ -11,7 +12,7 @@ const STDIN = 0;
  * Serves until a signal asks it to stop, then drains. A second signal ends the process at once.
  * @param flags keyed by the settings' flags; they win over the environment
  */
-export async function serve(flags: Readonly<Record<string, string | undefined>>): Promise<number> {
+export async function serve(flags: Readonly<Record<string, string | undefined>>, options: JsonOption): Promise<number> {
   const config = loadConfig(serverEnvironment(), flags);
   const signals = takeServiceSignals(isatty(STDIN) ? 'stop' : 'reload');
   if (config.provider !== 'subprocess') await buildMissingNatives();
@@ -21,11 +22,9 @@ export async function serve(flags: Readonly<Record<string, string | undefined>>)
   using _announced = announceService(config);
   signals.onReload(() => void service.reload());
   if (!service.hasCallers) {
-    process.stderr.write(
-      'vouchbox: nobody can call this service yet: `vouchbox keys create --tenant NAME` issues a key\n',
-    );
+    note('nobody can call this service yet: `vouchbox keys create --tenant NAME` issues a key');
   }
-  process.stdout.write(`listening on ${service.url}\n`);
+  printResult(options, `listening on ${service.url}\n`, { url: service.url });
   await signals.stopAsked;
   await service.stop();
   return EXIT.ok;

@@ -1,39 +1,84 @@
 /** The service that a command uses: the one it is pointed to, or its own, which lives as long as the command. */
 import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import { clientEnvironment } from './environment.ts';
+import { checkProfileName, DEFAULT_PROFILE, type Profile, readProfiles } from './profiles.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of every command that calls a service. */
 export interface AccessOptions {
   readonly url?: string;
   readonly key?: string;
+  readonly profile?: string;
 }
 
 export interface ServiceAccess extends AsyncDisposable {
   readonly client: ServiceClient;
+  readonly url: string;
 }
 
-/** A client of the service that the options or the environment name; null if they name none. */
+/**
+ * A client of the service that is named; null if none is. The first that names one counts: `--url`, `--profile`,
+ * `SERVICE_URL`, `SERVICE_PROFILE`, the profile `default`. The key of a profile goes to that profile's address only.
+ *
+ * @throws UsageError for a wrong address, an unknown profile, or a service without a key
+ */
 export function namedService(options: AccessOptions): ServiceAccess | null {
-  const environment = clientEnvironment();
-  const baseUrl = options.url ?? environment.url;
-  const apiKey = options.key ?? environment.key;
-  if (baseUrl === null) {
+  const named = addressAndKey(options);
+  if (named === null) {
     if (options.key !== undefined) throw new UsageError('--key is of no use without --url or SERVICE_URL');
     return null;
   }
-  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl)) {
-    throw new UsageError(`${baseUrl} is not an address; give --url http://HOST:PORT`);
+  const { url: baseUrl, key: apiKey } = named;
+  checkAddress(baseUrl);
+  if (apiKey === null) {
+    throw new UsageError('the service asks for a key; give --key or SERVICE_KEY, or keep one with `vouchbox login`');
   }
-  if (apiKey === null) throw new UsageError('the service asks for a key; give --key or SERVICE_KEY');
   const client = createServiceClient({ baseUrl, apiKey });
-  return { client, [Symbol.asyncDispose]: async () => {} };
+  return { client, url: baseUrl, [Symbol.asyncDispose]: async () => {} };
 }
 
-/** A client of the named service. */
+/** A client of the named service. @throws UsageError if none is named */
 export function requireService(options: AccessOptions): ServiceAccess {
   const service = namedService(options);
-  if (service === null)
-    throw new UsageError('no service is named; give --url and --key, or SERVICE_URL and SERVICE_KEY');
+  if (service === null) {
+    throw new UsageError(
+      'no service is named; give --url and --key, or SERVICE_URL and SERVICE_KEY, or use `vouchbox login`',
+    );
+  }
   return service;
+}
+
+/** @throws UsageError if the text is no address of a service */
+export function checkAddress(url: string): void {
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`${url} is not an address; give --url http://HOST:PORT`);
+  }
+  const { username, password } = new URL(url);
+  if (username !== '' || password !== '') throw new UsageError('an address has no user and no password; give --key');
+}
+
+interface Named {
+  readonly url: string;
+  readonly key: string | null;
+}
+
+function addressAndKey({ url, key, profile }: AccessOptions): Named | null {
+  const environment = clientEnvironment();
+  if (url !== undefined) return { url, key: key ?? environment.key };
+  if (profile !== undefined) return withKey(requireProfile(profile), key);
+  if (environment.url !== null) return { url: environment.url, key: key ?? environment.key };
+  const kept = environment.profile === null ? readProfiles().get(DEFAULT_PROFILE) : requireProfile(environment.profile);
+  return kept === undefined ? null : withKey(kept, key ?? environment.key ?? undefined);
+}
+
+function withKey(profile: Profile, key: string | undefined): Named {
+  return { url: profile.url, key: key ?? profile.key };
+}
+
+function requireProfile(name: string): Profile {
+  const profiles = readProfiles();
+  const profile = profiles.get(checkProfileName(name));
+  if (profile !== undefined) return profile;
+  const known = profiles.size === 0 ? 'there are none' : `there are ${[...profiles.keys()].join(', ')}`;
+  throw new UsageError(`there is no profile ${name}; ${known}; \`vouchbox login\` makes one`);
 }

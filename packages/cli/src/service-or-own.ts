@@ -1,11 +1,9 @@
 /** The service that a command uses for as long as it runs: the one that is named, or one that it starts. */
-import { printable } from '@vouchbox/protocol/vocabulary';
-import { clientEnvironment } from './environment.ts';
+import { note } from './print.ts';
 import { type AccessOptions, namedService, type ServiceAccess } from './service-access.ts';
 
 /** A service to call, with the address that other keys can be used at. */
 export interface UsedService extends ServiceAccess {
-  readonly url: string;
   /** The key of a service that was started here; null for one that was named. */
   readonly ownKey: string | null;
 }
@@ -14,16 +12,11 @@ export interface UsedService extends ServiceAccess {
 export async function serviceOrOwn(options: AccessOptions, signing: 'on' | 'off'): Promise<UsedService> {
   const named = namedService(options);
   if (named !== null) {
-    const url = options.url ?? clientEnvironment().url ?? '';
-    return { client: named.client, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
+    const { client, url } = named;
+    return { client, url, ownKey: null, [Symbol.asyncDispose]: () => named[Symbol.asyncDispose]() };
   }
   note('no service is named: starting one for as long as this command runs');
   const { openEmbeddedService } = await import('./embedded-service.ts');
   const own = await openEmbeddedService({ signing });
   return { client: own.client, url: own.url, ownKey: own.key, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
-}
-
-/** Says something beside the output of a command. */
-export function note(line: string): void {
-  process.stderr.write(`vouchbox: ${printable(line)}\n`);
 }

@@ -1,17 +1,21 @@
 /** Turns the options of `vouchbox run` into a submission. Wrong spelling fails here; the service judges the values. */
 import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { JobSubmission } from '@vouchbox/protocol';
 import {
+  codeBytesMax,
   directoryOfPattern,
+  fileBytesMax,
   ISOLATION_CLASSES,
   LANGUAGES,
   type Language,
   LIMIT_NAMES,
   type LimitName,
+  stdinBytesMax,
 } from '@vouchbox/protocol/vocabulary';
 import { ownVariable } from './environment.ts';
+import { checkInputPath, checkOutputPath } from './given-paths.ts';
+import { readStandardInput } from './standard-input.ts';
 import { UsageError } from './usage-error.ts';
 
 /** As commander collects them. */
@@ -71,10 +75,13 @@ const LANGUAGE_OF_EXTENSION: Readonly<Record<string, Language>> = {
 export async function readSubmission(file: string, options: SubmissionOptions): Promise<JobSubmission> {
   const outputs = wantedOutputs(options.output);
   const { args = [] } = options;
+  const language = options.language ?? languageOf(file);
+  const code = decode(await readInput(file, codeBytesMax), file);
+  const stdin = await readStdin(options.stdin);
   return {
-    language: options.language ?? languageOf(file),
-    code: decode(await readInput(file), file),
-    ...(options.stdin !== undefined && { stdin: await readStdin(options.stdin) }),
+    language,
+    code,
+    ...(stdin !== null && { stdin }),
     ...(args.length > 0 && { args: [...args] }),
     ...(options.env.length > 0 && { env: Object.fromEntries(options.env.map(variableOf)) }),
     ...(options.file.length > 0 && { files: await Promise.all(options.file.map(readInputFile)) }),
@@ -90,6 +97,7 @@ export function wantedOutputs(given: readonly string[]): readonly WantedOutput[]
   return given.map((text) => {
     const [path, target] = halves(text);
     if (path === '') throw new UsageError(`--output ${text}: give output/NAME or output/NAME=FILE`);
+    checkOutputPath(path, text);
     return { path, target: target ?? directoryOfPattern(path) ?? path };
   });
 }
@@ -106,9 +114,11 @@ function halves(text: string): [left: string, right: string | null] {
   return at < 0 ? [text, null] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-async function readInput(file: string): Promise<Buffer> {
+/** @param bytesMax the bound for stdin; the service has one for files */
+async function readInput(file: string, bytesMax: number): Promise<Buffer> {
+  if (file === '-') return readStandardInput(bytesMax);
   try {
-    return file === '-' ? await buffer(process.stdin) : await readFile(file);
+    return await readFile(file);
   } catch (error) {
     throw new UsageError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
@@ -116,14 +126,18 @@ async function readInput(file: string): Promise<Buffer> {
 
 async function readInputFile(text: string): Promise<{ path: string; content_base64: string }> {
   const [left, right] = halves(text);
-  const content = await readInput(right ?? left);
-  return { path: right === null ? `input/${basename(left)}` : left, content_base64: content.toString('base64') };
+  const path = right === null ? `input/${basename(left)}` : left;
+  checkInputPath(path, text);
+  const content = await readInput(right ?? left, fileBytesMax);
+  return { path, content_base64: content.toString('base64') };
 }
 
-async function readStdin(text: string): Promise<string> {
-  if (text !== '-' && !text.startsWith('@')) return text;
-  const file = text === '-' ? '-' : text.slice(1);
-  return decode(await readInput(file), file);
+/** What the program reads; null for nothing. An empty stdin counts as none: many callers leave an empty pipe. */
+async function readStdin(given: string | undefined): Promise<string | null> {
+  if (given === undefined) return null;
+  if (given === '-') return decode(await readStandardInput(stdinBytesMax), 'stdin') || null;
+  if (!given.startsWith('@')) return given;
+  return decode(await readInput(given.slice(1), stdinBytesMax), given.slice(1));
 }
 
 /** A submission is JSON: text that is not UTF-8 could not arrive unchanged. */

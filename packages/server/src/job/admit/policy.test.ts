@@ -45,7 +45,7 @@ describe('policy', () => {
     expect(() => checkPolicy(spec({ language: 'node' }), provider)).toThrow(
       expect.objectContaining({
         code: 'runtime_unavailable',
-        message: '/language node is not available on this service',
+        message: '/language node is not available on this service; it has python, bash',
       }),
     );
   });

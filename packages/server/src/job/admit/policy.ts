@@ -31,7 +31,12 @@ export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts): void 
   if (spec.runtime !== null) {
     checkPack(spec.runtime, spec.language, provider);
   } else if (!provider.languages.includes(spec.language)) {
-    throw refusal('runtime_unavailable', '/language', `${spec.language} is not available on this service`);
+    const known = provider.languages.join(', ');
+    throw refusal(
+      'runtime_unavailable',
+      '/language',
+      `${spec.language} is not available on this service; it has ${known}`,
+    );
   }
   const { minimum_isolation } = spec.requirements;
   if (!satisfiesIsolation(provider.isolation_class, minimum_isolation)) {
@@ -46,7 +51,12 @@ export function checkPolicy(spec: RequestedSpec, provider: ProviderFacts): void 
 function checkPack(name: string, language: Language, provider: ProviderFacts): void {
   const pack = provider.runtime_packs.find((candidate) => candidate.name === name);
   if (pack === undefined) {
-    throw refusal('runtime_unavailable', '/runtime', `${quoted(name)} is not a runtime pack of this service`);
+    const known = provider.runtime_packs.map((each) => each.name).join(', ') || 'none';
+    throw refusal(
+      'runtime_unavailable',
+      '/runtime',
+      `${quoted(name)} is not a runtime pack of this service; it has ${known}`,
+    );
   }
   if (!pack.languages.includes(language)) {
     throw refusal('runtime_unavailable', '/runtime', `${quoted(name)} does not run ${language}`);

@@ -1,26 +1,28 @@
-/** `vouchbox mcp` and `vouchbox mcp config` on the command line. */
+/** `vouchbox mcp` and `vouchbox mcp config` in the table of commands. */
 import type { Command } from 'commander';
-import type { McpOptions } from './mcp/mcp.ts';
-import type { AccessOptions } from './service-access.ts';
+import type { McpOptions } from '../mcp/mcp.ts';
+import type { AccessOptions } from '../service-access.ts';
+import { ending, withAccess } from './options.ts';
 
-/** Adds both commands, and returns them: they take the options of every command that calls a service. */
-export function addMcp(program: Command, version: string): readonly Command[] {
+/** `vouchbox mcp`, and `vouchbox mcp config`. */
+export function addMcp(program: Command, version: string): void {
   const command = program
     .command('mcp')
     .description('the tools of a service for agents, over stdio (Model Context Protocol)')
     .option('--http <port>', 'serve HTTP on this port of 127.0.0.1 in place of stdio; 0 takes any')
     .option('--public-key <file...>', 'the keys that verify_job trusts', [])
     .action(async (options: McpOptions) => {
-      const { mcp } = await import('./mcp/mcp.ts');
-      process.exitCode = await mcp(options, version);
+      const { mcp } = await import('../mcp/mcp.ts');
+      await ending(mcp(options, version));
     });
   const config = command
     .command('config')
     .description('print what to paste into the settings of claude, cursor or vscode')
     .argument('<program>', 'claude, cursor or vscode')
     .action(async (asked: string, options: AccessOptions) => {
-      const { mcpConfiguration } = await import('./mcp/mcp.ts');
+      const { mcpConfiguration } = await import('../mcp/mcp.ts');
       process.exitCode = mcpConfiguration(asked, options);
     });
-  return [command, config];
+  withAccess(command);
+  withAccess(config);
 }

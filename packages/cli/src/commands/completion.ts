@@ -1,0 +1,21 @@
+/** `vouchbox completion` in the table of commands, of which it is made. */
+import { Argument, type Command } from 'commander';
+import { SHELLS, type Shell } from '../completion/shells.ts';
+
+/** `vouchbox completion`. */
+export function addCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('print what a shell needs to complete the words of this command')
+    .addArgument(new Argument('<shell>', 'the shell').choices([...SHELLS]))
+    .addHelpText('after', COMPLETION_HELP)
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import('../completion/script.ts');
+      process.stdout.write(completionScript(shell, program));
+    });
+}
+
+const COMPLETION_HELP = `
+bash: source <(vouchbox completion bash)                                     in ~/.bashrc
+zsh:  vouchbox completion zsh > DIRECTORY/_vouchbox                          DIRECTORY is one of $fpath
+fish: vouchbox completion fish > ~/.config/fish/completions/vouchbox.fish`;

@@ -1,0 +1,37 @@
+/** `vouchbox login`, `logout` and `profiles` in the table of commands. */
+import type { Command } from 'commander';
+import type { LoginOptions, LogoutOptions } from '../login.ts';
+import type { JsonOption } from '../print.ts';
+import { ending, withJson } from './options.ts';
+
+/** `vouchbox login`. */
+export function addLogin(program: Command): void {
+  const command = program
+    .command('login')
+    .description('keep the address and the key of a service in a profile, so that the other commands call it')
+    .option('--url <url>', 'the address of the service (or SERVICE_URL)')
+    .option('--key <key>', 'its key (or SERVICE_KEY); without either it is asked for, or read from stdin')
+    .option('--profile <name>', 'the name of the profile (or SERVICE_PROFILE)')
+    .action(async (options: LoginOptions) => ending((await import('../login.ts')).login(options)));
+  withJson(command);
+}
+
+/** `vouchbox logout`. */
+export function addLogout(program: Command): void {
+  const command = program
+    .command('logout')
+    .description('forget the address and the key of a profile; the key itself stays valid')
+    .option('--profile <name>', 'the name of the profile (or SERVICE_PROFILE)')
+    .option('--all', 'forget every profile')
+    .action(async (options: LogoutOptions) => ending((await import('../login.ts')).logout(options)));
+  withJson(command);
+}
+
+/** `vouchbox profiles`. */
+export function addProfiles(program: Command): void {
+  const command = program
+    .command('profiles')
+    .description('list the services of `vouchbox login`, without their keys')
+    .action(async (options: JsonOption) => ending((await import('../login.ts')).listProfiles(options)));
+  withJson(command);
+}

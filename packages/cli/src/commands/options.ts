@@ -1,0 +1,38 @@
+/** What several commands have in common: their options, and how they end. */
+import type { Command } from 'commander';
+
+/** A command returns its exit code, which becomes that of the process. */
+export function ending(work: Promise<number>): Promise<void> {
+  return work.then((code) => {
+    process.exitCode = code;
+  });
+}
+
+/** For an option that may be given several times. */
+export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
+
+/** `--url`, `--key` and `--profile`, for a command that calls a service. */
+export function withAccess(command: Command): Command {
+  return command
+    .option('--url <url>', 'the service to call (or SERVICE_URL)')
+    .option('--key <key>', 'the key to call it with (or SERVICE_KEY, which other users of this host cannot read)')
+    .option('--profile <name>', 'the service that `vouchbox login` keeps under this name (or SERVICE_PROFILE)');
+}
+
+/** `--data-dir`, for a command that administers a service of this host. */
+export function withDataDirectory(command: Command): Command {
+  return command.option('--data-dir <directory>', 'where the service keeps its data (or SERVICE_DATA_DIR)');
+}
+
+/** `--data-dir` and `--database-url`, for a command that reads or writes the store. */
+export function withStore(command: Command): Command {
+  return withDataDirectory(command).option(
+    '--database-url <url>',
+    'the store, if it is not in the data directory (or SERVICE_DATABASE_URL)',
+  );
+}
+
+/** `--json`, which every command has: what it prints on stdout is then one JSON document. */
+export function withJson(command: Command): Command {
+  return command.option('--json', 'as JSON');
+}

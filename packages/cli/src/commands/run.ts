@@ -1,0 +1,55 @@
+/** `vouchbox run` in the table of commands. */
+import { ISOLATION_CLASSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import type { Command } from 'commander';
+import { EXIT } from '../exit-code.ts';
+import type { RunOptions } from '../run.ts';
+import { collect, ending, withAccess, withJson } from './options.ts';
+
+/** `vouchbox run`. */
+export function addRun(program: Command): void {
+  const command = program
+    .command('run')
+    .description('run a program isolated; its output and its exit code become this command’s own')
+    .argument('<file>', 'the program; - reads it from stdin')
+    .argument('[args...]', 'arguments of the program; put -- before them')
+    .option('--language <language>', `${LANGUAGES.join(', ')}; without it the name of the file says`)
+    .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
+    .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes the value that it has here', collect, [])
+    .option('--file <input/name=path>', 'an input file; a path alone goes to input/ under its own name', collect, [])
+    .option(
+      '--output <output/name=path>',
+      'an output file to fetch, output/** for all; without a path it keeps its own',
+      collect,
+      [],
+    )
+    .option('--allow-missing', 'a requested output that the program did not write is no failure')
+    .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
+    .option('--runtime <pack>', 'the runtime pack to run in')
+    .option('--minimum-isolation <class>', `refuse to run in anything weaker: ${ISOLATION_CLASSES.join(', ')}`)
+    .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
+    .option('--local', 'start a service for this run, even where another is named')
+    .option('--verbose', 'say on stderr what happens, also where stderr is no terminal')
+    .addHelpText('after', RUN_HELP)
+    .action(async (file: string, args: readonly string[], options: RunOptions) => {
+      const { run } = await import('../run.ts');
+      await ending(run(file, { ...options, args }));
+    });
+  withJson(withAccess(command));
+}
+
+const RUN_HELP = `
+Without --url, --profile, their variables or a profile of \`vouchbox login\`, the command starts a
+service of its own for as long as the program runs.
+
+Input that is piped to the command becomes the program's stdin; --stdin '' gives it none.
+
+Exit codes:
+  0 to 255  the program's own
+  ${EXIT.failed}         the program succeeded, but did not write an output that --output names
+  ${EXIT.usage}         wrong usage of this command
+  ${EXIT.timedOut}       a time limit ended the program
+  ${EXIT.notRun}       the program did not run, or how it ended could not be learned
+  ${EXIT.cancelled}       the job was cancelled
+  ${EXIT.outOfMemory}       the memory limit ended the program
+  128 + N   signal N ended the program
+A program may exit with any of these itself. Whenever it did not, a line on stderr says what happened.`;

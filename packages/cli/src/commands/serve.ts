@@ -1,0 +1,29 @@
+/** `vouchbox serve` in the table of commands. Its options are the settings of the service. */
+import { type Command, Option } from 'commander';
+import { ending, withJson } from './options.ts';
+
+/** The settings' table is loaded only for the commands that need it: the others start without it. */
+export async function addServe(program: Command, settings: 'with_settings' | 'without_settings'): Promise<void> {
+  const command = program.command('serve').description('start the service; every flag is also a SERVICE_* variable');
+  if (settings === 'with_settings') {
+    const { SETTINGS } = await import('@vouchbox/server/administration');
+    for (const { flag, description, defaultText, allowed } of SETTINGS) {
+      const shown = defaultText === null ? '' : ` (default: ${defaultText})`;
+      command.addOption(new Option(`--${flag} <value>`, `${description} Takes ${allowed}.${shown}`));
+    }
+  }
+  withJson(command).action(async ({ json }: { readonly json?: true }) =>
+    ending((await import('../serve.ts')).serve(settingsOf(command), { json })),
+  );
+}
+
+/** commander turns `data-dir` into `dataDir`; settings are named by their flags. */
+function settingsOf(command: Command): Record<string, string> {
+  const given = command.opts<Record<string, string>>();
+  return Object.fromEntries(
+    command.options.flatMap((option) => {
+      const value = given[option.attributeName()];
+      return value === undefined || option.isBoolean() ? [] : [[option.name(), value]];
+    }),
+  );
+}

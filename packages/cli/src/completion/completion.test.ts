@@ -1,0 +1,105 @@
+/** Each shell reads its script and completes words, as a person at that shell has it. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SHELLS } from './shells.ts';
+
+const command = fileURLToPath(new URL('../../bin/vouchbox', import.meta.url));
+const hasShell = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0;
+let directory: string;
+const script = (shell: string) => join(directory, shell);
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'svc-completion-'));
+  for (const shell of SHELLS) {
+    const { status, stdout } = spawnSync(command, ['completion', shell], { encoding: 'utf8' });
+    expect(status).toBe(0);
+    writeFileSync(script(shell), stdout);
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Runs a shell without its user's settings, with `$1` and so on from the words. */
+function shellOutput(shell: string, flags: readonly string[], text: string, words: readonly string[]): string {
+  const given = shell === 'fish' ? words : [shell, ...words];
+  const { stdout, stderr } = spawnSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8', cwd: directory });
+  expect(stderr).toBe('');
+  return stdout;
+}
+
+const BASH = `source "$1"; shift
+COMP_WORDS=(vouchbox "$@"); COMP_CWORD=$#
+$(complete -p vouchbox | sed -n 's/.*-F \\([^ ]*\\).*/\\1/p')
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+
+/** What each shell offers after these words, of which the last is the one that is being typed. */
+const OFFERS: Readonly<Record<'bash' | 'fish', (words: readonly string[]) => string[]>> = {
+  bash: (words) =>
+    shellOutput('bash', ['--norc'], BASH, [script('bash'), ...words])
+      .split('\n')
+      .filter(Boolean),
+  fish: (words) =>
+    shellOutput('fish', ['--no-config'], 'source $argv[1]; complete -C "vouchbox $argv[2]"', [
+      script('fish'),
+      words.join(' '),
+    ])
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.split('\t')[0] ?? ''),
+};
+
+describe.each(['bash', 'fish'] as const)('%s completes', (shell) => {
+  const offers = OFFERS[shell];
+  const cases: [string, string[], string[]][] = [
+    ['commands', ['jo'], ['jobs']],
+    ['the verbs of a command', ['jobs', ''], ['list', 'show', 'cancel']],
+    ['options of the command that was typed', ['keys', 'create', '--ten'], ['--tenant']],
+    ['settings of the service', ['serve', '--data'], ['--data-dir', '--database-url']],
+    ['languages', ['run', 'a.py', '--language', 'py'], ['python']],
+    ['classes, also after other options', ['run', '--raw', '--minimum-isolation', 'hard'], ['hardware-vm']],
+    ['shells', ['completion', 'z'], ['zsh']],
+  ];
+  test.skipIf(!hasShell(shell)).each(cases)('%s', (_what, words, expected) => {
+    expect(offers(words).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test.skipIf(!hasShell(shell))('names of files where the program belongs', () => {
+    const offered = shell === 'bash' ? ['-o', 'default'] : offers(['run', 'ba']);
+    if (shell === 'bash')
+      expect(shellOutput('bash', ['--norc'], 'source "$1"; complete -p svc', [script('bash')])).toContain(
+        offered.join(' '),
+      );
+    else expect(offered).toEqual(['bash']);
+  });
+});
+
+/** A zsh at a terminal of its own, in which `vouchbox` prints the words that it was called with. */
+const ZSH = `zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1=; autoload -U compinit; compinit -u -D; vouchbox() { print -r -- called:\\$* }; source $1; print read-y"
+zpty -r shell out '*read-y*read-y*'
+zpty -w -n shell "vouchbox $2"$'\\t\\n'
+zpty -r shell out '*called:*'
+zpty -r shell line
+print -r -- \${out##*called:}\${line%%$'\\r'*}
+zpty -d shell`;
+
+describe('zsh completes', () => {
+  test.skipIf(!hasShell('zsh')).each([
+    ['jo', 'jobs'],
+    ['jobs can', 'jobs cancel'],
+    ['keys create --ten', 'keys create --tenant'],
+    ['run a.py --language py', 'run a.py --language python'],
+    ['run fis', 'run fish'],
+  ])('%s to %s', (typed, completed) => {
+    expect(shellOutput('zsh', ['-f'], ZSH, [script('zsh'), typed]).trim()).toBe(completed);
+  });
+});
+
+test('an unknown shell is wrong usage, and the message names those that are known', () => {
+  const { status, stderr } = spawnSync(command, ['completion', 'csh'], { encoding: 'utf8' });
+  expect([status, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish')]);
+});

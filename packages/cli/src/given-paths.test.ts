@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { checkInputPath, checkOutputPath } from './given-paths.ts';
+import { UsageError } from './usage-error.ts';
+
+test.each([
+  ['plot.png', 'is not under output/; try --output output/plot.png'],
+  ['plot.png=here.png', 'try --output output/plot.png=here.png'],
+  ['a b', "try --output 'output/a b'"],
+  ['output', "try --output 'output/**'"],
+  ['output/', "try --output 'output/**'"],
+  ['output/*', "try --output 'output/**'"],
+  ['plots/*', "try --output 'output/plots/**'"],
+  ['output/a*.png', 'only output/** and output/DIRECTORY/** are'],
+  ['/etc/passwd', 'is absolute'],
+  ['../x', 'is not under output/'],
+])('--output %s is wrong usage, and the message says what to type', (given, message) => {
+  const check = () => checkOutputPath(given.split('=')[0] ?? '', given);
+  expect(check).toThrow(UsageError);
+  expect(check).toThrow(`--output ${given} `);
+  expect(check).toThrow(message);
+});
+
+test.each(['output/a', 'output/**', 'output/plots/**', 'output/with space'])('--output %s is right', (given) => {
+  expect(() => checkOutputPath(given, given)).not.toThrow();
+});
+
+test('--file names a path below input/, or the message says so', () => {
+  expect(() => checkInputPath('input/a', 'input/a=b')).not.toThrow();
+  expect(() => checkInputPath('a', 'a=b')).toThrow('--file a=b is not under input/; try --file input/a=b');
+  expect(() => checkInputPath('../a', '../a=b')).toThrow('--file ../a=b is not under input/');
+});

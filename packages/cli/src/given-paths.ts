@@ -1,0 +1,47 @@
+/** Checks the paths of `--output` and `--file` before anything is started, and says what was probably meant. */
+import { outputProblem, pathProblem } from '@vouchbox/protocol/vocabulary';
+import { shellWord } from './shell-word.ts';
+import { UsageError } from './usage-error.ts';
+
+/** @throws UsageError if the path cannot be that of an output */
+export function checkOutputPath(path: string, given: string): void {
+  const problem = problemOfOutput(path);
+  if (problem === null) return;
+  const target = given.slice(path.length);
+  const meant = [`${withoutStars(path)}/**`, `output/${path}`, `output/${withoutStars(path)}/**`];
+  throw wrong('--output', { given, problem, meant: meant.find((each) => problemOfOutput(each) === null), target });
+}
+
+/** The service takes a star as a part of a name; whoever types one means a pattern. */
+function problemOfOutput(path: string): string | null {
+  if (path.replace(/\/\*\*$/, '').includes('*')) {
+    return 'has a * that is no pattern: only output/** and output/DIRECTORY/** are';
+  }
+  return outputProblem(path);
+}
+
+/** @throws UsageError if the path cannot be that of an input file */
+export function checkInputPath(path: string, given: string): void {
+  const problem = pathProblem(path, 'input');
+  if (problem === null) return;
+  const meant = pathProblem(`input/${path}`, 'input') === null ? `input/${path}` : undefined;
+  throw wrong('--file', { given, problem, meant, target: given.slice(path.length) });
+}
+
+/** `output/*`, `output/` and `output` all mean everything there. */
+function withoutStars(path: string): string {
+  return path.replace(/\/*\**$/, '');
+}
+
+interface Wrong {
+  readonly given: string;
+  readonly problem: string;
+  readonly meant: string | undefined;
+  /** The rest of what was given, from its `=` on. */
+  readonly target: string;
+}
+
+function wrong(flag: string, { given, problem, meant, target }: Wrong): UsageError {
+  const advice = meant === undefined ? '' : `; try ${flag} ${shellWord(`${meant}${target}`)}`;
+  return new UsageError(`${flag} ${given} ${problem}${advice}`);
+}

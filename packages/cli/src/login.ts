@@ -1,0 +1,77 @@
+/**
+ * `vouchbox login`, `logout` and `profiles`: keeps the addresses and keys of services, for the commands that call one.
+ * A key is checked with its service before it is kept, and is never printed.
+ */
+import { isIP } from 'node:net';
+import { createServiceClient } from '@vouchbox/client';
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { askSecretly } from './ask-secretly.ts';
+import { clientEnvironment } from './environment.ts';
+import { EXIT } from './exit-code.ts';
+import { type JsonOption, note, printResult } from './print.ts';
+import { checkProfileName, DEFAULT_PROFILE, profilesFile, readProfiles, writeProfiles } from './profiles.ts';
+import { checkAddress } from './service-access.ts';
+import { tableOf } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface LoginOptions extends JsonOption {
+  readonly url?: string;
+  readonly key?: string;
+  readonly profile?: string;
+}
+
+export interface LogoutOptions extends JsonOption {
+  readonly profile?: string;
+  readonly all?: true;
+}
+
+/** Asks the service whose key it is, keeps address and key, and says so. */
+export async function login(options: LoginOptions): Promise<number> {
+  const environment = clientEnvironment();
+  const name = profileName(options);
+  const url = options.url ?? environment.url;
+  if (url === null) throw new UsageError('say which service with --url http://HOST:PORT');
+  checkAddress(url);
+  if (isReadableOnTheWay(url)) note(`${url} is not encrypted: whoever is on the way can read the key`);
+  const key = options.key ?? environment.key ?? (await askSecretly(`key for ${printable(url)}: `));
+  if (key === '') throw new UsageError('the key is empty; give --key or SERVICE_KEY, or write it to stdin');
+  const { tenant, principal, scopes } = await createServiceClient({ baseUrl: url, apiKey: key }).whoami();
+  writeProfiles(new Map([...readProfiles(), [name, { url, key }]]));
+  const view = { profile: name, url, tenant, principal, scopes };
+  const text = `profile ${name}: ${url}, as ${principal} of tenant ${tenant}, for ${scopes.join(' ')}`;
+  printResult(options, `${printable(text)}\n`, view);
+  return EXIT.ok;
+}
+
+/** Forgets one profile or all. The service is not told. */
+export async function logout(options: LogoutOptions): Promise<number> {
+  const profiles = new Map(readProfiles());
+  const names = options.all ? [...profiles.keys()] : [profileName(options)];
+  const gone = names.filter((name) => profiles.delete(name));
+  if (gone.length === 0 && !options.all) throw new UsageError(`there is no profile ${names.join()}`);
+  if (gone.length > 0) writeProfiles(profiles);
+  printResult(options, `removed: ${gone.join(', ') || 'nothing'}\n`, { removed: gone });
+  return EXIT.ok;
+}
+
+/** Prints every profile, and which is used where no option names another. */
+export async function listProfiles(options: JsonOption): Promise<number> {
+  const used = clientEnvironment().profile ?? DEFAULT_PROFILE;
+  const views = [...readProfiles()].map(([profile, { url }]) => ({ profile, url, used: profile === used }));
+  const rows = views.map(({ profile, url, used }) => [profile, used ? '*' : '', url]);
+  printResult(options, tableOf([['profile', 'used', 'url'], ...rows]), views);
+  if (!options.json && views.length === 0) note(`${profilesFile()} has no profile; \`vouchbox login\` makes one`);
+  return EXIT.ok;
+}
+
+function profileName({ profile }: LogoutOptions): string {
+  return checkProfileName(profile ?? clientEnvironment().profile ?? DEFAULT_PROFILE);
+}
+
+/** Whether the key would leave this host unencrypted. */
+function isReadableOnTheWay(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isHere =
+    hostname === 'localhost' || hostname === '[::1]' || (isIP(hostname) === 4 && hostname.startsWith('127.'));
+  return protocol === 'http:' && !isHere;
+}

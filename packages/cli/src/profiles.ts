@@ -1,0 +1,115 @@
+/**
+ * The profiles of `vouchbox login`: addresses of services and the keys to call them with, by name. They are in one file
+ * that only its owner may read. A file that others can read is refused, and so is one that is not in the written form.
+ */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CommandFailure } from './command-failure.ts';
+import { configDirectory } from './environment.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface Profile {
+  /** Where the service is, such as `https://box.example`. */
+  readonly url: string;
+  /** Sent to that address only, and never printed. */
+  readonly key: string;
+}
+
+/** The profile that is used where none is named. */
+export const DEFAULT_PROFILE = 'default';
+
+/** A profile's name: 1 to 64 letters, digits, dots, hyphens and underscores. */
+const PROFILE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** @throws UsageError if the name cannot be that of a profile */
+export function checkProfileName(name: string): string {
+  if (PROFILE_NAME.test(name)) return name;
+  throw new UsageError(`--profile ${name}: a name has up to 64 letters, digits, dots, hyphens and underscores`);
+}
+
+/** The file of all profiles. */
+export function profilesFile(): string {
+  return join(configDirectory(), 'profiles.json');
+}
+
+/** Every profile by its name. None if nobody logged in. @throws CommandFailure if the file cannot be trusted or read */
+export function readProfiles(): ReadonlyMap<string, Profile> {
+  const file = profilesFile();
+  const text = readPrivate(file);
+  return text === null ? new Map() : parseProfiles(text, file);
+}
+
+/** Replaces the file as a whole, so that no reader finds a part of it. */
+export function writeProfiles(profiles: ReadonlyMap<string, Profile>): void {
+  const file = profilesFile();
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const partial = `${file}.${process.pid}`;
+  try {
+    const text = JSON.stringify({ profiles: Object.fromEntries(profiles) }, null, 2);
+    writeFileSync(partial, `${text}\n`, { flag: 'wx', mode: 0o600 });
+    renameSync(partial, file);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    throw new CommandFailure(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The text of a file that nobody but its owner can read; null if there is no file. */
+function readPrivate(file: string): string | null {
+  const opened = openIfThere(file);
+  if (opened === null) return null;
+  try {
+    const { mode } = fstatSync(opened);
+    if ((mode & 0o077) !== 0) {
+      throw new CommandFailure(`${file} has keys, and others can read it; run chmod 600 ${file}`);
+    }
+    return readFileSync(opened, 'utf8');
+  } finally {
+    closeSync(opened);
+  }
+}
+
+function openIfThere(file: string): number | null {
+  try {
+    return openSync(file, constants.O_RDONLY);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new CommandFailure(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function parseProfiles(text: string, file: string): Map<string, Profile> {
+  const profiles = new Map<string, Profile>();
+  for (const [name, profile] of Object.entries(membersOf(text))) {
+    if (!isProfile(profile)) throw new CommandFailure(`${file}: the profile ${name} has no url and key`);
+    profiles.set(name, profile);
+  }
+  return profiles;
+}
+
+/** No message of a failure has a part of the text in it: the text has keys. */
+function membersOf(text: string): object {
+  try {
+    const { profiles } = JSON.parse(text) as { profiles?: unknown };
+    if (typeof profiles === 'object' && profiles !== null) return profiles;
+  } catch {
+    // Told below, like any other wrong form.
+  }
+  throw new CommandFailure(`${profilesFile()} is not a file of profiles; remove it and log in again`);
+}
+
+function isProfile(value: unknown): value is Profile {
+  if (typeof value !== 'object' || value === null) return false;
+  const { url, key } = value as Record<string, unknown>;
+  return typeof url === 'string' && typeof key === 'string';
+}

@@ -1,0 +1,72 @@
+/**
+ * Says why a submission was refused in the words of the command line. The service points at a member of the body with a
+ * JSON pointer; whoever typed flags is told which flag.
+ */
+import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
+import { CommandFailure } from './command-failure.ts';
+import type { SubmissionOptions } from './submission-options.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What was typed. */
+export interface Typed {
+  readonly file: string;
+  readonly options: SubmissionOptions;
+}
+
+/**
+ * The failure that tells a refusal: wrong usage if the caller can only have typed something wrong, the same failure if
+ * it concerns no flag.
+ */
+export async function refusalInFlags(error: unknown, typed: Typed, client: ServiceClient): Promise<unknown> {
+  if (!(error instanceof ServiceFailure)) return error;
+  const line = lineInFlags(error.message, typed);
+  if (line === null) return error;
+  const told = `${line} (${error.code}, request ${error.requestId ?? 'unknown'})`;
+  if (error.code === 'invalid_request' || error.code === 'payload_too_large') {
+    return new UsageError(told, { cause: error });
+  }
+  if (error.code !== 'unsupported_language') return new CommandFailure(told, { cause: error });
+  return new UsageError(`${told}; ${await languageAdvice(typed, client)}`, { cause: error });
+}
+
+/** A message that starts with a pointer, with the flag in its place; null for any other. */
+function lineInFlags(message: string, typed: Typed): string | null {
+  const [, member = '', second = '', rest = ''] = /^\/(\w+)(?:\/([^/\s]+))?\S* (.*)$/s.exec(message) ?? [];
+  const flag = FLAGS[member]?.(second, typed);
+  return flag === undefined ? null : `${flag} ${rest}`;
+}
+
+/** The flag of each member of a submission, from the second part of the pointer. */
+const FLAGS: Readonly<Record<string, (second: string, typed: Typed) => string>> = {
+  code: (_second, { file }) => (file === '-' ? 'the program' : file),
+  language: () => '--language',
+  stdin: () => '--stdin',
+  args: (second) => (second === '' ? 'the list of arguments' : `argument ${Number(second) + 1}`),
+  env: (second) => `--env ${second}`.trimEnd(),
+  files: (second, { options }) => `--file ${options.file[Number(second || 'NaN')] ?? ''}`.trimEnd(),
+  outputs: (second, { options }) => `--output ${options.output[Number(second || 'NaN')] ?? ''}`.trimEnd(),
+  runtime: () => '--runtime',
+  limits: (second) => `--limit ${second}`.trimEnd(),
+  requirements: () => '--minimum-isolation',
+};
+
+/** Other names of languages, as people type them. */
+const MEANT: Readonly<Record<string, string>> = {
+  'c++': 'cpp',
+  javascript: 'node',
+  js: 'node',
+  nodejs: 'node',
+  py: 'python',
+  python3: 'python',
+  rb: 'ruby',
+  sh: 'bash',
+  shell: 'bash',
+  ts: 'typescript',
+};
+
+async function languageAdvice({ options }: Typed, client: ServiceClient): Promise<string> {
+  const meant = MEANT[options.language?.toLowerCase() ?? ''];
+  const advice = meant === undefined ? '' : `; try --language ${meant}`;
+  const { languages } = await client.capabilities();
+  return `this service has ${languages.join(', ')}${advice}`;
+}

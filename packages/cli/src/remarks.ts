@@ -1,0 +1,103 @@
+/** What `vouchbox run` says beside a program's own output: how it ended, and what it could not have. */
+import type { ServiceClient } from '@vouchbox/client';
+import type { EventData, JobEvent } from '@vouchbox/protocol';
+import type { LimitName } from '@vouchbox/protocol/vocabulary';
+
+/** Violations that only repeat why the program ended, and the limit that each names. */
+const LIMIT_OF_VIOLATION: Readonly<Record<string, { readonly name: LimitName; readonly what: string; unit: string }>> =
+  {
+    wall_time: { name: 'wall_seconds', what: 'the wall clock limit', unit: 's' },
+    cpu_time: { name: 'cpu_seconds', what: 'the CPU time limit', unit: 's' },
+    memory: { name: 'mem_mb', what: 'the memory limit', unit: 'MiB' },
+  };
+
+/** What resolvers, kernels and libraries say where there is no network. */
+const NO_NETWORK =
+  /No route to host|Network is unreachable|Name or service not known|Temporary failure in name resolution|getaddrinfo|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|Could not resolve host|Address family not supported/;
+
+/** Where a cell allows no sockets at all, the call that makes one is refused. The lines before name it. */
+const NAMES_SOCKET = /socket|\/dev\/(tcp|udp)\//;
+const REFUSED = /Operation not permitted|EPERM/;
+
+/** Reads the events of one job and collects what there is to say. */
+export class Remarks {
+  readonly #client: ServiceClient;
+  /** The violation that ended the program, if it was a limit. */
+  #ended: EventData<'violation'> | null = null;
+  #namesSocket = false;
+  #missesNetwork = false;
+  readonly #paths = new Set<string>();
+
+  constructor(client: ServiceClient) {
+    this.#client = client;
+  }
+
+  /** Whether something was already said about an output. */
+  has(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  /** The lines to say after an event, of which most have none. */
+  async on({ kind, data }: JobEvent): Promise<readonly string[]> {
+    switch (kind) {
+      case 'stderr':
+        this.#readError((data as EventData<'stderr'>).text);
+        return [];
+      case 'violation':
+        return this.#onViolation(data as EventData<'violation'>);
+      case 'truncated':
+        return [truncationRemark(data as EventData<'truncated'>)];
+      case 'finished':
+        return [...this.#networkRemark(), ...(await this.#endingRemark(data as EventData<'finished'>))];
+      default:
+        return [];
+    }
+  }
+
+  #readError(text: string): void {
+    this.#namesSocket ||= NAMES_SOCKET.test(text);
+    this.#missesNetwork ||= NO_NETWORK.test(text) || (this.#namesSocket && REFUSED.test(text));
+  }
+
+  #onViolation(violation: EventData<'violation'>): readonly string[] {
+    const { type, message, path } = violation;
+    if (path !== undefined) this.#paths.add(path);
+    if (type in LIMIT_OF_VIOLATION && violation.phase === undefined) {
+      this.#ended = violation;
+      return [];
+    }
+    return [path === undefined || message.startsWith(path) ? `${type}: ${message}` : `${type}: ${path}: ${message}`];
+  }
+
+  #networkRemark(): readonly string[] {
+    return this.#missesNetwork ? ['programs have no network: give them what they need with --file'] : [];
+  }
+
+  async #endingRemark({ status, terminal_reason, signal }: EventData<'finished'>): Promise<readonly string[]> {
+    if (terminal_reason === 'exited') return [];
+    const limit = this.#ended === null ? null : await limitRemark(this.#ended, this.#client);
+    return [`${status}: ${limit ?? `${terminal_reason}${signal === null ? '' : ` (${signal})`}`}`];
+  }
+}
+
+/** Names the limit that ended a program, and how far it can be raised. */
+async function limitRemark({ type, limit }: EventData<'violation'>, client: ServiceClient): Promise<string | null> {
+  const named = LIMIT_OF_VIOLATION[type];
+  if (named === undefined || limit === undefined) return null;
+  const { name, what, unit } = named;
+  const ended = `${what} of ${limit} ${unit} ended the program`;
+  const ceiling = await client.capabilities().then(
+    ({ limits }) => limits.ceilings[name],
+    () => null,
+  );
+  if (ceiling === null) return ended;
+  return limit >= ceiling
+    ? `${ended}; this service allows no more`
+    : `${ended}; --limit ${name}=N raises it, up to ${ceiling}`;
+}
+
+/** Names the cap that was reached: whoever wrote many short lines looks for lines, not for bytes. */
+function truncationRemark({ stream, records_stored, limit_records, bytes_stored }: EventData<'truncated'>): string {
+  const kept = records_stored >= limit_records ? `${limit_records} lines` : `${bytes_stored} bytes`;
+  return `${stream} is truncated: only its first ${kept} are recorded; write more to a file in output/`;
+}

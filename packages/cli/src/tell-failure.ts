@@ -1,0 +1,70 @@
+/** How a failure of the command is told: in one line on stderr that says what to do, and by an exit code. */
+import { ServiceFailure, TransportFailure } from '@vouchbox/client';
+import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { CommanderError } from 'commander';
+import { CommandFailure } from './command-failure.ts';
+import { EXIT } from './exit-code.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Far above what any of our messages has. */
+const lineCharactersMax = 4096;
+
+/**
+ * Reports a failure on stderr in as few lines as possible, and returns its exit code.
+ * @param failed the code of a failure that is not wrong usage
+ */
+export function tellFailure(error: unknown, failed: number): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  process.stderr.write(`vouchbox: ${lineOf(error)}\n`);
+  return error instanceof UsageError ? EXIT.usage : failed;
+}
+
+function lineOf(error: unknown): string {
+  const message = messageOf(error);
+  if (message !== null) return printable(message, lineCharactersMax);
+  return printableText(error instanceof Error ? (error.stack ?? error.message) : String(error));
+}
+
+/** A message that a person can act on, perhaps from an untrusted service; null for a bug. */
+function messageOf(error: unknown): string | null {
+  if (error instanceof ServiceFailure) return refusalLine(error);
+  if (error instanceof TransportFailure) return `${error.message}${causeOf(error)}`;
+  if (isOperatorError(error)) return error.hint === null ? error.message : `${error.message}; ${error.hint}`;
+  return error instanceof UsageError || error instanceof CommandFailure ? error.message : null;
+}
+
+/** What a caller can do about a refusal, where the service's own message does not say it. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  unauthorized: '`vouchbox keys list`, on the host of the service, shows which keys are valid',
+  insufficient_scope: '`vouchbox keys list`, on the host of the service, shows what the key may do',
+  job_not_found: '`vouchbox jobs` lists those there are',
+};
+
+function refusalLine({ message, code, requestId }: ServiceFailure): string {
+  const next = NEXT_STEPS[code];
+  return `${message} (${code}, request ${requestId ?? 'unknown'})${next === undefined ? '' : `; ${next}`}`;
+}
+
+/** What the platform's fetch knows beyond "failed", such as a refused connection. */
+function causeOf({ cause }: Error): string {
+  if (!(cause instanceof Error)) return '';
+  const known = cause.cause instanceof Error ? cause.cause : cause;
+  if (codeOf(known) === 'ECONNREFUSED') {
+    return `: ${known.message || 'connect ECONNREFUSED'}; is \`vouchbox serve\` running there?`;
+  }
+  return `: ${known.message}`;
+}
+
+function codeOf(error: Error): unknown {
+  return 'code' in error ? error.code : undefined;
+}
+
+const OPERATOR_ERRORS = new Set(['StartError', 'PackError', 'OperatorError', 'SigningKeyError']);
+
+/**
+ * An error that an operator can mend. Recognised by name: the classes come with the server, which most commands do not
+ * load.
+ */
+function isOperatorError(error: unknown): error is Error & { readonly hint: string | null } {
+  return error instanceof Error && OPERATOR_ERRORS.has(error.name) && 'hint' in error;
+}

@@ -1,0 +1,95 @@
+/** `vouchbox login`, `logout` and `profiles`: which service the other commands call, and with which key. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type CommandOptions, type Ended, vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig();
+let config: string;
+beforeEach(() => {
+  config = mkdtempSync(join(tmpdir(), 'svc-login-'));
+  onTestFinished(() => rmSync(config, { recursive: true }));
+});
+
+const call = (words: readonly string[], { env, ...options }: CommandOptions = {}): Promise<Ended> =>
+  vouchbox(words, { ...options, env: { XDG_CONFIG_HOME: config, ...env } });
+const file = () => join(config, 'vouchbox/profiles.json');
+const login = (who: 'alpha' | 'beta', ...words: string[]) =>
+  call(['login', '--url', rig().service.url, ...words], { stdin: `${rig()[who].key}\n` });
+const tenantOf = async (job: string, words: readonly string[], env: Record<string, string> = {}) => {
+  const { code, stdout, stderr } = await call(['jobs', 'show', job, ...words], { env });
+  return code === 0 ? JSON.parse(stdout).tenant : stderr;
+};
+
+describe('vouchbox login', () => {
+  test('keeps address and key where only their owner can read them, and never prints the key', async () => {
+    const { key } = rig().alpha;
+    const { code, stdout, stderr } = await login('alpha');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^profile default: http:\S+, as \S+ of tenant \S+, for /);
+    const listed = await call(['profiles', '--json']);
+    expect(JSON.parse(listed.stdout)).toEqual([{ profile: 'default', url: rig().service.url, used: true }]);
+    expect(stdout + stderr + listed.stdout + listed.stderr).not.toContain(key);
+    expect(readFileSync(file(), 'utf8')).toContain(key);
+    expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
+  });
+
+  test('keeps nothing for a key that the service does not know, nor for an address that is none', async () => {
+    const words = ['login', '--url', rig().service.url, '--key', 'unknown'];
+    expect(await call(words)).toMatchObject({ code: 1, stderr: expect.stringContaining('unauthorized') });
+    for (const url of ['localhost:8080', 'http://me:secret@127.0.0.1:1']) {
+      const { code, stderr } = await call(['login', '--url', url, '--key', 'k']);
+      expect([code, stderr]).toEqual([2, expect.not.stringContaining('secret@')]);
+    }
+    expect((await call(['login'])).code).toBe(2);
+    expect((await call(['profiles', '--json'])).stdout).toBe('[]\n');
+  });
+
+  test('makes named profiles; options and the environment win over them', async () => {
+    await login('alpha');
+    await login('beta', '--profile', 'other');
+    const [alpha, beta] = [await rig().alpha.client.whoami(), await rig().beta.client.whoami()];
+    const ofAlpha = (await rig().run({ language: 'bash', code: 'true' })).job_id;
+    const unknown = expect.stringContaining('job_not_found');
+    expect(alpha.tenant).not.toBe(beta.tenant);
+    expect(await tenantOf(ofAlpha, [])).toBe(alpha.tenant);
+    expect(await tenantOf(ofAlpha, ['--profile', 'other'])).toEqual(unknown);
+    expect(await tenantOf(ofAlpha, [], { SERVICE_PROFILE: 'other' })).toEqual(unknown);
+    expect(await tenantOf(ofAlpha, [], { SERVICE_KEY: rig().beta.key })).toEqual(unknown);
+    expect(await tenantOf(ofAlpha, ['--profile', 'other', '--key', rig().alpha.key])).toBe(alpha.tenant);
+    const named = { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().beta.key };
+    expect(await tenantOf(ofAlpha, [], named)).toEqual(unknown);
+    expect(await tenantOf(ofAlpha, ['--profile', 'default'], named)).toBe(alpha.tenant);
+    const { code, stderr } = await call(['jobs', '--profile', 'gone']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('there are default, other')]);
+  });
+
+  test('gives the key of a profile to no other address', async () => {
+    await login('alpha');
+    const { code, stderr } = await call(['jobs', '--url', 'http://127.0.0.1:1']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('asks for a key')]);
+  });
+
+  test('refuses a file of keys that others can read, or that is no such file', async () => {
+    await login('alpha');
+    chmodSync(file(), 0o640);
+    const read = await call(['jobs']);
+    expect([read.code, read.stderr]).toEqual([1, expect.stringContaining(`run chmod 600 ${file()}`)]);
+  });
+});
+
+describe('vouchbox logout', () => {
+  test('forgets a profile, or all of them, and the service stays as it is', async () => {
+    await login('alpha');
+    await login('alpha', '--profile', 'a');
+    await login('alpha', '--profile', 'b');
+    expect(await call(['logout', '--profile', 'a'])).toMatchObject({ code: 0, stdout: 'removed: a\n' });
+    expect((await call(['logout', '--profile', 'a'])).code).toBe(2);
+    expect(JSON.parse((await call(['logout', '--all', '--json'])).stdout)).toEqual({ removed: ['default', 'b'] });
+    expect(readFileSync(file(), 'utf8')).not.toContain(rig().alpha.key);
+    expect((await call(['jobs'])).code).toBe(2);
+    await rig().alpha.client.whoami();
+  });
+});
