@@ -1,10 +1,10 @@
-/** Turns what the store could not do into the refusal a caller can act on. Spec § Errors, 503 and 507. */
+/** Turns a failure of the store into a refusal that a caller can act on. Spec § Errors, 503 and 507. */
 import { ServiceError } from '../ground/service-error.ts';
 import { StoreError } from '../store/store-error.ts';
 
 const retryAfterSeconds = 5;
 
-/** What a promise resolves to. Its `StoreError` becomes a `ServiceError`; whatever else it rejects with stays as it is. */
+/** Settles as the promise does, but a `StoreError` becomes a `ServiceError`. */
 export async function answered<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -13,7 +13,7 @@ export async function answered<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** A damaged store or a bug is `internal`: repeating the request will not help, and an operator must look. */
+/** A damaged store or a bug is `internal`: repeating the request does not help, and the operator must act. */
 function refusalOf(cause: StoreError): ServiceError {
   switch (cause.code) {
     case 'full':

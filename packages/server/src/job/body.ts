@@ -1,16 +1,15 @@
 /**
- * The JSON text of a large answer: how long it is, and its pieces, in UTF-8 where they are bytes. They are read from the
- * store one after the other, when the one before was taken. So a client that reads slowly has little of it in this process
- * at any time.
+ * The JSON text of a large answer: its length and its pieces, which are text or UTF-8 bytes. Each piece is read from
+ * the store when the one before was taken, so a slow client holds only a small part of the answer in memory.
  */
 import { type JsonText, type Members, memberText } from '../ground/json-text.ts';
 
-/** Text, or what will be read: how many bytes that is, and the pieces that it comes in. */
+/** Text, or a part that will be read: its length in bytes, and its pieces. */
 type Part = string | LongPart;
 
 export interface LongPart {
   readonly bytes: number;
-  /** Rejects if what was there at first is gone since. */
+  /** Rejects if the data was removed since. */
   pieces(): AsyncIterable<string | Uint8Array>;
 }
 
@@ -41,11 +40,11 @@ export function longArray<T>(elements: readonly LongJson<T>[]): LongJson<T[]> {
 
 /** The JSON text of a `T`. */
 export interface Body<T> extends LongPart {
-  /** All of it, where nothing has to be read any more. */
+  /** The whole text if no part must still be read; else null. */
   readonly text: JsonText<T> | null;
 }
 
-/** What is sent of a value. */
+/** The body that is sent for a value. */
 export function bodyOf<T>(json: LongJson<T>): Body<T> {
   const parts = joined(json.parts);
   const [text] = parts;
@@ -61,7 +60,7 @@ export function bodyOf<T>(json: LongJson<T>): Body<T> {
   };
 }
 
-/** The same parts, with texts that follow each other as one. */
+/** The same parts, with consecutive texts joined. */
 function joined(parts: readonly Part[]): Part[] {
   const all: Part[] = [];
   for (const part of parts) {

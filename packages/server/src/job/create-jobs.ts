@@ -28,7 +28,7 @@ export interface JobsOptions extends Omit<AdmitOptions, 'store' | 'dispatcher'> 
   readonly log: Log;
 }
 
-/** The jobs of this process's store, run by its dispatcher. What the store refuses is a refusal here. */
+/** The jobs of this process's store, run by its dispatcher. Failures of the store become refusals. */
 export function createJobs(options: JobsOptions): Jobs {
   const { store, isSigning, history, shutdown } = options;
   const signing = isSigning ? 'on' : 'off';

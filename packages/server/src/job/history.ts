@@ -1,6 +1,6 @@
 /**
- * The one way to add to a job's past, or to follow it. Every addition is durable before anyone is nudged, and
- * every follower reads the store: history first, then live, with nothing lost, repeated or reordered between the two.
+ * The one way to add to a job's past, or to follow it. Every addition is on disk before a nudge is sent. Every follower
+ * reads the store, first the history and then new events, so none is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
 import type { EventPage, JobKey } from '../store/records.ts';
@@ -8,7 +8,9 @@ import type { Store } from '../store/store.ts';
 import type { Nudges } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';
 
-/** The store's writes to a job's past, each followed by the nudges it owes. They commit and answer as the store's do. */
+/**
+ * The store's writes to a job's history. Each also sends its nudges. They commit and answer as the store's methods do.
+ */
 export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'finish' | 'requestCancel'> {
   /**
    * Pages of stored events after a cursor, then of new ones as they come. Ends after the terminal event, or when `signal`
@@ -20,7 +22,7 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JobEvent[]>;
-  /** Waits until the job is terminal or `signal` aborts; at once to false if there is no such job. */
+  /** Waits until the job is terminal or `signal` aborts. Resolves to false at once if there is no such job. */
   ended(key: JobKey, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -77,13 +79,13 @@ async function readPage(store: Store, key: JobKey, page: { after: number; limit:
   return found;
 }
 
-/** Events that a follower is handed at once: many of them follow, and each page of theirs is held until it is sent. */
+/** Events in one page of a follower. Many may follow at once, and each holds a page until it is sent. */
 const followLimit = 64;
 
 async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: number }) {
   let { after } = from;
   while (!signal.aborted) {
-    // Registered before the page is read: what is added while it is read is then not waited for in vain.
+    // Registered before the page is read, so that an event that is added meanwhile is not missed.
     using nudge = nudges.next(`events ${key.job_id}`, signal);
     const { events, complete } = await readPage(store, key, { after, limit: followLimit });
     const last = events.at(-1);
@@ -96,7 +98,7 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
   }
 }
 
-/** The nudge comes once the end is stored: nothing is read again for it. */
+/** The nudge comes once the end is stored, so the store is not read again. */
 async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<boolean> {
   using nudge = nudges.next(`end ${key.job_id}`, signal);
   if (!store.isUnderWay(key)) {

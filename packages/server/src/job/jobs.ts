@@ -1,6 +1,7 @@
 /**
- * Everything a caller can do with jobs, as HTTP sees it. Each method checks ownership through the store: a foreign
- * and an unknown job are the same `ServiceError('job_not_found')`. Authentication and scopes were checked before.
+ * Everything that a caller can do with jobs. `http/` calls this interface. Each method checks ownership through the
+ * store: a foreign and an unknown job give the same `ServiceError('job_not_found')`. Authentication and scopes were
+ * checked before.
  */
 import type {
   CancellationAnswer,
@@ -21,8 +22,8 @@ export interface Submission {
   /** 1–128 visible ASCII bytes, already checked; null if the client sent none. */
   readonly idempotencyKey: string | null;
   /**
-   * Asked last before the job is stored, or an earlier one is answered: rejects if the caller's authority has ended
-   * since the request arrived. Left out where the authority cannot be taken away.
+   * Called last before the job is stored, or an earlier one is answered. Rejects if the caller's authority has ended
+   * since the request arrived. Absent if the authority cannot be revoked.
    */
   readonly checkAuthority?: () => Promise<void>;
 }
@@ -44,8 +45,8 @@ export interface Jobs {
   /** May wait for an event after the cursor; the signal ends the wait early with an empty page. */
   replay(caller: Caller, job_id: string, page: PageAsked): Promise<ReplayAnswer>;
   /**
-   * The exact bytes of what was signed or of what that is about. Refused as `attestation_disabled`, `job_not_terminal` or,
-   * for a moment after the end, `attestation_unavailable`.
+   * The exact bytes of the envelope or of the result artifact. Refused as `attestation_disabled`, `job_not_terminal`
+   * or, for a moment after the end, `attestation_unavailable`.
    */
   attestation(caller: Caller, job_id: string, part: 'envelope' | 'result_artifact'): Promise<ExactBytes>;
   /** Stored events after a cursor, then live ones, in pages; ends after `finished` or when `signal` aborts. */

@@ -1,6 +1,6 @@
 /**
- * Tells the operator's instruments what becomes of jobs, from around the stages: they know nothing of it. What ended is
- * told as the store has it, whoever ended it.
+ * Reports to the operator's instruments what happens to jobs. It wraps the stages, which do not know of it. The end of
+ * a job is reported as the store has it, whichever stage ended it.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import type { JobKey } from '../store/records.ts';
@@ -29,7 +29,7 @@ export function observedHistory(history: History, { store, observer, log }: Obse
     if (job === null || !isTerminal(job.status) || job.finished_at === null) return;
     observer.jobEnded({ ...job, status: job.status, finished_at: job.finished_at });
   };
-  // Nobody waits for it: a job is not held up for being counted.
+  // Nothing waits for this: counting must not delay a job.
   const tellEnd = (key: JobKey) =>
     void ended(key).catch((error: unknown) => log.debug({ err: error, job_id: key.job_id }, 'an end was not counted'));
   return {

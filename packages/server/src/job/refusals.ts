@@ -1,4 +1,4 @@
-/** Refusals that more than one stage gives: each in one wording, so that an unknown and a foreign job cannot be told apart. */
+/** Refusals of more than one stage. Each has one wording, so that an unknown job and a foreign one look the same. */
 import { ServiceError } from '../ground/service-error.ts';
 
 /** For an unknown job and for one of another tenant alike. Spec § Authentication 4. */
@@ -9,7 +9,7 @@ export function jobNotFound(): ServiceError {
 /** How long a restart may take, as a hint to clients. */
 const retryAfterSeconds = 5;
 
-/** For new work, and for waits that the end of the service cuts short. */
+/** For new work, and for waits that end because the service stops. */
 export function shuttingDown(): ServiceError {
   return new ServiceError('shutting_down', 'The service is stopping.', { retryAfterSeconds });
 }

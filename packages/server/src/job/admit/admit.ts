@@ -1,5 +1,5 @@
 /**
- * Turns a request into a row, durable before the client hears of it, or into a refusal that has left nothing behind.
+ * Turns a request into a row, which is on disk before the client is answered, or into a refusal that stores nothing.
  * Spec § POST /v1/jobs.
  */
 import { randomUUIDv7 } from 'node:crypto';
@@ -16,13 +16,13 @@ import { parseSubmission } from './submission.ts';
 
 export interface AdmitOptions {
   readonly store: Pick<Store, 'findByIdempotencyKey' | 'specDigest'>;
-  /** Stores a submission, and starts it at once where it may. */
+  /** Stores a submission, and starts its job at once if it can. */
   readonly dispatcher: Pick<Dispatcher, 'admit'>;
   readonly provider: ProviderFacts;
   readonly cells: Pick<Cells, 'isReady'>;
   readonly ceilings: RequestedLimits;
   readonly queue: { readonly total: number; readonly perTenant: number };
-  /** Throws `insufficient_storage` while the free-space reserve is touched. */
+  /** Throws `insufficient_storage` while the free-space reserve is not free. */
   readonly checkFreeSpace: () => void;
   /** Aborts when the service stops. */
   readonly shutdown: AbortSignal;
@@ -35,15 +35,15 @@ export interface Admitted {
 
 /** When a full queue may have room again: jobs take seconds. */
 const queueRetrySeconds = 1;
-/** When cells may be made again: a host takes a while to be mended, and is tried once a second. */
+/** When cells may be made again: repairing a host takes a while, and a trial is made at most once a second. */
 const workerRetrySeconds = 5;
 
 /**
- * Admits a tenant's submission. A key that was used for the same specification answers with the first job, whatever has
- * become of the ceilings, the provider or the queue since; a refused submission does not use its key up.
+ * Admits a tenant's submission. A key that was used for the same specification answers with the first job, even if the
+ * ceilings, the provider or the queue have changed since. A refused submission does not use up its key.
  *
  * @throws ServiceError as `parseSubmission` and `checkPolicy` do; `idempotency_key_reused`, `insufficient_storage`,
- * `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` where the authority
+ * `worker_unavailable`, `queue_full`, `tenant_capacity_exhausted`, `shutting_down`; `unauthorized` if the authority
  * ended meanwhile.
  */
 export async function admit(tenant: string, submission: Submission, options: AdmitOptions): Promise<Admitted> {
@@ -78,7 +78,9 @@ interface Keyed {
   readonly spec: RequestedSpec;
 }
 
-/** What the key stands for from now on, and what it stood for before. Both are asked at once. */
+/**
+ * The digest that the key stands for from now on, and the job it stood for before. The store is asked for both at once.
+ */
 async function lookedUp({ tenant, key, spec }: Keyed, { store }: Pick<AdmitOptions, 'store'>) {
   if (key === null) return { idempotency: null, earlier: null };
   const [spec_sha256, earlier] = await Promise.all([

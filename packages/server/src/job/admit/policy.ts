@@ -1,6 +1,7 @@
 /**
- * What this service, as it is set up and as its provider proved itself at start, can do for a specification. Checked before
- * a job is stored; isolation is checked again at execution, against what is then observed. Spec § POST /v1/jobs 3–5.
+ * Whether this service can run a specification, with its settings and with what its provider proved at the start.
+ * Checked before a job is stored. Isolation is checked again at execution, against the observed cell. Spec § POST
+ * /v1/jobs 3–5.
  */
 import {
   type Language,
@@ -15,7 +16,7 @@ import { quoted, refusal } from './refuse.ts';
 /** The part of a provider that admission asks about. */
 export type ProviderFacts = Pick<Provider, 'isolation_class' | 'languages' | 'runtime_packs'>;
 
-/** Limits brought down to the operator's ceilings; nothing is ever raised. A default is clamped like any other value. */
+/** The limits, clamped to the operator's ceilings and never raised. A default is clamped like any other value. */
 export function clampLimits(limits: RequestedLimits, ceilings: RequestedLimits): RequestedLimits {
   const clamped = { ...limits };
   for (const name of LIMIT_NAMES) clamped[name] = Math.min(limits[name], ceilings[name]);

@@ -1,4 +1,7 @@
-/** Refusals that point into a request's body. What they repeat of the request is short, escaped and harmless to print. */
+/**
+ * Refusals that point into a request's body. Any text of the request that they repeat is short, escaped and safe to
+ * print.
+ */
 import type { ErrorCode } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 
@@ -8,8 +11,8 @@ const pointerCharsMax = 100;
 const quotedCharsMax = 40;
 
 /**
- * A refusal whose message starts with the JSON pointer (RFC 6901) of what is wrong. The pointer of the whole body is
- * empty: then the message starts with `the body`.
+ * A refusal whose message starts with the JSON pointer (RFC 6901) of the faulty member. The pointer of the whole body
+ * is empty; the message then starts with `the body`.
  */
 export function refusal(code: ErrorCode, pointer: string, problem: string): ServiceError {
   const subject = pointer === '' ? 'the body' : cut(escaped(pointer), pointerCharsMax);
@@ -21,7 +24,10 @@ export function quoted(text: string): string {
   return `"${cut(escaped(text), quotedCharsMax)}"`;
 }
 
-/** Everything but visible ASCII and the space as `\uXXXX`: no terminal, log or page may take it for its own. */
+/**
+ * Writes every character but visible ASCII and the space as `\uXXXX`, so that it has no effect on a terminal, a log or
+ * a page.
+ */
 function escaped(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

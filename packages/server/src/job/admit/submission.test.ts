@@ -243,13 +243,13 @@ describe('arguments and variables', () => {
   });
 
   test.each([
-    [{ args: ['a\0b'] }, '/args/0 holds a NUL'],
+    [{ args: ['a\0b'] }, '/args/0 contains a NUL'],
     [{ args: ['ok', '\ud800'] }, '/args/1 holds a lone surrogate'],
     [{ args: ['x'.repeat(4097)] }, '/args/0 is 4097 bytes'],
     [{ args: Array(9).fill('x'.repeat(4000)) }, '/args is 36000 bytes'],
     [{ args: Array(65).fill('x') }, '/args must have at most 64 items'],
     [{ args: [1] }, '/args/0 must be a string'],
-    [{ env: { A: 'a\0b' } }, '/env/A holds a NUL'],
+    [{ env: { A: 'a\0b' } }, '/env/A contains a NUL'],
     [{ env: { A: 'x'.repeat(4097) } }, '/env/A is 4097 bytes'],
     [{ env: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`A${at}`, ''])) }, '/env '],
     [{ env: { '1A': '' } }, '/env/1A is not a known member'],

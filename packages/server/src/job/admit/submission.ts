@@ -1,7 +1,7 @@
 /**
- * Turns the parsed JSON body of POST /v1/jobs into a complete specification, or refuses it by the JSON pointer of what is
- * wrong. This is the one place where a submission is unknown input: what leaves here fits the contract. Ceilings are
- * policy and come later. Spec § Job submission, § Limits.
+ * Turns the parsed JSON body of POST /v1/jobs into a complete specification, or refuses it with the JSON pointer of the
+ * faulty member. Only this module handles a submission that was not checked: its results fit the contract. Ceilings are
+ * policy and are applied later. Spec § Job submission, § Limits.
  */
 import {
   codeBytesMax,
@@ -30,8 +30,8 @@ import {
 import { quoted, refusal } from './refuse.ts';
 
 /**
- * The specification a body stands for: every omitted member has its default, every limit is as it was asked for, in
- * whole units where it is counted in them, and not yet clamped.
+ * The specification of a body: every omitted member has its default, and every limit has its requested value, rounded
+ * to whole units if it is counted in them, and not yet clamped.
  *
  * @throws ServiceError `invalid_request`, `unsupported_language`, `network_not_allowed` or `payload_too_large`.
  */
@@ -64,7 +64,7 @@ function knownLanguage(name: string): Language {
   throw refusal('unsupported_language', '/language', `${quoted(name)} is not one of ${LANGUAGES.join(', ')}`);
 }
 
-/** Text is bounded after decoding, in bytes of UTF-8: what a file with it would hold. */
+/** Bounds a text in bytes of UTF-8 after decoding, the size of a file that holds it. */
 function checkText(pointer: string, text: string, bytesMax: number): void {
   if (!text.isWellFormed())
     throw refusal('invalid_request', pointer, 'holds a lone surrogate, which has no UTF-8 form');
@@ -90,11 +90,11 @@ function checkedVariables(env: Readonly<Record<string, string>>): Record<string,
   return { ...env };
 }
 
-/** Words that the kernel is to hand to a program: it takes them as C strings. execve(2). */
+/** Checks words that the kernel passes to a program as C strings. execve(2). */
 function checkWords(pointer: string, words: ReadonlyMap<string, string>): void {
   let total = 0;
   for (const [at, word] of words) {
-    if (word.includes('\0')) throw refusal('invalid_request', at, 'holds a NUL, which ends a word');
+    if (word.includes('\0')) throw refusal('invalid_request', at, 'contains a NUL, which would end the word');
     checkText(at, word, wordBytesMax);
     total += Buffer.byteLength(word);
   }
@@ -124,7 +124,7 @@ function checkedOutputs(outputs: readonly string[]): string[] {
   return [...outputs];
 }
 
-/** How many bytes a base64 text stands for. Only the one canonical spelling is taken: RFC 4648 § 3.5, § 4. */
+/** How many bytes a base64 text decodes to. Only its canonical form is accepted: RFC 4648 § 3.5, § 4. */
 function decodedBytes(pointer: string, text: string): number {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') === text) return bytes.length;
@@ -137,12 +137,12 @@ function completeLimits(limits: LimitsInput): RequestedLimits {
   return complete;
 }
 
-/** Memory, processes and file sizes are counted in whole units: a fraction is rounded down, and a part of one is one. */
+/** Memory, processes and file sizes are counted in whole units: fractions are rounded down, but never below one. */
 function countedIn(name: LimitName, value: number): number {
   return FRACTIONAL_LIMITS.has(name) ? value : Math.max(1, Math.floor(value));
 }
 
-/** The body, where it fits the contract's schema; refused by the first thing that does not. */
+/** Returns a body that fits the contract's schema. Throws the refusal of the first member that does not. */
 function fitting(body: unknown): JobSubmission {
   const misfit = misfitOf(JobSubmission, body);
   if (misfit !== null) throw refusal('invalid_request', misfit.pointer, problemOf(misfit));

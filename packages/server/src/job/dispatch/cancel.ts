@@ -1,5 +1,5 @@
 /**
- * Cancels a job: cooperatively while it is queued, by force once it runs. The store decides which of the two it is, in one
+ * Cancels a job: a queued job ends at once, a running one is stopped by force. The store decides between the two in one
  * transaction, and the dispatcher is told. Spec § DELETE /v1/jobs/{id}.
  */
 import type { JobKey } from '../../store/records.ts';
@@ -13,7 +13,8 @@ export interface CancelOptions {
 }
 
 /**
- * Asks for a job's end and says whether it had ended already. The request is durable; a running job's end comes after.
+ * Requests the end of a job and says whether it had already ended. The request is on disk when this resolves; a running
+ * job ends later.
  *
  * @throws ServiceError `job_not_found` for an unknown or a foreign job.
  */

@@ -1,10 +1,11 @@
 /**
- * Gives jobs a slot: as many at once as the service may run and the disk has room for, as much memory together as they may
- * have, in the order the store says. While no cell can be made, all of them wait. One loop, woken by a nudge, by a freed
- * slot and by a slow timer, since no event says that a disk has room again. Each time it reads what it needs from the store.
+ * Gives slots to jobs, in the order that the store chooses. The number of slots, the room on the disk and the memory
+ * bound how many jobs run at once. While no cell can be made, all jobs wait. One loop does this. A nudge, a freed slot
+ * or a slow timer wakes it; the timer is needed because no event says that a disk has room again. Each time the loop
+ * reads the store.
  *
- * A submission for which a slot and a parked cell are free, and before which no job waits, starts at once: it is stored
- * running, in the transaction that accepts it.
+ * If a slot and a parked cell are free and no other job waits, a submission starts at once: the transaction that
+ * accepts it stores it as running.
  */
 
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
@@ -28,13 +29,13 @@ export interface DispatcherOptions {
   readonly cells: Cells;
   readonly log: Log;
   readonly concurrency: number;
-  /** Jobs of one tenant that may be in flight; null leaves one slot to others once there are others. */
+  /** Jobs of one tenant that may be in flight. Null: all slots until a second tenant exists, then all but one. */
   readonly tenantConcurrency: number | null;
-  /** How many jobs may be in flight with the disk as it is; throws where that cannot be known. */
+  /** How many jobs the free space allows in flight; throws if the file system cannot be asked. */
   readonly roomForJobs: () => number;
-  /** MiB that the memory limits of all jobs in flight, and what their cells take beside, may add up to. */
+  /** The bound in MiB on the memory limits of all jobs in flight together, including what their cells take beside. */
   readonly concurrentMemMbMax: number;
-  /** MiB that a cell takes beside its job's memory limit. A job that is alone may have its whole limit all the same. */
+  /** MiB that a cell takes beside its job's memory limit. A job that runs alone may still have its whole limit. */
   readonly cellMemMb: number;
   /** How long started jobs may go on after the dispatcher was told to stop. */
   readonly drainSeconds: number;
@@ -69,8 +70,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Stores a submission: running, where nothing stands against that it starts at once, and queued otherwise. What it came
-   * to is the store's answer; a job that runs is answered as it was accepted, queued.
+   * Stores a submission, as running if it can start at once, else as queued. Returns the store's answer, which says
+   * `queued` in both cases.
    */
   async admit(input: AdmitInput): Promise<AdmitResult> {
     const sandbox = this.#cellAtOnce(input);
@@ -84,8 +85,9 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Takes no more jobs, lets started ones go on for `drainSeconds`, then ends them as `server_shutdown`. Jobs that had not
-   * started stay queued. Resolves when every slot is free, or when what is left must be recovered at the next start.
+   * Takes no more jobs, lets started ones go on for `drainSeconds`, then ends them as `server_shutdown`. Jobs that had
+   * not started stay queued. Resolves when every slot is free, or when the remaining jobs must be recovered at the next
+   * start.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
@@ -115,7 +117,10 @@ export class Dispatcher implements AsyncDisposable {
     if (!hasArrived) this.#queue.doubt();
   }
 
-  /** Launches queued jobs while slots and memory last. The first that does not fit waits, and nothing passes it. */
+  /**
+   * Launches queued jobs while slots and memory last. The first job that does not fit waits, and no later job overtakes
+   * it.
+   */
   async #fill(): Promise<void> {
     if (this.#queue.isSurelyEmpty) return;
     const { store, concurrency: slots, tenantConcurrency: tenantSlots } = this.#options;
@@ -134,7 +139,7 @@ export class Dispatcher implements AsyncDisposable {
     found({ ...answer, isEmpty: areLaunched && answer.isEmpty });
   }
 
-  /** Whether all of them could be launched. Others may have started since the jobs were chosen. */
+  /** Whether all jobs could be launched. Other jobs may have started since these were chosen. */
   #launchInTurn(jobs: readonly ChosenJob[]): boolean {
     for (const job of jobs) {
       if (!this.#loop.isGoing || this.#freeSlots() <= 0 || !this.#fits(job)) return false;
@@ -153,7 +158,7 @@ export class Dispatcher implements AsyncDisposable {
     return cells.take({ language, runtime });
   }
 
-  /** Null if the job could not start at once after all, and nothing is stored. */
+  /** Null if the job could not start at once after all; then nothing is stored. */
   async #admitAtOnce(input: AdmitInput, sandbox: Sandbox): Promise<AdmitResult | null> {
     const { launched, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
     this.#keep(launched);
@@ -164,7 +169,10 @@ export class Dispatcher implements AsyncDisposable {
     return { ...this.#options, giveUp: this.#giveUp.signal };
   }
 
-  /** Whether the job may be launched. One that is larger than the whole bound, which was lowered, ends without running. */
+  /**
+   * Whether the job may be launched. A job above the whole bound, which was lowered since, is launched to end without
+   * running.
+   */
   #fits({ mem_mb }: Pick<QueuedJob, 'mem_mb'>): boolean {
     const { concurrentMemMbMax, cellMemMb } = this.#options;
     const held = this.#memMb();
@@ -172,8 +180,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * How many more jobs may be launched now. A job whose cell is gone holds no slot while its end is stored, but there are
-   * never more of those than slots: what the store does not take must not pile up.
+   * How many more jobs may be launched now. A job whose cell is gone holds no slot while its end is stored. There are
+   * never more such jobs than slots, so that unstored ends do not pile up.
    */
   #freeSlots(): number {
     const { cells, concurrency } = this.#options;
@@ -182,7 +190,7 @@ export class Dispatcher implements AsyncDisposable {
     return Math.min(concurrency - this.#holding().length, Math.min(2 * concurrency, room) - this.#launched.size);
   }
 
-  /** How many jobs may be in flight with the disk as it is. */
+  /** How many jobs the free space allows in flight. */
   #room(): number {
     const { roomForJobs, log } = this.#options;
     const room = roomForJobs();
@@ -199,7 +207,7 @@ export class Dispatcher implements AsyncDisposable {
     void launched.freed.then(() => nudges.send('queue'));
     void launched.over.then(() => {
       this.#launched.delete(launched.job.job_id);
-      // What did not start may be queued still.
+      // A job that did not start may still be queued.
       if (!launched.hasStarted()) this.#queue.doubt();
       nudges.send('queue');
     });

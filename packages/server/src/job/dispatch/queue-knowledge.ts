@@ -1,7 +1,7 @@
 /**
- * What is known of the queue without reading it: whether a job may wait in it, and whether there was ever more than one
- * tenant. Every job enters the queue through this process, so that after a look at an empty queue nothing waits until the
- * next job enters. Where nothing is known, jobs are taken to wait.
+ * What is known about the queue without reading it: whether a job may wait in it, and whether there was ever more than
+ * one tenant. Every job enters the queue through this process, so once the queue was found empty, it stays empty until
+ * the next job enters. If nothing is known, jobs are assumed to wait.
  */
 import { fairShare, type Shares } from '../../store/jobs/fair-share.ts';
 import type { QueueAnswer } from '../../store/records.ts';
@@ -13,23 +13,23 @@ export class QueueKnowledge {
   #mayHold = true;
   /** Jobs on their way into the queue. */
   #entering = 0;
-  /** Grows with everything that makes an older look at the queue worth nothing. */
+  /** Counts the events that make an earlier look at the queue out of date. */
   #changes = 0;
   /** Two tenants at most: more make no difference. Null before the first look. */
   #tenants: Set<string> | null = null;
 
-  /** Whether no job waits, nor is on its way into the queue. */
+  /** Whether no job waits or is on its way into the queue. */
   get isSurelyEmpty(): boolean {
     return !this.#mayHold && this.#entering === 0;
   }
 
-  /** A job may be queued that was not, or the last look is long ago. */
+  /** Forgets what is known: a job may have been queued, or the last look is long ago. */
   doubt(): void {
     this.#mayHold = true;
     this.#changes += 1;
   }
 
-  /** Has a job enter the queue. From before it is stored it counts as waiting. */
+  /** Stores a job in the queue. The job counts as waiting even before it is stored. */
   async enter<Answer>(store: () => Promise<Answer>): Promise<Answer> {
     this.#entering += 1;
     this.doubt();
@@ -41,7 +41,10 @@ export class QueueKnowledge {
     }
   }
 
-  /** Begins a look at the queue. Call the answer with what was found; `isEmpty` says whether all of it was taken. */
+  /**
+   * Begins a look at the queue. Call the returned function with what was found; `isEmpty` says whether all jobs were
+   * taken.
+   */
   look(): (found: Pick<QueueAnswer, 'isEmpty' | 'tenants'>) => void {
     const changes = this.#changes;
     return ({ isEmpty, tenants }) => {
@@ -51,7 +54,7 @@ export class QueueKnowledge {
     };
   }
 
-  /** How many slots the tenant may hold; as many as among others where it is not known to be the only one. */
+  /** How many slots the tenant may hold. Unless it is known to be the only tenant, there may be others. */
   shareOf(tenant: string, shares: Shares): number {
     this.#note(tenant);
     return fairShare(shares, this.#tenants === null ? SEVERAL : [...this.#tenants]);

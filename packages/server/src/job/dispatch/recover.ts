@@ -1,6 +1,6 @@
 /**
- * Ends the jobs that an earlier process left `running`. What became of their programs is not known, and their receipts
- * claim nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
+ * Ends the jobs that an earlier process left `running`. Nobody knows how their programs ended, and their receipts claim
+ * nothing about it. Spec § States and transitions 2; § Receipt, recovery receipt.
  */
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -15,8 +15,8 @@ export interface RecoverOptions {
 }
 
 /**
- * Gives every job left `running` its recovery receipt. Runs before any job is dispatched; a crash in between is made good
- * by running it again. Rejects if the store does.
+ * Gives every job left `running` its recovery receipt. Runs before any job is dispatched. After a crash, running it
+ * again completes the work. Rejects if the store does.
  */
 export async function recover({ store, history, log }: RecoverOptions): Promise<void> {
   for (const { tenant, job_id, started_at } of await store.runningJobs()) {

@@ -1,6 +1,6 @@
 /**
- * The time of one job: wall-clock times that never run backwards within it, and durations that no adjustment of the host's
- * clock can touch.
+ * The time of one job: wall-clock times that never run backwards within the job, and durations that do not depend on
+ * adjustments of the host's clock.
  */
 
 export interface JobClock {
@@ -10,7 +10,7 @@ export interface JobClock {
   elapsedMilliseconds(): number;
 }
 
-/** A clock that begins now, or at `notBefore` (RFC 3339) where the host's clock was set back behind it. */
+/** A clock that begins now, or at `notBefore` (RFC 3339) if the host's clock was set back to an earlier time. */
 export function startClock(notBefore: string): JobClock {
   const origin = Math.max(Date.now(), Date.parse(notBefore));
   const begun = performance.now();

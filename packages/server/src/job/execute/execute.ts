@@ -1,6 +1,6 @@
 /**
- * Runs the one program of a sandbox that is ready for it, from release to the moment everything of it is dead and read.
- * Its output is recorded as it comes. What happened is returned; nothing terminal is stored here.
+ * Runs the program of a cell that is ready for it, from the release until all its processes are dead and its outputs
+ * are read. Output is recorded as it comes. The result is returned; this module stores nothing terminal.
  */
 import type { EventBody } from '@vouchbox/protocol';
 import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
@@ -10,12 +10,12 @@ import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 import { createRecorder, type Recorded } from './recorder.ts';
 
-/** What one run came to. `collection` is null if the sandbox could not say, with the failure in its place. */
+/** The result of one run. `collection` is null if the cell could not be collected; `failure` then says why. */
 export interface Execution {
   readonly collection: Collection | null;
   readonly failure: unknown;
   readonly recording: Recorded;
-  /** What the recorder has not stored and the end must tell. */
+  /** Events that the recorder has not stored, which are stored with the end. */
   readonly unstored: readonly EventBody[];
   /** Monotonic, from release to collection. */
   readonly duration_ms: number;
@@ -27,7 +27,7 @@ export interface ExecuteOptions {
   readonly sandbox: Sandbox;
   readonly clock: JobClock;
   readonly log: Log;
-  /** Aborts when the process gives up on what it could not store. */
+  /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The short way of a job for which a slot and a parked cell are free: the cell gets the job's limits, files and program,
- * then one transaction accepts the job and says that it runs, and when that is on disk the program is released. Where the
- * process dies before the commit there never was a job; after it, the next start finds the row running.
+ * Starts a job for which a slot and a parked cell are free. The cell gets the job's limits, files and program. Then one
+ * transaction accepts the job as running, and when that is on disk the program is released. If the process dies before
+ * the commit, there is no job; if it dies after it, the next start finds the row running.
  */
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult } from '../../store/records.ts';
@@ -21,15 +21,15 @@ import {
 export interface LaunchAtOnce {
   readonly launched: LaunchedJob;
   /**
-   * What the store made of the submission, once that is on disk; rejects as the store does. Null says that nothing is
-   * stored: the cell could not take the job, or the service stops.
+   * The store's answer to the submission, once it is on disk; rejects as the store does. Null if nothing was stored,
+   * because the cell could not take the job or the service stops.
    */
   readonly admitted: Promise<AdmitResult | null>;
 }
 
 type Answer = PromiseWithResolvers<AdmitResult | null>;
 
-/** Takes a submission into a slot, with a cell that was parked and is used for this job or for none. */
+/** Takes a submission into a slot, with a parked cell that serves this job or none. */
 export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: JobDependencies): LaunchAtOnce {
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;
@@ -78,7 +78,7 @@ async function runToEnd(input: AdmitInput, { context, sandbox, answer }: Parts):
   }
 }
 
-/** Hands the program over. What is then observed is all that a start says; null if the job cannot start in this cell. */
+/** Hands the program over. Returns the start with what was then observed; null if the job cannot start in this cell. */
 async function startIn(
   sandbox: Sandbox,
   { spec, control, clock, log, key }: JobContext,

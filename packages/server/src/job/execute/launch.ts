@@ -1,6 +1,6 @@
 /**
- * A queued job's way from its row to its end: prepare a sandbox, check what it proved to be, hand the program over, say
- * `running`, and run it. Until the row says `running` nothing of the job has run, and leaving it queued loses nothing.
+ * Takes a queued job to its end: prepare a cell, check what was observed of it, hand the program over, store `running`,
+ * and run the program. Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
  */
 import type { RequestedSpec, StoredSpec, Violation } from '@vouchbox/protocol';
 import { BootstrapError, NO_LIMITS_HELD, type Posture, type Sandbox, unreadyPosture } from '../../sandbox/sandbox.ts';
@@ -74,7 +74,7 @@ async function runIn(sandbox: Sandbox, context: JobContext): Promise<void> {
   await runProgram(context, sandbox, execution);
 }
 
-/** How often a start is tried before the job ends as an error. With the pauses between: about 3 seconds. */
+/** How often a start is tried before the job ends as an error: about 3 seconds with the pauses between. */
 const startAttemptsMax = 6;
 
 /** False if the job was cancelled meanwhile. From here on the row may say `running`, and only an end may follow. */
@@ -88,7 +88,7 @@ async function started({ history, key, clock, control, log, giveUp }: JobContext
   });
 }
 
-/** A cell was made, and the job may not have it. Nothing was set or handed over: the cell was never ready for this job. */
+/** The job may not have the cell that was made for it. No limit was set and nothing was handed over. */
 class Unfit extends Error {
   override readonly name = 'Unfit';
   readonly failure: FailureBeforeRun;
@@ -99,8 +99,8 @@ class Unfit extends Error {
 }
 
 /**
- * Holds a job against what its cell was observed to be and against the bounds of the service as it now is: it may have
- * been admitted by another. Spec § POST /v1/jobs 3.
+ * Checks a job against the observed posture of its cell and against the present bounds of the service. A service with
+ * other settings may have admitted it. Spec § POST /v1/jobs 3.
  */
 function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: JobContext): void {
   const { mem_mb } = spec.limits;
@@ -113,7 +113,7 @@ function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: JobContext
       violations: [],
     });
   }
-  // The client was told its limits, so they cannot be brought down, and the job cannot run.
+  // The client was told the job's limits, so they cannot be lowered now, and the job cannot run.
   if (mem_mb > concurrentMemMbMax) {
     const message = `mem_mb ${mem_mb} is more than all jobs of this service may have together (${concurrentMemMbMax})`;
     const violation: Violation = { type: 'memory', message, limit: concurrentMemMbMax, observed: mem_mb };
@@ -122,9 +122,9 @@ function refuseUnfit(observed: Posture, { spec, concurrentMemMbMax }: JobContext
 }
 
 /**
- * Ends a job whose program cannot be run. One that was asked to stop before it started stays as its row says: cancelled,
- * or queued for the next start of a service that is stopping. One that got no cell because none can be made stays queued
- * until they can; where another cell can be made, the failure is the job's own.
+ * Ends a job whose program cannot be run. A job that was stopped before it started keeps its row: cancelled, or queued
+ * for the next start of the service. If no cell can be made at all, the job stays queued until one can. If another cell
+ * can be made, the job caused the failure.
  */
 export async function endWithoutRun(context: Omit<JobContext, 'spec'>, error: unknown): Promise<void> {
   const { log, key, control, cells, giveUp } = context;

@@ -1,6 +1,6 @@
 /**
- * A job on its way to its end, as the dispatcher sees it: what it holds, how to stop it, when it is over. How it gets there
- * is told in `launch.ts` and `launch-at-once.ts`.
+ * A launched job as the dispatcher sees it: what it holds, how to stop it, and when it is over. `launch.ts` and
+ * `launch-at-once.ts` run it.
  */
 import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records.ts';
@@ -10,7 +10,7 @@ export interface LaunchedJob {
   readonly job: QueuedJob;
   /** Whether the job's row says `running`, or is about to: then it can no longer be left queued. */
   hasStarted(): boolean;
-  /** Whether anything of its cell may be there. */
+  /** Whether any part of its cell may still exist. */
   holdsSlot(): boolean;
   /** Ends the job at the next boundary: before it started by leaving its row alone, afterwards by force. Idempotent. */
   stop(cause: StopCause): void;

@@ -1,11 +1,11 @@
 /**
- * Writes a running program's output into its history. Output waits a moment for more, and one append is in flight at a
- * time, so a chatty program costs a transaction per batch and not per line. What still waits when the program ends is
- * stored with its end: a short program costs no append at all. What is waiting is bounded by the recording caps, which are
- * asserted here once more. While the disk is full, output waits in memory.
+ * Writes a running program's output into its history. Output waits a moment for more output, and one append is in
+ * flight at a time, so many lines share one transaction. Output that still waits when the program ends is stored with
+ * the end, so a short program needs no append. The recording caps bound what waits; they are checked here a second
+ * time. While the disk is full, output waits in memory.
  *
- * A stream that exceeds a cap gets its `truncated` event in the append that stores its last records: whenever the process
- * dies, what is stored of a stream is all that was recorded of it, or says that it is cut. Spec § Events 6.
+ * When a stream exceeds a cap, the append that stores its last records also stores its `truncated` event. So even if
+ * the process dies, the stored stream is complete or says that it is cut. Spec § Events 6.
  */
 import {
   type EventBody,
@@ -23,9 +23,9 @@ import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
 
-/** Events of one append, or of an end: bounded, so that one flood does not hold the store's writer for long. */
+/** Events of one append, or of an end. The bound keeps one flood from occupying the store's writer for long. */
 const appendEventsMax = 1000;
-/** How long output waits before it is appended. A reader does not notice it, and a short program ends sooner. */
+/** How long output waits before it is appended. Readers do not notice the delay, and short programs end sooner. */
 const gatherMilliseconds = 50;
 
 /** Whether everything that was offered is on disk. `superseded` says that the job was no longer running. */
@@ -36,11 +36,14 @@ export type Recorded =
 
 export interface Recorder {
   readonly sink: OutputSink;
-  /** The program has ended: resolves once no more is waiting than its end can tell. Never rejects. */
+  /**
+   * Call it when the program has ended. Resolves once no more events wait than can be stored with the end. Never
+   * rejects.
+   */
   flush(): Promise<Recorded>;
   /**
-   * What is not stored after the flush, and the end of the job must tell, in order: all that waited, at most one append of
-   * it, or where the record has a gap, the `truncated` events alone.
+   * The events that were not stored by the flush, in order, to be stored with the end of the job: at most one append of
+   * them, or only the `truncated` events if the record has a gap.
    */
   unstored(): readonly EventBody[];
 }
@@ -52,19 +55,19 @@ export interface RecorderOptions {
   readonly log: Log;
   /** Aborts when the process gives up: output that waits for room on the disk is then not stored. */
   readonly giveUp: AbortSignal;
-  /** Called once, when an append did not succeed: the program's record has a gap from there on. */
+  /** Called once, when an append failed: the program's record has a gap from there on. */
   readonly onGap: () => void;
 }
 
-/** What was taken of one stream, counted as folded UTF-8. */
+/** What was recorded of one stream, counted as folded UTF-8. */
 interface Stream {
   bytes: number;
   records: number;
-  /** Nothing more of it is taken. */
+  /** No more records of it are taken. */
   isCut: boolean;
 }
 
-/** A recorder for one run. After the first append that does not succeed it stores nothing more. */
+/** A recorder for one run. After the first append that fails it stores nothing more. */
 export function createRecorder(options: RecorderOptions): Recorder {
   const { clock, onGap } = options;
   const streams: Record<StreamName, Stream> = {
@@ -120,7 +123,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 }
 
-/** How many events the next append takes: a `truncated` one is never parted from the records before it. */
+/** How many events the next append takes. A `truncated` event stays together with the records before it. */
 function batchLength(waiting: readonly EventBody[]): number {
   let length = Math.min(appendEventsMax, waiting.length);
   while (waiting[length]?.kind === 'truncated') length++;
@@ -138,7 +141,7 @@ async function appended(batch: readonly EventBody[], options: RecorderOptions): 
   }
 }
 
-/** Counts in the records that fit the caps. Nothing is taken behind one that does not. */
+/** Counts the records that fit the caps and returns them. After one that does not fit, no more are taken. */
 function take(stream: Stream, records: readonly OutputRecord[]): readonly OutputRecord[] {
   let taken = 0;
   for (const { text, partial } of records) {
@@ -151,7 +154,7 @@ function take(stream: Stream, records: readonly OutputRecord[]): readonly Output
   return taken === records.length ? records : records.slice(0, taken);
 }
 
-/** What was seen of a stream when it exceeded a cap, and what is kept of it. Without a count, only what is kept was seen. */
+/** How much of a stream was seen when it exceeded a cap, and how much is kept. Without a count, both are the same. */
 function truncation(stream: StreamName, { bytes, records }: Stream, cut: Cut | undefined): Truncation {
   return {
     stream,

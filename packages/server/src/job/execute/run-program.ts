@@ -22,7 +22,7 @@ export interface JobDependencies {
   readonly log: Log;
   /** MiB that the memory limits of all jobs together may add up to: a job with more gets no cell. */
   readonly concurrentMemMbMax: number;
-  /** Aborts when the process gives up on what it could not store. */
+  /** Aborts when the process gives up on events that it could not store. */
   readonly giveUp: AbortSignal;
 }
 
@@ -35,12 +35,12 @@ export interface JobContext extends JobDependencies {
 }
 
 /**
- * Lets the program run and stores its end. The release is done before the first pause. Rejects if the process gave up
- * before the end could be stored.
+ * Lets the program run and stores its end. The program is released before the first `await`. Rejects if the process
+ * gave up before the end could be stored.
  */
 export async function runProgram(context: JobContext, sandbox: Sandbox, execution: ExecutionRecord): Promise<void> {
   const { control } = context;
-  // Asked to stop between the start and here: it is over before it ran a single instruction.
+  // The job was stopped after its start was stored, so it ends before it has run a single instruction.
   if (control.cause !== null) {
     const outcome = outcomeOf({ kind: 'stopped', cause: control.cause });
     return await end(context, { outcome, duration_ms: 0, execution, collection: null });
@@ -60,7 +60,7 @@ export async function runProgram(context: JobContext, sandbox: Sandbox, executio
   await gone;
 }
 
-/** Takes a cell down, at whatever step it is, and gives up its slot. Never rejects. */
+/** Takes a cell down, at any step, and frees its slot. Never rejects. */
 export async function takeDown(sandbox: Sandbox, { control, log, key }: JobContext): Promise<void> {
   try {
     await sandbox[Symbol.asyncDispose]();
@@ -81,7 +81,7 @@ export async function end(
   if (isStored) log.info({ ...key, status, terminal_reason, duration_ms }, 'a job ended');
 }
 
-/** What a run counts as. A record with a gap is the service's failure, however the program ended. */
+/** The outcome of a run. A record with a gap is a failure of the service, however the program ended. */
 function outcomeOfRun({ collection, recording }: Execution): Outcome {
   if (recording.kind === 'failed') return errorOutcome('internal_error');
   return collection === null ? errorOutcome('runtime_failed') : outcomeOf(collection.ending);
@@ -90,13 +90,13 @@ function outcomeOfRun({ collection, recording }: Execution): Outcome {
 function report({ log, key }: JobContext, { failure, recording, collection }: Execution): void {
   const { job_id } = key;
   if (recording.kind === 'failed') log.error({ err: recording.error, job_id }, 'output could not be recorded');
-  if (collection === null) log.error({ err: failure, job_id }, 'a sandbox could not be collected');
+  if (collection === null) log.error({ err: failure, job_id }, 'a cell could not be collected');
   else if (collection.ending.kind === 'runtime_failed') {
     log.error({ job_id, reason: collection.ending.message }, 'the runtime failed');
   }
 }
 
-/** Whether a cell was observed to be what the job demands at least. Spec § POST /v1/jobs 3. */
+/** Whether the observed cell has at least the isolation that the job demands. Spec § POST /v1/jobs 3. */
 export function isIsolatedFor({ isolation_class }: Posture, { requirements }: RequestedSpec): boolean {
   return satisfiesIsolation(isolation_class ?? 'none', requirements.minimum_isolation);
 }

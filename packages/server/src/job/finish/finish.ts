@@ -1,6 +1,6 @@
 /**
- * Turns an outcome into the terminal transaction, and does not let go of it until it is stored or the process ends. A job
- * that cannot be stored as it ended is stored as an error of the service: nothing stays `running`.
+ * Turns an outcome into the terminal transaction, and retries until it is stored or the process ends. If the full
+ * record cannot be stored, the job is stored as an error of the service, so that no job stays `running`.
  */
 import type { EventBody, Violation } from '@vouchbox/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
@@ -10,7 +10,7 @@ import type { History } from '../history.ts';
 import { errorOutcome, type Outcome } from './outcome.ts';
 import { persistently } from './persistently.ts';
 
-/** Everything that is known of a job at its end. Null says: there is no such observation. */
+/** Everything that is known about a job at its end. Null means that there is no such observation. */
 export interface Ended {
   readonly key: JobKey;
   readonly outcome: Outcome;
@@ -18,9 +18,9 @@ export interface Ended {
   readonly duration_ms: number | null;
   readonly execution: ExecutionRecord | null;
   readonly collection: Collection | null;
-  /** Events of the run that were not stored while it lasted. They are stored first. */
+  /** Events that were not stored during the run. They are stored first. */
   readonly unstored?: readonly EventBody[];
-  /** What stood against running it at all; what a run broke is in its collection. */
+  /** Violations that kept it from running. Those of a run are in its collection. */
   readonly violations?: readonly Violation[];
 }
 
@@ -31,7 +31,7 @@ export interface FinishOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often the full record is tried before the job is stored as an error. With the pauses between: about 3 seconds. */
+/** How often the full record is tried before the job is stored as an error: about 3 seconds with the pauses between. */
 const fullAttemptsMax = 6;
 
 /** Stores the end of a job. False if it was terminal already. Rejects only once `signal` has aborted. */
@@ -66,7 +66,9 @@ function finishInput({ key, outcome, collection, unstored = [], violations = [],
   };
 }
 
-/** What is left to say where the full record cannot be stored: it ended, when, under which posture, and what was cut. */
+/**
+ * The record that is stored if the full one cannot be: that the job ended, when, under which posture, and what was cut.
+ */
 function bareError(ended: Ended): Ended {
   const unstored = (ended.unstored ?? []).filter(({ kind }) => kind === 'truncated');
   return { ...ended, outcome: errorOutcome('internal_error'), collection: null, unstored };

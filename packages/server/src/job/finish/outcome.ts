@@ -1,8 +1,10 @@
-/** What an ending means in the words of the contract. Spec § States and transitions; § Receipt, lifecycle and outcome. */
+/**
+ * Translates an ending into the words of the contract. Spec § States and transitions; § Receipt, lifecycle and outcome.
+ */
 import type { TerminalReason, TerminalStatus } from '@vouchbox/protocol';
 import type { Ending, StopCause } from '../../sandbox/sandbox.ts';
 
-/** How a job ended, as every projection of it says. At most one of `exit_code` and `signal` is set. */
+/** How a job ended, as all answers about it state it. At most one of `exit_code` and `signal` is set. */
 export interface Outcome {
   readonly status: TerminalStatus;
   readonly terminal_reason: TerminalReason;
@@ -38,7 +40,7 @@ export function outcomeOf(ending: Ending): Outcome {
   }
 }
 
-/** The outcome of a failure that is the service's own. */
+/** The outcome of a failure of the service. */
 export function errorOutcome(terminal_reason: TerminalReason): Outcome {
   return withoutCode('error', terminal_reason);
 }

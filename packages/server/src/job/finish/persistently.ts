@@ -1,4 +1,4 @@
-/** Tries a write again until the store takes it: a store that is briefly unable must not cost a job its end. */
+/** Retries a write until the store takes it, so that a short failure of the store does not lose the end of a job. */
 
 import { pause } from '../../ground/waiting/pause.ts';
 import { StoreError } from '../../store/store-error.ts';
@@ -7,15 +7,15 @@ const firstPauseMilliseconds = 100;
 const pauseMillisecondsMax = 5000;
 
 export interface PersistOptions {
-  /** Ends the trying: the last failure is then thrown. */
+  /** Ends the retries: the last failure is then thrown. */
   readonly signal: AbortSignal;
-  /** Attempts that may fail. One that fails because the disk is full does not count: room is waited for, however long. */
+  /** Attempts that may fail. Attempts that fail because the disk is full do not count: they are repeated without end. */
   readonly attemptsMax: number;
-  /** Told of every attempt that failed. */
+  /** Called for every attempt that failed. */
   readonly failed: (error: unknown) => void;
 }
 
-/** What `attempt` resolves to, once it does; its last rejection after `attemptsMax` attempts or an abort. */
+/** Resolves as the first attempt that succeeds; rejects as the last one after `attemptsMax` attempts or an abort. */
 export async function persistently<T>(attempt: () => Promise<T>, options: PersistOptions): Promise<T> {
   let milliseconds = firstPauseMilliseconds;
   for (let failures = 0; ; ) {

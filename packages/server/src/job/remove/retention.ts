@@ -1,6 +1,6 @@
 /**
- * Removes jobs that ended longer ago than the operator wants to keep them: whole, with everything of them and with the
- * idempotency key, a few at a time. What waits for its attestation is kept until it has it, unless nothing is signed.
+ * Removes jobs whose retention is over, a few at a time, with all their data and their idempotency keys. A job that
+ * waits for its attestation is kept until it has one, unless signing is off.
  */
 
 import { pause } from '../../ground/waiting/pause.ts';
@@ -13,11 +13,11 @@ export interface RetentionOptions {
   readonly log: Log;
   /** For how long a job is kept after its end. */
   readonly days: number;
-  /** What becomes of jobs that are not attested. */
+  /** Whether jobs that are not attested are kept. */
   readonly unattested: 'kept' | 'removed';
 }
 
-/** How often it looks for jobs that have become old. */
+/** How often it looks for old jobs. */
 const recheckMilliseconds = 600_000;
 /** Jobs of one transaction. It is small because no other write can happen meanwhile; large jobs count for more. */
 const stepJobsMax = 16;
@@ -36,7 +36,7 @@ export function createRetention(options: RetentionOptions): StandingLoop {
   });
 }
 
-/** Removes everything that is old by now, and answers how many jobs that were. Between two steps others get their turn. */
+/** Removes all old jobs and returns their number. Other work runs between two steps. */
 export async function removeOld({ store, days, unattested }: RetentionOptions, signal: AbortSignal): Promise<number> {
   const before = new Date(Date.now() - days * millisecondsOfDay).toISOString();
   let removed = 0;

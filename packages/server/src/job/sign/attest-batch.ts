@@ -1,6 +1,6 @@
 /**
- * Attests a few jobs of the outbox together: reads their records, signs them, stores what was signed. A job that cannot be
- * attested is put off and does not hold up the others.
+ * Attests a few jobs of the outbox together: reads their records, signs them, and stores the attestations. A job that
+ * cannot be attested is postponed and does not delay the others.
  */
 
 import assert from 'node:assert';
@@ -14,20 +14,20 @@ import type { SigningResult, StorableAttestation } from './signing-messages.ts';
 
 export interface BatchOptions {
   readonly store: Pick<Store, 'terminalRecords' | 'storeAttestation' | 'postponeAttestation'>;
-  /** The key to sign a batch with; throws where there is none to be used. */
+  /** The key to sign a batch with; throws if no key can be used. */
   readonly currentKey: () => SigningKey;
   readonly signer: Pick<Signer, 'attest'>;
   readonly log: Log;
 }
 
-/** Bytes of the records of one batch together, save that one job alone may have more. */
+/** Bytes of all records of one batch. A single job may exceed it. */
 const batchBytesMax = 4 * 1024 * 1024;
 
 /**
- * Attests the entries, or as many from the front as their records leave room for: the others stay as they are. Answers
- * whether it was all of them.
+ * Attests the entries, or as many from the front as fit into one batch; the others stay in the outbox. Returns whether
+ * all were handled.
  *
- * @throws what keeps every job from being attested: no key, a store that fails.
+ * @throws an error that concerns every job: no key, or a store that fails.
  */
 export async function attestBatch(entries: readonly OutboxEntry[], options: BatchOptions): Promise<boolean> {
   const { store, signer, currentKey } = options;
@@ -36,7 +36,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   const records = results.flatMap((result) => (result.kind === 'record' ? [result.record] : []));
   const signed = (await signedOf(records, key, signer))?.values();
   if (signed === undefined) {
-    // A record took the thread that signs down with it: each is tried alone, so that only that one fails.
+    // A record crashed the thread that signs. Each is tried alone, so that only that one fails.
     for (const entry of entries.slice(0, results.length)) await attestBatch([entry], options);
     return results.length === entries.length;
   }
@@ -54,7 +54,7 @@ export async function attestBatch(entries: readonly OutboxEntry[], options: Batc
   return results.length === entries.length;
 }
 
-/** Null if they were several and signing them failed: what was given to the thread is lost. */
+/** Null if there were several and signing them failed: the thread's input is lost. */
 async function signedOf(
   records: readonly TerminalRecord[],
   key: SigningKey,
@@ -115,7 +115,7 @@ async function store(
   }
 }
 
-/** Puts off what may succeed another time, for longer each time. */
+/** Postpones an attestation that may succeed later, for longer each time. */
 async function postpone(
   entry: OutboxEntry,
   { error, cause }: { readonly error: string; readonly cause: unknown },
@@ -127,7 +127,7 @@ async function postpone(
   await options.store.postponeAttestation({ ...keyOf(entry), due_at, error, at: new Date(now).toISOString() });
 }
 
-/** Puts off until the next start what another attempt would not change. */
+/** Postpones an attestation until the next start, because another attempt before it would fail too. */
 async function giveUp(entry: OutboxEntry, error: string, options: BatchOptions): Promise<void> {
   options.log.error({ job_id: entry.job_id }, `a job cannot be attested: ${error}`);
   await options.store.postponeAttestation({ ...keyOf(entry), due_at: null, error, at: new Date().toISOString() });

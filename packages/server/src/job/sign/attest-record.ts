@@ -1,25 +1,25 @@
-/** From a record as it is stored to its attestation. What cannot be read any more is a contradiction like any other. */
+/** Makes the attestation of a stored record. A part that cannot be read counts as a contradiction like any other. */
 import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type StoredReceipt } from '@vouchbox/evidence';
 import type { JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { unpackHistory } from '../../store/history/packed-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../../store/history/stored-runs.ts';
 import type { TerminalRecord } from '../../store/records.ts';
 
-/** Checks the record again and signs what it says; see `attest`. */
+/** Checks the record again and signs it; see `attest`. */
 export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {
   const { receipt_json, history: _history, runs: _runs, ...row } = record;
   const receipt = parsed(receipt_json);
   if (!isJsonObject(receipt)) return inconsistent('the receipt is not JSON');
   const read = readHistory(record);
   if ('reason' in read) return inconsistent(read.reason);
-  // A status that is none contradicts the receipt, and is found there.
+  // `attest` finds an invalid status, because it contradicts the receipt.
   const job = { ...row, status: row.status as TerminalStatus, finished_at: row.finished_at ?? '' };
   return attest({ job, receipt: receipt as StoredReceipt, ...read }, signer);
 }
 
 interface ReadHistory {
   readonly events: readonly JobEvent[];
-  /** The stored texts of the data; none of events of a run, whose data have only one spelling. */
+  /** The stored texts of the data. Undefined for events of a run, whose data have only one form. */
   readonly dataTexts: readonly (string | undefined)[];
 }
 
@@ -39,7 +39,7 @@ function readHistory({ job_id, history, runs }: TerminalRecord): ReadHistory | {
   return { events, dataTexts };
 }
 
-/** False if what is stored is no run. */
+/** False if the stored bytes are not a run. */
 function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
   try {
     for (const event of eventsOfStoredRun(job_id, run)) events.push(event);
@@ -49,7 +49,7 @@ function addRun(events: JobEvent[], job_id: string, run: StoredRun): boolean {
   }
 }
 
-/** Undefined if the text is not JSON: no JSON text stands for undefined. */
+/** Undefined if the text is not JSON. No JSON text means undefined. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

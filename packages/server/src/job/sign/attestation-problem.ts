@@ -1,6 +1,6 @@
 /**
- * Whether a stored attestation is still the one that was signed for its job. Asked before it is served: what was
- * changed in the store, or moved from another job or tenant, must never reach a client.
+ * Whether a stored attestation is still the one that was signed for its job. Checked before it is served: an
+ * attestation that was changed in the store, or moved from another job or tenant, must never reach a client.
  */
 import {
   decodeEnvelope,

@@ -1,6 +1,6 @@
 /**
- * Signs the results of jobs after they ended. One standing loop, woken when a job ends, at the start of the service and by
- * a slow timer; it reads from the outbox what is to be done each time. Spec § States and transitions 3.
+ * Signs the results of jobs after their end, in one standing loop. The end of a job, the start of the service or a slow
+ * timer wakes it, and it reads the outbox each time. Spec § States and transitions 3.
  */
 
 import { pause } from '../../ground/waiting/pause.ts';
@@ -23,7 +23,7 @@ export interface AttestorOptions {
   readonly signer?: Pick<Signer, 'attest'>;
 }
 
-/** Why nothing is signed at the moment. Any caller may read it in the status, so it names no path. */
+/** Why nothing can be signed at present. Any caller may read it in the status, so it names no path. */
 export interface Trouble {
   readonly message: string;
   readonly at: string;
@@ -31,7 +31,7 @@ export interface Trouble {
 
 /** The loop looks at the outbox at least this often. */
 const recheckMilliseconds = 5000;
-/** What keeps everything from being signed is looked at again after about half a minute at most. */
+/** A failure that prevents all signing is retried after about half a minute at most. */
 const failuresCounted = 6;
 
 /** Signs from `start` until it is disposed. */
@@ -48,16 +48,16 @@ export class Attestor implements AsyncDisposable {
 
   /** Begins to sign; without effect a second time. */
   start(): void {
-    // What an earlier process could not sign may be mended, and what it put off has waited long enough.
+    // Jobs that an earlier process postponed are due again: the cause may be gone.
     this.#loop.start(() => this.#attempt(() => this.#options.store.resumeAttestations(new Date().toISOString())));
   }
 
-  /** Null if whatever is in the outbox can be signed, or is put off by itself. */
+  /** Null if signing works. Single jobs may still be postponed. */
   get trouble(): Trouble | null {
     return this.#trouble;
   }
 
-  /** Lets what is being signed be stored, and leaves the rest to the next start. */
+  /** Lets the attestations under way be stored, and leaves the rest to the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#loop[Symbol.asyncDispose]();
     await this.#signer[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 /**
- * Empties the outbox as far as it is due. Batches follow each other closely: while one is signed, the next is read and the
- * one before is stored, so that a long backlog goes as fast as signing does. Whatever dies in between is still in the
- * outbox, and signing it again makes the same bytes.
+ * Attests all jobs in the outbox that are due. Batches overlap: while one is signed, the next is read and the one
+ * before is stored, so that signing alone limits the speed. After a crash the jobs are still in the outbox, and signing
+ * them again makes the same bytes.
  */
 
 import type { OutboxEntry } from '../../store/records.ts';
@@ -10,7 +10,7 @@ import { attestBatch, type BatchOptions } from './attest-batch.ts';
 
 export interface DrainOptions extends BatchOptions {
   readonly store: BatchOptions['store'] & Pick<Store, 'outbox'>;
-  /** Aborts when no further batch is to be begun. */
+  /** When it aborts, no further batch is begun. */
   readonly signal: AbortSignal;
 }
 
@@ -21,20 +21,20 @@ const batchesMax = 3;
 const lookJobsMax = 512;
 
 /**
- * Attests what is due until nothing is left. A job that cannot be attested is put off and does not hold up the others.
+ * Attests jobs until none is due. A job that cannot be attested is postponed and does not delay the others.
  *
- * @throws what keeps every job from being attested, once the batches that were begun are over.
+ * @throws an error that concerns every job, once the batches that were begun are over.
  */
 export async function drainOutbox(options: DrainOptions): Promise<void> {
   const taken = new Set<string>();
   const batches = new Set<Promise<void>>();
   const failures: unknown[] = [];
   let due: readonly OutboxEntry[] = [];
-  /** Whether more than what was read may be due. What comes into the outbox meanwhile is for the next time. */
+  /** Whether more jobs than those read may be due. Jobs that enter the outbox meanwhile wait for the next call. */
   let isMore = true;
   while (failures.length === 0 && !options.signal.aborted) {
     if (due.length === 0 && isMore) ({ due, isMore } = await dueEntries(options.store, taken));
-    // A batch may have failed while the outbox was read; what it held is due again, and nothing more is begun.
+    // A batch may have failed while the outbox was read. Its jobs are due again, and no further batch is begun.
     if (failures.length > 0) break;
     if (due.length === 0 && batches.size === 0) return;
     if (due.length === 0 || batches.size >= batchesMax) {
@@ -59,7 +59,7 @@ export async function drainOutbox(options: DrainOptions): Promise<void> {
   if (failures.length > 0) throw failures[0];
 }
 
-/** The first jobs in the outbox that no batch has yet, and whether there may be more of them. */
+/** The first jobs in the outbox that are in no batch yet, and whether there may be more. */
 async function dueEntries(
   store: DrainOptions['store'],
   taken: ReadonlySet<string>,

@@ -1,22 +1,22 @@
 /**
- * The service's end of the thread that signs. The thread starts with the first record; one that dies takes what it was
- * given with it, and the next record starts another.
+ * The service's end of the thread that signs. The thread starts with the first record. If it dies, its records are
+ * lost, and the next record starts another thread.
  */
 import { Worker } from 'node:worker_threads';
 import type { TerminalRecord } from '../../store/records.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** As a thread of the store, it keeps little for longer than a call. */
+/** Like a thread of the store, it keeps little data for longer than a call. */
 const newObjectsMb = 8;
 
-/** Signs records on a separate thread. Disposing ends the thread and refuses what it was still given. */
+/** Signs records on a separate thread. Disposing ends the thread and rejects the calls that still wait. */
 export class Signer implements AsyncDisposable {
   readonly #waiting = new Map<number, PromiseWithResolvers<readonly SigningResult[]>>();
   #worker: Worker | null = null;
   #lastId = 0;
 
-  /** What came of each record, in their order. Rejects if the thread died over them. */
+  /** The result for each record, in their order. Rejects if the thread died. */
   attest(records: readonly TerminalRecord[], key: SigningKey): Promise<readonly SigningResult[]> {
     this.#worker ??= this.#startWorker();
     const id = ++this.#lastId;
@@ -47,7 +47,7 @@ export class Signer implements AsyncDisposable {
     return answer;
   }
 
-  /** Every call that waits was given to the one worker there is. */
+  /** Rejects every waiting call: all were given to this worker. */
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = null;

@@ -1,22 +1,22 @@
-/** What passes between the service's thread and the thread that signs. */
+/** The messages between the service's thread and the thread that signs. */
 import type { KeyObject } from 'node:crypto';
 import type { Attestation, AttestResult } from '@vouchbox/evidence';
 import type { TerminalRecord } from '../../store/records.ts';
 
-/** Records to be attested with one key. The key crosses as a handle: its bytes stay where they are. */
+/** Records to be attested with one key. The key is passed as a handle; its bytes are not copied. */
 export interface SigningRequest {
   readonly id: number;
   readonly key: { readonly key_id: string; readonly privateKey: KeyObject };
   readonly records: readonly TerminalRecord[];
 }
 
-/** An attestation as the store takes it: the result as it is stored, and its size as it was signed. */
+/** An attestation as the store takes it: the result, perhaps compressed, and its size as it was signed. */
 export interface StorableAttestation extends Omit<Attestation, 'result'> {
   readonly result_artifact: Uint8Array<ArrayBuffer>;
   readonly result_size_bytes: number;
 }
 
-/** What came of one record. `failed` is a bug, with the error as it was thrown. */
+/** The result for one record. `failed` is a bug, with the error that was thrown. */
 export type SigningResult =
   | Exclude<AttestResult, { readonly kind: 'attested' }>
   | { readonly kind: 'attested'; readonly attestation: StorableAttestation }

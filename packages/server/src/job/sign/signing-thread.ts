@@ -1,6 +1,6 @@
 /**
- * The thread that signs. Digesting and writing down a result of many megabytes takes as long as many requests, so it is
- * not done where requests are answered.
+ * The thread that signs. Digesting and writing a result of many megabytes takes as long as many requests, so it does
+ * not happen on the thread that answers them.
  */
 import assert from 'node:assert';
 import { sign } from 'node:crypto';
@@ -12,7 +12,7 @@ import type { TerminalRecord } from '../../store/records.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 
-/** For as long as the thread is. */
+/** Kept for the life of the thread. */
 new IdleMemory();
 
 const port = parentPort;
@@ -27,7 +27,7 @@ port.on('message', ({ id, key, records }: SigningRequest) => {
   port.postMessage({ id, results } satisfies SigningAnswer);
 });
 
-/** The result is compressed here, so that of many large ones only the one that is signed is held whole. */
+/** The result is compressed here, so that only one large result is held uncompressed at a time. */
 function storable(made: AttestResult): SigningResult {
   if (made.kind !== 'attested') return made;
   const { result, ...rest } = made.attestation;

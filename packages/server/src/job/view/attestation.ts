@@ -1,7 +1,7 @@
 /**
- * The exact bytes of the signed evidence of a job, for its owner, whether or not results are signed any more. Bytes that
- * are not what was signed are never served: they are withdrawn and signed again, or, with signing off, left as they are.
- * Spec § GET attestation and result-artifact.
+ * The exact bytes of the signed evidence of a job, for its owner, even if signing is off now. Bytes that differ from
+ * what was signed are never served: they are withdrawn and signed again, or left as they are if signing is off. Spec §
+ * GET attestation and result-artifact.
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';

@@ -1,7 +1,7 @@
 /**
- * Places in a tenant's job list, opaque to clients. A cursor names the last job of a page and is bound to the tenant by a
- * digest, so that a foreign or damaged one is refused and not silently read as another place. It is no credential: the list
- * itself is read for the caller's tenant, whatever a cursor says.
+ * Places in a tenant's job list, opaque to clients. A cursor names the last job of a page. A digest binds it to the
+ * tenant, so that a foreign or damaged cursor is refused and not read as another place. A cursor is not a credential:
+ * the list is always read for the caller's tenant.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { cursorCharsMax } from '@vouchbox/protocol';
@@ -25,7 +25,7 @@ export function encodeCursor(tenant: string, { created_at, job_id }: ListPlace):
 export function decodeCursor(tenant: string, cursor: string): ListPlace {
   const bytes = cursor.length <= cursorCharsMax ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0);
   const place = bytes.subarray(digestBytes).toString();
-  // Decoding skips what is not base64url, so only the one spelling that encodes back is taken.
+  // Decoding skips characters that are not base64url, so only the text that encodes back to itself is accepted.
   const isExact = bytes.length > digestBytes && bytes.toString('base64url') === cursor;
   if (isExact && timingSafeEqual(bytes.subarray(0, digestBytes), digest(tenant, place))) return placeOf(place);
   throw new ServiceError('invalid_request', 'cursor is not one that this list gave out.');

@@ -1,4 +1,4 @@
-/** The parts of an answer that are read from the store while it is sent. */
+/** The parts of an answer that are read from the store during sending. */
 import type { ArtifactRecord } from '@vouchbox/protocol';
 import type { JobKey, LongTextKind, LongTexts, TextExtent } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
@@ -6,15 +6,15 @@ import { LongJson } from '../body.ts';
 
 type Pieces = Pick<Store, 'textPiece' | 'artifactPiece'>;
 
-/** Bytes of an artifact that are read at once: a multiple of three, so that their base64 has no padding but at the end. */
+/** Bytes of an artifact that are read at once: a multiple of three, so that only the last piece has base64 padding. */
 const artifactPieceBytes = 96 * 1024;
 
-/** What stands around each text, so that it is a JSON value. */
+/** The text before and after each long text, which make it a JSON value. */
 const BRACKETS = { before: '[', after: ']' };
 const QUOTES = { before: '"', after: '"' };
 const AROUND = { events: BRACKETS, violations: BRACKETS, stdout: QUOTES, stderr: QUOTES };
 
-/** A text of the store; the whole of it where the extent has it. */
+/** A long text of the store. If the extent holds the whole text, nothing more is read. */
 export function longText<Kind extends LongTextKind>(
   store: Pieces,
   key: JobKey,
@@ -51,7 +51,7 @@ export function longBase64(store: Pieces, key: JobKey, { path, size_bytes }: Art
   return new LongJson('"', read, '"');
 }
 
-/** Whoever reads it gets less than was declared, and must not take it for an answer. */
+/** Ends the answer before its declared length, so that the client does not take it for complete. */
 function gone({ job_id }: JobKey): Error {
   return new Error(`the job ${job_id} was removed while an answer about it was sent`);
 }

@@ -1,4 +1,4 @@
-/** Stored events in pages, for a client that reads a job's past or follows it. Spec § GET /v1/jobs/{id}/replay. */
+/** Stored events in pages, for a client that reads a job's history or follows it. Spec § GET /v1/jobs/{id}/replay. */
 
 import type { ReplayPage } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
@@ -16,21 +16,21 @@ export interface ReplayOptions {
   readonly shutdown: AbortSignal;
 }
 
-/** Which page, and for how long to wait where it would be empty: at most until the signal aborts. */
+/** Which page, and how long to wait if it would be empty: at most until the signal aborts. */
 export interface PageAsked {
   readonly after: number;
   readonly limit: number;
   readonly wait?: { readonly waitSeconds: number; readonly signal: AbortSignal };
 }
 
-/** The JSON text of one `ReplayPage`, and whether it has no events although more will come. */
+/** The JSON text of one `ReplayPage`, and whether it is empty although more events will come. */
 export interface ReplayAnswer {
   readonly isEmpty: boolean;
   readonly body: Body<ReplayPage>;
 }
 
 /**
- * `next_cursor` is null behind the terminal event.
+ * One page. Its `next_cursor` is null after the terminal event.
  *
  * @throws ServiceError `job_not_found` for an unknown or a foreign job.
  */
@@ -45,13 +45,13 @@ export async function replay(key: JobKey, page: PageAsked, options: ReplayOption
   };
 }
 
-/** Looks again whenever something was added, until there is an event behind the cursor or the wait is over. */
+/** Reads again whenever an event was added, until there is an event after the cursor or the wait is over. */
 async function firstNew(key: JobKey, page: PageAsked, options: ReplayOptions): Promise<TextExtent> {
   if (page.wait === undefined || page.wait.waitSeconds === 0) return await extentOf(key, page, options);
   const { waitSeconds, signal } = page.wait;
   using deadline = new Deadline(Math.ceil(waitSeconds * 1000), [signal, options.shutdown]);
   for (;;) {
-    // Registered before the page is read: what is added meanwhile is then not waited for in vain.
+    // Registered before the page is read, so that an event that is added meanwhile is not missed.
     using nudge = options.nudges.next(`events ${key.job_id}`, deadline.signal);
     const extent = await extentOf(key, page, options);
     if (!isEmpty(extent, page) || deadline.signal.aborted) return extent;

@@ -33,14 +33,14 @@ export interface ResultAnswer {
   readonly body: Body<FoldedResult>;
 }
 
-/** More events than this no job has. */
+/** No job has more events. */
 const eventsMax = 2 ** 31 - 1;
 
 /**
- * Waits up to `waitSeconds` for the job's end, then folds what is stored: the whole result of a job that ended, or what
- * there is so far.
+ * Waits up to `waitSeconds` for the job's end, then folds the stored events: the whole result of a job that ended, or
+ * the result so far.
  *
- * @throws ServiceError `job_not_found`; `shutting_down` where the service stops before the wait is over.
+ * @throws ServiceError `job_not_found`; `shutting_down` if the service stops before the wait is over.
  */
 export async function result(key: JobKey, wait: ResultWait, options: ResultOptions): Promise<ResultAnswer> {
   const { store } = options;
@@ -63,10 +63,10 @@ async function bodyAsItStands(key: JobKey, job: JobSummary, { store }: ResultOpt
     text('stdout'),
     text('stderr'),
     text('violations'),
-    // Artifacts are stored with the end: those of a job that was not terminal when it was read belong to a later answer.
+    // Artifacts are stored with the end. If the job was not terminal when it was read, they belong to a later answer.
     isTerminal(job.status) ? store.artifactRecords(key) : [],
   ]);
-  // Looked at again where output may have been cut since: no text may be longer than this member knows of.
+  // Read again, because output may have been cut since: the member must cover every text that is sent.
   const { truncated } = isTerminal(job.status) ? job : ((await store.jobSummary(key)) ?? job);
   return bodyOf(
     longObject<FoldedResult>({
@@ -94,7 +94,7 @@ async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown 
   if (!(await history.ended(key, deadline.signal))) throw jobNotFound();
 }
 
-/** Of a job that did not end in time. One that ended just before the service stops is answered. */
+/** Throws if the wait was interrupted. A job that ended just before the service stops is still answered. */
 function refuseInterrupted({ signal }: ResultWait, { shutdown }: ResultOptions): void {
   signal.throwIfAborted();
   if (shutdown.aborted) throw shuttingDown();

@@ -1,7 +1,7 @@
 /**
- * The files of the signing keys, in a directory of their own below the data directory: the one private key, readable by
- * its owner alone, and the public half of every key that was ever current. A key is replaced by a rename, so that a crash
- * leaves the old one or the new one.
+ * The files of the signing keys, in a directory below the data directory: one private key, which only its owner can
+ * read, and the public half of every key that was ever current. A rename replaces a key, so that a crash leaves the old
+ * key or the new one.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import {
@@ -53,7 +53,7 @@ export function keyPaths(dataDir: string) {
 
 const ROTATE_HINT = 'make a new one with `vouchbox attestation-keys rotate`';
 
-/** Makes the directories where they are missing. @throws SigningKeyError if others may look into them. */
+/** Makes missing directories. @throws SigningKeyError if others may read them. */
 export function openKeyDirectory(dataDir: string): void {
   const { directory, publicKeys } = keyPaths(dataDir);
   for (const path of [directory, publicKeys]) {
@@ -71,7 +71,7 @@ export function hasKeyDirectory(dataDir: string): boolean {
   return existsSync(keyPaths(dataDir).directory);
 }
 
-/** What tells one state of the private key's file from another; null if there is no file. */
+/** A text that changes whenever the private key's file changes; null if there is no file. */
 export function privateKeyVersion(dataDir: string): string | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -86,7 +86,7 @@ export function privateKeyVersion(dataDir: string): string | null {
 /**
  * The private key that is stored.
  *
- * @throws SigningKeyError if there is none, where it is no Ed25519 key, or where anyone but its owner may read it.
+ * @throws SigningKeyError if there is none, if it is not an Ed25519 key, or if others may read it.
  */
 export function readPrivateKey(dataDir: string): SigningKey {
   const { privateKey: path } = keyPaths(dataDir);
@@ -95,7 +95,7 @@ export function readPrivateKey(dataDir: string): SigningKey {
   return signingKeyOf(path, pem);
 }
 
-/** The public half of the stored private key, however exposed that is; null if none can be read from it. */
+/** The public half of the stored private key, even if others can read that; null if it cannot be read. */
 export function readPublicHalf(dataDir: string): SigningKey | null {
   const { privateKey: path } = keyPaths(dataDir);
   try {
@@ -106,7 +106,7 @@ export function readPublicHalf(dataDir: string): SigningKey | null {
   }
 }
 
-/** Makes a key and puts it in the place of the one that is stored. Durable when it returns. */
+/** Makes a key and replaces the stored one. Durable when it returns. */
 export function replacePrivateKey(dataDir: string): SigningKey {
   const { directory, privateKey: path } = keyPaths(dataDir);
   const { privateKey } = generateKeyPairSync('ed25519');
@@ -120,7 +120,7 @@ export function replacePrivateKey(dataDir: string): SigningKey {
   });
 }
 
-/** Stores a public key among those that are kept; without effect if it is there. Durable when it returns. */
+/** Adds a public key to those that are kept, unless it is already there. Durable when it returns. */
 export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: SigningKey): void {
   const { publicKeys } = keyPaths(dataDir);
   const path = join(publicKeys, publicKeyFile(key_id));
@@ -135,7 +135,7 @@ export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: Sig
   });
 }
 
-/** Every public key that was kept, oldest first. @throws SigningKeyError if a file is not the key that it is named for. */
+/** Every public key that was kept, oldest first. @throws SigningKeyError if a file does not hold the key of its name. */
 export function retainedKeys(dataDir: string): RetainedKey[] {
   const { publicKeys } = keyPaths(dataDir);
   const names = usable(publicKeys, () => readdirSync(publicKeys)).filter((name) => name.endsWith('.pem'));
@@ -190,7 +190,7 @@ function parsePrivateKey(pem: string): KeyObject | null {
   }
 }
 
-/** A file and what is known of the very file that was read: no link is followed to it. */
+/** Reads a file and the facts of that same open file. It follows no link. */
 function readOwnFile(path: string): { pem: string; stats: Stats } {
   let descriptor: number;
   try {

@@ -1,4 +1,4 @@
-/** Why the service cannot sign. What an operator reads names the file; what callers may read never does. */
+/** Why the service cannot sign. The operator's message names the file; the callers' message never does. */
 
 /**
  * - `missing`: there is no key, though results were signed here before

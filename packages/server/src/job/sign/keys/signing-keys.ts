@@ -1,6 +1,6 @@
 /**
- * The keys of this service: the one that signs now, and the public half of every one that ever did. A rotation takes
- * effect without a restart: the stored key is looked at again whenever something is to be signed. Spec § Authentication 10.
+ * The keys of this service: the one that signs now, and the public half of every earlier one. A rotation takes effect
+ * without a restart, because the stored key is checked again before each signature. Spec § Authentication 10.
  */
 import type { PinnedKey } from '@vouchbox/evidence';
 import {
@@ -19,7 +19,7 @@ import {
 
 /** The keys of a running service. */
 export interface SigningKeys {
-  /** The key to sign with now. @throws SigningKeyError if what is stored cannot be used any more. */
+  /** The key to sign with now. @throws SigningKeyError if the stored key can no longer be used. */
   current(): SigningKey;
   /** The key that could last be used. */
   published(): SigningKey;
@@ -33,9 +33,9 @@ export interface KnownKey extends RetainedKey {
 }
 
 /**
- * Opens the keys below a data directory, and makes the first one where there never was any.
+ * Opens the keys of a data directory, and makes the first one if there never was any.
  *
- * @throws SigningKeyError if there is no key though there was one, or where it must not be used as it is stored.
+ * @throws SigningKeyError if a key existed before and is gone, or if it must not be used as it is stored.
  */
 export function openSigningKeys(dataDir: string): SigningKeys {
   openKeyDirectory(dataDir);
@@ -76,8 +76,8 @@ function load(dataDir: string): LoadedKeys {
 }
 
 /**
- * Makes a new key the current one. The old one's public half is kept; its private half is gone, since nothing is signed
- * with it again. A running service signs with the new key from its next signature on.
+ * Makes a new key the current one. The public half of the old key is kept. Its private half is deleted, because it
+ * never signs again. A running service signs with the new key from its next signature on.
  *
  * @throws SigningKeyError
  */
