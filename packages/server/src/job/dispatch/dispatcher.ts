@@ -185,9 +185,9 @@ export class Dispatcher implements AsyncDisposable {
    */
   #freeSlots(): number {
     const { cells, concurrency } = this.#options;
-    const room = this.#room();
-    if (!cells.isReady()) return 0;
-    return Math.min(concurrency - this.#holding().length, Math.min(2 * concurrency, room) - this.#launched.size);
+    const free = Math.min(concurrency - this.#holding().length, 2 * concurrency - this.#launched.size);
+    if (free <= 0 || !cells.isReady()) return 0;
+    return Math.min(free, this.#room() - this.#launched.size);
   }
 
   /** How many jobs the free space allows in flight. */

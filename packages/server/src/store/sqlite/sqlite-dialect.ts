@@ -21,7 +21,8 @@ const statementsMax = 256;
 /** Statements that are compiled once. The oldest goes when there are too many. */
 class StatementCache {
   readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, CachedStatement>();
+  /** By how rows are returned, then by their text: a name of both would be hashed anew at each use. */
+  readonly #statements = { objects: new Map<string, CachedStatement>(), lists: new Map<string, CachedStatement>() };
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -29,22 +30,22 @@ class StatementCache {
 
   /** How rows are returned is fixed for a statement. */
   get(text: string, rows: 'objects' | 'lists' = 'objects'): CachedStatement {
-    const name = `${rows} ${text}`;
-    const known = this.#statements.get(name);
+    const statements = this.#statements[rows];
+    const known = statements.get(text);
     if (known !== undefined) return known;
     const statement = this.#database.prepare(text);
     if (rows === 'lists') statement.setReturnArrays(true);
     const cached = { statement, returnsRows: statement.columns().length > 0 };
-    this.#statements.set(name, cached);
-    this.#evict();
+    statements.set(text, cached);
+    evict(statements);
     return cached;
   }
+}
 
-  #evict(): void {
-    if (this.#statements.size <= statementsMax) return;
-    const [oldest] = this.#statements.keys();
-    if (oldest !== undefined) this.#statements.delete(oldest);
-  }
+function evict(statements: Map<string, CachedStatement>): void {
+  if (statements.size <= statementsMax) return;
+  const [oldest] = statements.keys();
+  if (oldest !== undefined) statements.delete(oldest);
 }
 
 interface CachedStatement {
