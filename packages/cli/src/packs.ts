@@ -20,8 +20,10 @@ import { type JsonOption, note, printResult } from './print.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Recipes that come with the service. */
-const RECIPES = fileURLToPath(new URL('../../../packs/', import.meta.url));
+/** Recipes that come with the service: within an installed package, at the root of a checkout. */
+const RECIPES = ['../packs/', '../../../packs/']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find(existsSync) as string;
 
 /** Options of every `vouchbox packs` command: the settings that say where packs are, by their flags. */
 export interface PacksOptions extends DataOptions, JsonOption {}

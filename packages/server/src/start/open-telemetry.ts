@@ -1,7 +1,8 @@
 /** Builds what operators see: metrics if a token asks for them, traces if a collector takes them. */
 import { PERMIT_KINDS, type PermitBound, type PermitKind, type Permits } from '../capacity/permits.ts';
 import { ServiceError } from '../ground/service-error.ts';
-import { VERSION } from '../ground/version.ts';
+import { StartError } from '../ground/start-error.ts';
+import { OPTIONAL_PACKAGES, VERSION } from '../ground/version.ts';
 import type { Metrics } from '../http/answer/metrics.ts';
 import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
@@ -11,6 +12,7 @@ import type { Log } from '../telemetry/log/log.ts';
 import { METRICS_MEDIA_TYPES, preferredFormat } from '../telemetry/metrics-format.ts';
 import { bothOf, NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { ServiceMetrics } from '../telemetry/service-metrics.ts';
+import type { Traces, TracesOptions } from '../telemetry/traces.ts';
 
 /** Disposing sends the waiting spans and stops counting. */
 export interface OpenTelemetry extends AsyncDisposable {
@@ -35,13 +37,26 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   const metrics = config.metricsToken === null ? null : parts.use(await openServiceMetrics(options));
   let observer: Observer = metrics ?? NO_OBSERVER;
   if (config.tracesUrl !== null) {
-    // Loaded only here, so that a service without a collector does not load the libraries.
-    const { Traces } = await import('../telemetry/traces.ts');
-    const traces = parts.use(new Traces({ url: config.tracesUrl, version: VERSION, log }));
+    const traces = parts.use(await openTraces({ url: config.tracesUrl, version: VERSION, log }));
     observer = metrics === null ? traces : bothOf(metrics, traces);
   }
   const owned = parts.move();
   return { observer, metrics: pagesOf(options, metrics), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** The libraries are optional and loaded only here, so that a service without a collector needs none of them. */
+async function openTraces(options: TracesOptions): Promise<Traces> {
+  try {
+    const { Traces } = await import('../telemetry/traces.ts');
+    return new Traces(options);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const wanted = Object.entries(OPTIONAL_PACKAGES).map(([name, range]) => `${name}@${range}`);
+    throw new StartError('SERVICE_OTLP_ENDPOINT is set, and the OpenTelemetry packages are not installed', {
+      hint: `install them beside Vouchbox with \`npm install ${wanted.join(' ')}\`, or leave the setting out`,
+      cause: error,
+    });
+  }
 }
 
 /** The metrics library is large, so it is loaded only if metrics can be requested. */

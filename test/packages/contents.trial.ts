@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { describe, expect, inject, test } from 'vitest';
+
+const tarballs = inject('tarballs');
+
+function filesOf(path: string): readonly string[] {
+  const listed = execFileSync('tar', ['-tzf', path], { encoding: 'utf8' });
+  return listed
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.replace('package/', ''));
+}
+
+function textOf(path: string, file: string): string {
+  return execFileSync('tar', ['-xzOf', path, `package/${file}`], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+}
+
+function manifestOf(path: string): Record<string, unknown> {
+  return JSON.parse(textOf(path, 'package.json')) as Record<string, unknown>;
+}
+
+test('every package is there', () => {
+  expect(tarballs.map(({ name }) => name).sort()).toEqual([
+    ...['adapters', 'client', 'evidence', 'protocol', 'server', 'verifier'].map((name) => `@vouchbox/${name}`),
+    'vouchbox',
+  ]);
+});
+
+describe.each(tarballs)('the tarball of $name', ({ name, path }) => {
+  const files = filesOf(path);
+  const scripts = files.filter((file) => /^dist\/.*\.js$/.test(file));
+
+  test('has a licence, a README and a package.json that can be published', () => {
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
+    const manifest = manifestOf(path);
+    expect(manifest).toMatchObject({
+      name,
+      type: 'module',
+      license: 'Apache-2.0',
+      engines: { node: expect.any(String) },
+    });
+    expect(Object.keys(manifest)).not.toContain('private');
+    expect(JSON.stringify(manifest)).not.toMatch(/src\/|workspace:|file:/);
+  });
+
+  test('has no test, no fixture, no database and no source in TypeScript', () => {
+    expect(files.filter((file) => /\.(test|fixture|trial)\.|\/fixtures\/|(^|\/)test\/|\.(db|sql)$/.test(file))).toEqual(
+      [],
+    );
+    expect(files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))).toEqual([]);
+  });
+
+  test('has declarations, and a source map with its sources, for every script', () => {
+    expect(scripts.length).toBeGreaterThan(0);
+    for (const script of scripts) expect(files).toContain(`${script}.map`);
+    const map = JSON.parse(textOf(path, `${scripts[0]}.map`)) as { sources: string[]; sourcesContent: string[] };
+    expect(map.sourcesContent).toHaveLength(map.sources.length);
+    const declared = scripts.map((script) => script.replace(/\.js$/, '.d.ts'));
+    expect(declared.filter((file) => !files.includes(file))).toEqual([]);
+  });
+
+  test('names no file of the machine that it was built on', () => {
+    const texts = execFileSync('tar', ['-xzOf', path], { encoding: 'utf8', maxBuffer: 2 ** 28 });
+    expect(texts.includes(import.meta.dirname.replace(/\/test\/packages$/, ''))).toBe(false);
+  });
+
+  test('publint finds nothing', async () => {
+    const tarball = new Uint8Array(readFileSync(path)).buffer;
+    const { messages } = await publint({ pack: { tarball } });
+    expect(messages).toEqual([]);
+  });
+
+  test('are-the-types-wrong finds nothing for modules', async () => {
+    const result = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(path))), {
+      // A document, and the lists of modules in JSON.
+      excludeEntrypoints: ['./openapi.json'],
+    });
+    if (result.types === false) throw new Error('it has no types');
+    // All packages are modules: `require` in a version of Node before 22, and what came before `exports`, are not served.
+    const served = result.problems.filter(
+      (problem) => !('resolutionKind' in problem && ['node10', 'node16-cjs'].includes(problem.resolutionKind)),
+    );
+    expect(served).toEqual([]);
+  });
+});
+
+describe('the client', () => {
+  const { path = '' } = tarballs.find(({ name }) => name === '@vouchbox/client') ?? {};
+  const scripts = filesOf(path).filter((file) => file.endsWith('.js'));
+  const text = textOf(path, 'dist/index.js');
+
+  test('is one file, with two that a workspace and a check load', () => {
+    expect(scripts.sort()).toEqual(['dist/index.js', 'dist/verify-record.js', 'dist/workspace.js']);
+  });
+
+  test('needs no other package, and nothing that only Node has', () => {
+    for (const script of scripts) {
+      const imported = textOf(path, script).matchAll(/(?:\bfrom|\bimport|\bimport\(|\brequire\() ?["'`]([^"'`]*)/g);
+      expect(Array.from(imported, ([, module]) => module).filter((module) => !module?.startsWith('./'))).toEqual([]);
+    }
+    expect(text).not.toMatch(/\bprocess\.|\bBuffer\b/);
+    const { dependencies, peerDependencies, optionalDependencies } = manifestOf(path);
+    expect([dependencies, peerDependencies, optionalDependencies]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('has declarations that name no other package', () => {
+    const declarations = filesOf(path).filter((file) => file.endsWith('.d.ts'));
+    for (const file of declarations) expect(textOf(path, file)).not.toMatch(/(from|import\() ?['"][^.]/);
+  });
+
+  test('has at most 6 kB when it is compressed', () => {
+    const { length } = gzipSync(text, { level: 9 });
+    process.stdout.write(`the client: ${text.length} bytes, ${length} compressed\n`);
+    expect(length).toBeLessThanOrEqual(6000);
+  });
+});
+
+test('the server has the sources of what is compiled, and the command has recipes and files to deploy it', () => {
+  const files = Object.fromEntries(tarballs.map(({ name, path }) => [name, filesOf(path)]));
+  expect(files['@vouchbox/server']).toEqual(
+    expect.arrayContaining([
+      'setup/main.mjs',
+      'dist/sandbox/launcher/main.c',
+      'dist/sandbox/sentry/main.c',
+      'dist/sandbox/oci/guest/zygote.py',
+      'dist/sandbox/canaries/canary.mts',
+    ]),
+  );
+  expect(files['vouchbox']).toEqual(expect.arrayContaining(['packs/python-data.json', 'deploy/vouchbox.service']));
+});

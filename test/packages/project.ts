@@ -1,0 +1,60 @@
+/** An empty folder of somebody who installs packages, and what runs in it. It is removed when it is disposed. */
+import { execFile, type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const checkout = join(import.meta.dirname, '../..');
+
+/** The path without the checkout's own commands: what the machine has. */
+export const SYSTEM_PATH = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .filter((directory) => !directory.startsWith(checkout))
+  .join(delimiter);
+
+/** The same with the Node that runs this first. */
+export const PINNED_PATH = `${dirname(process.execPath)}${delimiter}${SYSTEM_PATH}`;
+
+/** Variables of this run, of the npm that started it and of the checkout, which another folder must not see. */
+const OURS = /^(NODE_(OPTIONS|COMPILE_CACHE|ENV|PATH)$|VITEST|TEST$|SERVICE_|npm_(?!config_(registry|cafile|cache)$))/i;
+
+export class Project implements Disposable {
+  readonly path = mkdtempSync(join(tmpdir(), 'vouchbox-project-'));
+  readonly environment: NodeJS.ProcessEnv;
+
+  /** @param path where its commands are looked for */
+  constructor(path: string) {
+    this.write('package.json', '{ "private": true, "type": "module" }');
+    const inherited = Object.entries(process.env).filter(([name]) => !OURS.test(name));
+    this.environment = { ...Object.fromEntries(inherited), PATH: path };
+  }
+
+  write(name: string, text: string): string {
+    writeFileSync(join(this.path, name), text);
+    return join(this.path, name);
+  }
+
+  async install(...words: readonly string[]): Promise<void> {
+    const options = { cwd: this.path, env: this.environment };
+    await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...words], options);
+  }
+
+  /** Runs a command of the folder or of its path, to its end. */
+  run(command: string, ...words: readonly string[]): SpawnSyncReturns<string> {
+    const env = {
+      ...this.environment,
+      PATH: `${join(this.path, 'node_modules/.bin')}${delimiter}${this.environment['PATH']}`,
+    };
+    return spawnSync(command, words, { cwd: this.path, env, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  }
+
+  /** The same with only the Node of the path, and not one that was installed in the folder. */
+  node(...words: readonly string[]): SpawnSyncReturns<string> {
+    return spawnSync('node', words, { cwd: this.path, env: this.environment, encoding: 'utf8' });
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}

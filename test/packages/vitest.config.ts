@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+/** The trials of the tarballs, which `npm test` leaves out: they install packages from the registry. */
+export default defineConfig({
+  test: {
+    include: ['test/packages/*.trial.ts'],
+    globalSetup: ['test/packages/tarballs.ts'],
+    // They install and compile, on a machine that may be busy.
+    testTimeout: 300_000,
+    hookTimeout: 600_000,
+    fileParallelism: false,
+    isolate: false,
+  },
+});

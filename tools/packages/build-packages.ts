@@ -1,0 +1,109 @@
+/**
+ * Builds the packages that are published: each a directory that `npm pack` takes as it is, with JavaScript,
+ * declarations and source maps made from the sources. The sources stay as they are, and run without this.
+ * docs/decisions/0031.
+ */
+import { execFileSync } from 'node:child_process';
+import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { bundleClient, copyDeclarations } from './client-bundle.ts';
+import { publishedManifest, type SourceManifest } from './manifest.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** A package that was built. */
+export interface BuiltPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly directory: string;
+}
+
+/** What a package has beside its own files, from the root of the repository. */
+const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 'deploy'] };
+
+/** Builds every package into a directory of its own below this one, which is emptied. */
+export async function buildPackages(directory: string): Promise<readonly BuiltPackage[]> {
+  rmSync(directory, { recursive: true, force: true });
+  const compiled = mkdtempSync(join(tmpdir(), 'vouchbox-build-'));
+  try {
+    const project = join(import.meta.dirname, 'tsconfig.json');
+    const tsc = join(root, 'node_modules/.bin/tsc');
+    execFileSync(tsc, ['-p', project, '--outDir', compiled], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const built: BuiltPackage[] = [];
+    for (const folder of readdirSync(join(root, 'packages'))) {
+      built.push(await buildPackage(folder, join(compiled, folder, 'src'), join(directory, folder)));
+    }
+    return built;
+  } finally {
+    rmSync(compiled, { recursive: true, force: true });
+  }
+}
+
+async function buildPackage(folder: string, compiled: string, directory: string): Promise<BuiltPackage> {
+  const source = join(root, 'packages', folder);
+  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as SourceManifest;
+  const isBundled = folder === 'client';
+  mkdirSync(join(directory, 'dist'), { recursive: true });
+  if (isBundled) {
+    await bundleClient(join(source, 'src/index.ts'), join(directory, 'dist'));
+    copyDeclarations(compiled, join(directory, 'dist'));
+  } else {
+    copyPlainFiles(join(source, 'src'), join(directory, 'dist'));
+    cpSync(compiled, join(directory, 'dist'), { recursive: true });
+  }
+  for (const name of ['bin', 'setup', 'openapi.json', 'README.md']) copyIfThere(source, directory, name);
+  for (const name of ['LICENSE', ...(FROM_ROOT[folder] ?? [])]) copyIfThere(root, directory, name);
+  for (const file of globSync(['dist/**/*.{js,d.ts}', 'bin/*.mjs'], { cwd: directory }))
+    publishText(join(directory, file));
+  for (const file of globSync('dist/**/*.map', { cwd: directory })) nameSources(join(directory, file));
+  const files = readdirSync(directory).filter((name) => !ALWAYS_PACKED.includes(name));
+  const published = publishedManifest(manifest, { files, isBundled, optionalDependencies: broughtNode(folder) });
+  writeFileSync(join(directory, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+  return { name: manifest.name, version: manifest.version, directory };
+}
+
+/** npm packs these whatever `files` says. */
+const ALWAYS_PACKED = ['package.json', 'README.md', 'LICENSE'];
+
+/** Programs in other languages, and those that run in a cell and not here. */
+function copyPlainFiles(source: string, target: string): void {
+  const isPlain = (file: string) => /\.\w+$/.test(file) && (!file.endsWith('.ts') || /\.[cm]ts$/.test(file));
+  for (const file of globSync('**/*', { cwd: source, exclude: ['**/fixtures/**'] }).filter(isPlain)) {
+    mkdirSync(dirname(join(target, file)), { recursive: true });
+    cpSync(join(source, file), join(target, file));
+  }
+}
+
+function copyIfThere(from: string, to: string, name: string): void {
+  for (const file of globSync([name, `${name}/**`], { cwd: from })) {
+    cpSync(join(from, file), join(to, file), { recursive: true });
+  }
+}
+
+/** The command brings the Node that it was tested on: the one that is pinned for the repository. */
+function broughtNode(folder: string): Readonly<Record<string, string>> {
+  if (folder !== 'cli') return {};
+  const text = readFileSync(join(root, 'package.json'), 'utf8');
+  return (JSON.parse(text) as { optionalDependencies: Record<string, string> }).optionalDependencies;
+}
+
+/**
+ * Names compiled files where a source names another source in a way that the compiler does not see: in declarations, in
+ * the address of a thread, and in the commands. Names keep their length, so that source maps stay right.
+ */
+function publishText(file: string): void {
+  const text = readFileSync(file, 'utf8');
+  const published = text
+    .replaceAll(/((?:from|import) ?\(?["']\.{1,2}\/[^"'\n]+)\.ts(["'])/g, '$1.js$2')
+    .replaceAll(/(new URL\(["']\.{1,2}\/[^"'\n]+)\.ts(["'], import\.meta\.url\))/g, '$1.js$2')
+    .replaceAll(/(import\(["'])\.\.\/src\/([^"'\n]+)\.js(["']\))/g, '$1../dist/$2.js$3');
+  if (published !== text) writeFileSync(file, published);
+}
+
+/** Names the sources of a map, whose text it holds, by where they are in the repository, and not by where it was built. */
+function nameSources(file: string): void {
+  const map = JSON.parse(readFileSync(file, 'utf8')) as { sources: readonly string[] };
+  const sources = map.sources.map((source) => source.replace(/^.*\/(?=\w+\/src\/)/, 'vouchbox:///packages/'));
+  writeFileSync(file, JSON.stringify({ ...map, sources }));
+}

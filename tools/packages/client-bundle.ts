@@ -1,0 +1,37 @@
+/** The client without imports of other packages, for Node and for browsers. */
+import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { build } from 'vite';
+
+/** Writes `index.js`, beside it what the client loads when it is first asked for, and source maps. */
+export async function bundleClient(entry: string, directory: string): Promise<void> {
+  await build({
+    configFile: false,
+    logLevel: 'warn',
+    build: {
+      lib: { entry, formats: ['es'], fileName: () => 'index.js' },
+      outDir: directory,
+      emptyOutDir: false,
+      sourcemap: true,
+      target: 'es2022',
+      // A library keeps its white space otherwise.
+      rolldownOptions: { output: { minify: true, chunkFileNames: '[name].js' } },
+    },
+  });
+}
+
+/**
+ * Copies the declarations that `index.d.ts` reaches: the others name packages that the client does not have.
+ * @param compiled where the compiler put the declarations of the client
+ */
+export function copyDeclarations(compiled: string, directory: string): void {
+  const reached = new Set(['index.d.ts']);
+  for (const file of reached) {
+    const text = readFileSync(join(compiled, file), 'utf8');
+    for (const [, module = ''] of text.matchAll(/(?:from|import) ?\(?["'](\.{1,2}\/[^"'\n]+)\.ts["']/g)) {
+      reached.add(join(dirname(file), `${module}.d.ts`));
+    }
+    mkdirSync(dirname(join(directory, file)), { recursive: true });
+    cpSync(join(compiled, file), join(directory, file));
+  }
+}

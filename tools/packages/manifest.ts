@@ -1,0 +1,64 @@
+/** The package.json of a published package, made from the one in the sources. */
+
+/** What a package.json of the sources has. */
+export interface SourceManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly engines: Readonly<Record<string, string>>;
+  readonly sideEffects?: boolean;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
+}
+
+export interface PublishedParts {
+  /** Names of files and directories of the package. */
+  readonly files: readonly string[];
+  /** Whether other packages of ours are part of its own files. */
+  readonly isBundled: boolean;
+  /** The Node that it brings, by package. */
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+/** Sources are TypeScript below `src`; what is published is JavaScript with declarations below `dist`. */
+export function publishedManifest(source: SourceManifest, parts: PublishedParts): Record<string, unknown> {
+  const { name, version, description, license, engines, sideEffects, bin, dependencies = {} } = source;
+  const { peerDependencies, peerDependenciesMeta } = source;
+  const { optionalDependencies } = parts;
+  return {
+    ...{ name, version, description, license },
+    type: 'module',
+    engines,
+    ...(bin && { bin }),
+    exports: Object.fromEntries(Object.entries(source.exports).map(([path, file]) => [path, exportOf(file)])),
+    ...(source.imports && { imports: importsOf(source.imports) }),
+    files: parts.files,
+    ...(sideEffects !== undefined && { sideEffects }),
+    ...(!parts.isBundled && Object.keys(dependencies).length > 0 && { dependencies }),
+    ...(peerDependencies && { peerDependencies, peerDependenciesMeta }),
+    ...(Object.keys(optionalDependencies).length > 0 && { optionalDependencies }),
+    publishConfig: { access: 'public' },
+  };
+}
+
+/** The published file of a source file. */
+export function publishedFile(file: string): string {
+  return file.replace(/^\.\/src\/(.*)\.ts$/, './dist/$1.js');
+}
+
+function exportOf(file: string): unknown {
+  const published = publishedFile(file);
+  if (published === file) return file;
+  return { types: published.replace(/\.js$/, '.d.ts'), default: published };
+}
+
+function importsOf(imports: NonNullable<SourceManifest['imports']>): unknown {
+  const ofConditions = (files: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(files).map(([condition, file]) => [condition, publishedFile(file)]));
+  return Object.fromEntries(Object.entries(imports).map(([name, files]) => [name, ofConditions(files)]));
+}
