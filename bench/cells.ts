@@ -87,10 +87,10 @@ async function runInCell(provider: Provider, language: Greeting): Promise<readon
   const sandbox = await provider.prepare({ language, runtime: null });
   moments.push(performance.now());
   const nothing = { stdin: null, args: [], env: {}, files: [], outputs: [] };
-  await sandbox.handOver({ language, code: HELLO[language], ...nothing, limits: LIMIT_DEFAULTS });
+  const loaded = await sandbox.handOver({ language, code: HELLO[language], ...nothing, limits: LIMIT_DEFAULTS });
   moments.push(performance.now());
-  sandbox.release(() => {});
-  const { ending } = await sandbox.collect();
+  const running = loaded.release(() => {});
+  const { ending } = await running.collect();
   moments.push(performance.now());
   await sandbox[Symbol.asyncDispose]();
   moments.push(performance.now());

@@ -25,12 +25,12 @@ describe('the development subprocess', () => {
   async function attack(given: Attack): Promise<Collection & { readonly stdout: string }> {
     const program = programOf(given);
     await using sandbox = await provider.prepare({ language: program.language, runtime: null });
-    await sandbox.handOver(program);
+    const loaded = await sandbox.handOver(program);
     let stdout = '';
-    sandbox.release((stream, records) => {
+    const running = loaded.release((stream, records) => {
       if (stream === 'stdout') for (const { text, partial } of records) stdout += partial ? text : `${text}\n`;
     });
-    return { ...(await sandbox.collect()), stdout };
+    return { ...(await running.collect()), stdout };
   }
 
   test('ESC-02: gives a program nothing of the service’s environment', { tags: ['ESC-02'] }, async () => {

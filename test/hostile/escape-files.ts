@@ -146,7 +146,7 @@ export const fileCases: readonly HostileCase[] = [
         program: 'canary-hunt.py',
         values: { CANARY_REVERSED },
       });
-      hidden.sandbox.stop('cancelled');
+      hidden.run.stop('cancelled');
       await hidden.seen;
       assertExited(seen);
       const answers = answersOf<{ seen: string[]; files: number }>(seen);
@@ -174,7 +174,7 @@ export const fileCases: readonly HostileCase[] = [
       const found = ['/run/svc', target.dataDirectory].flatMap((directory) =>
         readdirSync(directory, { recursive: true }).filter((name) => String(name).includes(`on-disk-${target.canary}`)),
       );
-      running.sandbox.stop('cancelled');
+      running.run.stop('cancelled');
       await running.seen;
       assert.deepEqual(found, []);
     },

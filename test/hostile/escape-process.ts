@@ -232,7 +232,7 @@ async function assertUsersOfTheirOwn(target: Target): Promise<void> {
     );
     assert.equal(provider.backend, hostileClass);
   } finally {
-    for (const { sandbox } of running) sandbox.stop('cancelled');
+    for (const { run } of running) run.stop('cancelled');
     await Promise.all(running.map(({ seen }) => seen));
   }
 }

@@ -20,7 +20,7 @@ import {
 } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
 import type { Pack } from '../../packages/server/src/sandbox/packs/pack.ts';
 import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
-import { BootstrapError, type Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
+import { BootstrapError, type PreparedCell } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import { gvisorLauncher } from './launchers.ts';
 import type { Target } from './target.ts';
@@ -63,7 +63,7 @@ export class FaultBench implements AsyncDisposable {
   }
 
   /** Prepares a cell with changed options. The caller disposes the cell. */
-  prepare(change: (options: CellOptions) => CellOptions): Promise<Sandbox> {
+  prepare(change: (options: CellOptions) => CellOptions): Promise<PreparedCell> {
     const id = randomUUID();
     const options = change({
       id,

@@ -15,7 +15,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const hidden = await target.start({ program: 'hide.py', values: { MARK: mark, SECONDS: 30 } });
       await hidden.said('hidden');
       const seeker = await target.attack({ program: 'seek.py', values: { MARK_REVERSED: backwards(mark) } });
-      hidden.sandbox.stop('cancelled');
+      hidden.run.stop('cancelled');
       const { stdout } = await hidden.seen;
       assertExited(seeker);
       const { seen, signalled, processes } = answersOf<{ seen: string[]; signalled: number[]; processes: number }>(
@@ -39,7 +39,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const filling = await target.start({ program: 'fill-and-wait.py', limits: { max_file_mb: 64 } });
       await filling.said('filled');
       const seen = await target.attack({ program: 'tmpfs-bomb.py', limits: { max_file_mb: 64 } });
-      filling.sandbox.stop('cancelled');
+      filling.run.stop('cancelled');
       await filling.seen;
       assertExited(seen);
       assert.equal(answersOf<Record<string, [number, string]>>(seen)['/tmp']?.[0], 64 * 1024 * 1024);
@@ -63,7 +63,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const before = used();
       await new Promise((resolve) => setTimeout(resolve, SPIN_MILLISECONDS));
       const [single = 0, crowd = 0] = used().map((now, at) => now - (before[at] ?? 0));
-      for (const { sandbox } of [many, one]) sandbox.stop('cancelled');
+      for (const { run } of [many, one]) run.stop('cancelled');
       await Promise.all([many.seen, one.seen]);
       // One thread can use one processor at most; without weights it would get a sixtieth of them.
       assert.ok(single > crowd / 4, `the single one had ${single} ms, the crowd ${crowd} ms`);
@@ -118,7 +118,7 @@ export const neighbourCases: readonly HostileCase[] = [
       // One event of its own that was made after all of that.
       const before = Number(watcher.output().match(/own (\d+)\n$/)?.[1] ?? 0);
       await watcher.said(`own ${before + 2}\n`);
-      watcher.sandbox.stop('cancelled');
+      watcher.run.stop('cancelled');
       const { stdout } = await watcher.seen;
       assert.deepEqual(
         stdout.split('\n').filter((line) => line.startsWith('saw')),
@@ -135,7 +135,7 @@ export const neighbourCases: readonly HostileCase[] = [
       const holder = await target.start({ program: 'hold-locks.py', values: { SECONDS: 30 } });
       await holder.said('}');
       const other = await target.attack({ program: 'hold-locks.py', values: { SECONDS: 0 } });
-      holder.sandbox.stop('cancelled');
+      holder.run.stop('cancelled');
       const [first, second] = [await holder.seen, other].map((seen) => answersOf<Record<string, string>>(seen));
       assert.deepEqual(
         [first?.['/'], first?.['/usr/bin/perl'], first?.['/dev/zero']],

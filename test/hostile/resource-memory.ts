@@ -30,7 +30,7 @@ export const memoryCases: readonly HostileCase[] = [
       // A process that is ending has no memory and no score any more.
       const members = groupMembers(target.dataDirectory, running.group).filter((pid) => statusOf(pid, 'VmRSS') !== '');
       const scores = members.map((pid) => Number(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')));
-      running.sandbox.stop('cancelled');
+      running.run.stop('cancelled');
       const seen = await running.seen;
       assert.deepEqual([...new Set(scores)], [1000]);
       assert.ok(scores.length > 0);
@@ -161,7 +161,7 @@ export const memoryCases: readonly HostileCase[] = [
       const running = await target.start({ program: 'fill-and-wait.py', limits: { max_file_mb: 64 } });
       await running.said('filled');
       const taken = (freeBefore - statfsSync('/run').bavail) * statfsSync('/run').bsize;
-      running.sandbox.stop('cancelled');
+      running.run.stop('cancelled');
       await running.seen;
       // Other programs write to this disk meanwhile; the job wrote 64 MiB.
       assert.ok(taken < 48 * MIB, `${taken} bytes`);

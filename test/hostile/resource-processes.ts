@@ -40,7 +40,7 @@ export const processLimitCases: readonly HostileCase[] = [
       const hoarder = await target.start({ program: 'hoard-processes.py', limits: { max_pids: 48, mem_mb: 1024 } });
       await hoarder.said('hoarded');
       const seen = await target.attack({ program: 'fork-forty.py', limits: { max_pids: 48, mem_mb: 1024 } });
-      hoarder.sandbox.stop('cancelled');
+      hoarder.run.stop('cancelled');
       await hoarder.seen;
       assertExited(seen);
       assert.equal(seen.stdout, '40 of 40\n');
@@ -211,8 +211,8 @@ function assertEndedAtWall(seen: Seen): void {
 }
 
 /** Host ids in a cell's group, in the order in which they joined: its runtime is first. */
-async function membersOf(target: Target, { group, sandbox }: Running): Promise<number[]> {
-  assert.equal(sandbox.posture.bootstrap_ready, true);
+async function membersOf(target: Target, { group, posture }: Running): Promise<number[]> {
+  assert.equal(posture.bootstrap_ready, true);
   return await Promise.resolve(groupMembers(target.dataDirectory, group).toSorted((a, b) => a - b));
 }
 
@@ -228,7 +228,7 @@ async function bombBesideNeighbours(target: Target): Promise<void> {
     limits: { wall_seconds: 60, cpu_seconds: 30, max_pids: 64, mem_mb: 512 },
   });
   const neighbours = await target.attackAll([0, 1, 2, 3].map(token));
-  bomb.sandbox.stop('cancelled');
+  bomb.run.stop('cancelled');
   const bombed = await bomb.seen;
   assert.deepEqual(bombed.ending, { kind: 'stopped', cause: 'cancelled' });
   assert.deepEqual(groupMembers(target.dataDirectory, bomb.group), []);

@@ -9,7 +9,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Language, LIMIT_DEFAULTS, type OutputRecord } from '@vouchbox/protocol';
 import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
-import type { Program, Provider, Sandbox } from '../../packages/server/src/sandbox/sandbox.ts';
+import type {
+  Posture,
+  PreparedCell,
+  Program,
+  Provider,
+  RunningCell,
+} from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
 import { gvisorLauncher, namespaceLauncher } from './launchers.ts';
@@ -26,7 +32,8 @@ const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', c
 export interface Running {
   /** Name of the cell's control group on the host. */
   readonly group: string;
-  readonly sandbox: Sandbox;
+  readonly posture: Posture;
+  readonly run: RunningCell;
   readonly seen: Promise<Seen>;
   /** Resolves when the recorded output of the program contains this. */
   readonly said: (text: string) => Promise<void>;
@@ -101,7 +108,7 @@ export class Target implements AsyncDisposable {
   }
 
   /** Under crun a cell that is made for its job; otherwise a parked one, which is whole when its job comes. */
-  async #prepare(language: Language): Promise<Sandbox> {
+  async #prepare(language: Language): Promise<PreparedCell> {
     const request = { language, runtime: null };
     if (this.hostileClass === 'namespace' && namespaceLauncher() === 'crun')
       return await this.provider.prepare(request);
@@ -117,7 +124,7 @@ export class Target implements AsyncDisposable {
   }
 
   /** One cell at a time, so that the group that appears meanwhile belongs to this cell. */
-  #prepareAlone(language: Language): Promise<{ sandbox: Sandbox; group: string }> {
+  #prepareAlone(language: Language): Promise<{ sandbox: PreparedCell; group: string }> {
     return this.#preparing.alone(async () => {
       const before = new Set(groupNames(this.dataDirectory));
       const sandbox = await this.#prepare(language);
@@ -129,13 +136,13 @@ export class Target implements AsyncDisposable {
 }
 
 /** Hands a program over and releases it. The cell is disposed when it has been collected, or when this rejects. */
-async function letGo(sandbox: Sandbox, program: Program): Promise<Omit<Running, 'group'>> {
+async function letGo(sandbox: PreparedCell, program: Program): Promise<Omit<Running, 'group'>> {
   try {
-    const held = await sandbox.handOver(program);
+    const loaded = await sandbox.handOver(program);
     const output = new Transcript();
-    sandbox.release(output.sink);
-    const seen = collect(sandbox, output).then((collected) => ({ ...collected, held }));
-    return { sandbox, seen, said: output.said, output: () => output.stdout };
+    const run = loaded.release(output.sink);
+    const seen = collect(sandbox, run, output).then((collected) => ({ ...collected, held: loaded.held }));
+    return { posture: loaded.posture, run, seen, said: output.said, output: () => output.stdout };
   } catch (error) {
     await sandbox[Symbol.asyncDispose]();
     throw error;
@@ -164,9 +171,9 @@ export function programOf(attack: Attack): Program {
   };
 }
 
-async function collect(sandbox: Sandbox, output: Transcript): Promise<Omit<Seen, 'held'>> {
+async function collect(sandbox: PreparedCell, run: RunningCell, output: Transcript): Promise<Omit<Seen, 'held'>> {
   await using cell = sandbox;
-  const collection = await cell.collect();
+  const collection = await run.collect();
   const { stdout, stderr, recordCounts } = output;
   return { ...collection, posture: cell.posture, stdout, stderr, recordCounts };
 }

@@ -10,12 +10,13 @@ import {
   type CollectedArtifact,
   type Collection,
   type Ending,
-  type HeldLimits,
+  type LoadedCell,
   type OutputSink,
   type Posture,
+  type PreparedCell,
   type Program,
   type Provider,
-  type Sandbox,
+  type RunningCell,
   type StopCause,
   unreadyPosture,
 } from '../src/sandbox/sandbox.ts';
@@ -44,7 +45,7 @@ interface RunFacts {
 }
 
 /** One cell under the test's control. */
-export class ScriptedCell implements Sandbox {
+export class ScriptedCell implements PreparedCell, RunningCell {
   readonly language: Language;
   readonly posture: Posture;
   program: Program | null = null;
@@ -73,17 +74,25 @@ export class ScriptedCell implements Sandbox {
     return 4096;
   }
 
-  async handOver(program: Program): Promise<HeldLimits> {
+  async handOver(program: Program): Promise<LoadedCell> {
     this.program = program;
     await this.ready;
-    const held = { wall_seconds: true, cpu_seconds: true, mem_mb: true, max_pids: true, max_file_mb: true };
-    return { effective_limits: program.limits, limit_enforcement: held };
+    const limit_enforcement = {
+      wall_seconds: true,
+      cpu_seconds: true,
+      mem_mb: true,
+      max_pids: true,
+      max_file_mb: true,
+    };
+    const held = { effective_limits: program.limits, limit_enforcement };
+    return { posture: this.posture, held, release: (sink) => this.release(sink) };
   }
 
-  release(sink: OutputSink): void {
+  release(sink: OutputSink): RunningCell {
     this.isReleased = true;
     this.#sink = sink;
     this.released.resolve();
+    return this;
   }
 
   /** The program writes. */
@@ -152,7 +161,7 @@ export class ScriptedProvider implements Provider {
   readonly #parked: ScriptedCell[] = [];
   #waiting: (() => void)[] = [];
 
-  async prepare({ language }: { readonly language: Language }): Promise<Sandbox> {
+  async prepare({ language }: { readonly language: Language }): Promise<PreparedCell> {
     const failure = this.#failures.shift();
     if (failure !== undefined) throw failure;
     const cell = new ScriptedCell(language, await this.script());
@@ -179,7 +188,7 @@ export class ScriptedProvider implements Provider {
   }
 
   /** See `Cells`. */
-  take({ language }: { readonly language: Language }): Sandbox | null {
+  take({ language }: { readonly language: Language }): PreparedCell | null {
     const at = this.#parked.findIndex((cell) => cell.language === language);
     return this.#parked.splice(at, at < 0 ? 0 : 1)[0] ?? null;
   }

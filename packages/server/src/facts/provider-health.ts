@@ -10,9 +10,9 @@ import {
   BootstrapError,
   type CellRequest,
   NotReadyInTime,
+  type PreparedCell,
   type Program,
   type Provider,
-  type Sandbox,
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
@@ -61,7 +61,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
    * The provider's `prepare`, observed. A job's cell that was not ready in time, as happens on a busy machine, is made
    * once more: nothing of the job was in it.
    */
-  async prepare(request: CellRequest): Promise<Sandbox> {
+  async prepare(request: CellRequest): Promise<PreparedCell> {
     const { provider, log } = this.#options;
     try {
       return this.#noted(await provider.prepare(request));
@@ -83,7 +83,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     await this.#trial;
   }
 
-  #noted(sandbox: Sandbox): Sandbox {
+  #noted(sandbox: PreparedCell): PreparedCell {
     this.#note(true);
     return sandbox;
   }

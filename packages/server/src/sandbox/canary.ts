@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { within } from '../ground/waiting/within.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
-import type { Collection, Posture, Program, Sandbox } from './sandbox.ts';
+import type { Collection, Posture, PreparedCell, Program } from './sandbox.ts';
 
 /** How long a canary has, where it is only run and where it is compiled first. */
 const SECONDS_MAX = { run: 10, compiled: 30 };
@@ -40,21 +40,21 @@ export type CanaryResult =
   | { readonly language: Language; readonly problem: string };
 
 /** Runs the canary of one language. Never rejects, and takes a second longer than it may at most. */
-export async function runCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {
+export async function runCanary(language: Language, prepare: () => Promise<PreparedCell>): Promise<CanaryResult> {
   const attempt = tryCanary(language, prepare).catch((error: Error) => ({ language, problem: error.message }));
   const seconds = secondsMax(language);
   return await within(attempt, (seconds + 1) * 1000, { language, problem: `did not finish within ${seconds} s` });
 }
 
-async function tryCanary(language: Language, prepare: () => Promise<Sandbox>): Promise<CanaryResult> {
-  await using sandbox = await prepare();
+async function tryCanary(language: Language, prepare: () => Promise<PreparedCell>): Promise<CanaryResult> {
+  await using cell = await prepare();
   const written = { stdout: '', stderr: '' };
-  await sandbox.handOver(canaryProgram(language));
-  sandbox.release((stream, records) => {
+  const loaded = await cell.handOver(canaryProgram(language));
+  const running = loaded.release((stream, records) => {
     for (const record of records) written[stream] += record.text + (record.partial ? '' : '\n');
   });
-  const problem = problemOf(await sandbox.collect(), written);
-  return problem === null ? { language, posture: sandbox.posture } : { language, problem };
+  const problem = problemOf(await running.collect(), written);
+  return problem === null ? { language, posture: cell.posture } : { language, problem };
 }
 
 function canaryProgram(language: Language): Program {

@@ -12,7 +12,7 @@ import type { PackLeftOut } from './packs/load-packs.ts';
 import { SYSTEM_PACK } from './packs/pack.ts';
 import { provePacks } from './packs/prove-packs.ts';
 import { sayReasons } from './reasons.ts';
-import type { Provider, Sandbox } from './sandbox.ts';
+import type { PreparedCell, Provider } from './sandbox.ts';
 import { openHostCells } from './subprocess/host-cells.ts';
 import { Turns } from './turns.ts';
 
@@ -98,7 +98,7 @@ async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
     runtime_packs,
     hasLoopback: cells.hasLoopback,
     ownMemMb: cells.ownMemMb,
-    prepare(request): Promise<Sandbox> {
+    prepare(request): Promise<PreparedCell> {
       const runtime = request.runtime ?? usualPack(request.language);
       return turns.take(() => cells.prepare({ ...request, runtime }), request.signal);
     },

@@ -46,13 +46,13 @@ async function run(choice: ProviderChoice, language: Language, code: string, opt
   const { limits, stopAt, ...rest } = options;
   await using sandbox = await (open.get(choice) as Provider).prepare({ language, runtime: null });
   const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [], ...rest };
-  const held = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
+  const loaded = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
   const text = { stdout: '', stderr: '' };
-  sandbox.release((stream, records) => {
+  const running = loaded.release((stream, records) => {
     for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
-    if (stopAt !== undefined && text.stdout.includes(stopAt.text)) sandbox.stop(stopAt.cause);
+    if (stopAt !== undefined && text.stdout.includes(stopAt.text)) running.stop(stopAt.cause);
   });
-  return { ...(await sandbox.collect()), ...text, posture: sandbox.posture, held };
+  return { ...(await running.collect()), ...text, posture: loaded.posture, held: loaded.held };
 }
 
 describe.each(EVERY)('the %s provider', (choice) => {
@@ -297,8 +297,8 @@ it('leaves no process, group or directory when it was disposed', async () => {
   const options = { packsDirectory: null, workBytes: 1 << 20, hostPostureSha256: null };
   const { provider } = await openProvider({ choice: 'namespace', instance: directory, ...options });
   const parked = await provider.prepare({ language: 'python', runtime: null });
-  const running = await provider.prepare({ language: 'bash', runtime: null });
-  await running.handOver({
+  const cell = await provider.prepare({ language: 'bash', runtime: null });
+  const loaded = await cell.handOver({
     language: 'bash',
     code: 'sleep 99',
     stdin: null,
@@ -308,7 +308,7 @@ it('leaves no process, group or directory when it was disposed', async () => {
     outputs: [],
     limits: LIMIT_DEFAULTS,
   });
-  running.release(() => {});
+  loaded.release(() => {});
   expect(parked.posture.bootstrap_ready).toBe(true);
   await provider[Symbol.asyncDispose]();
   const instance = instanceName(directory);

@@ -2,13 +2,13 @@
  * The cell: what a program runs in. A `Program` goes in, output goes to a sink, an observation comes out. The sandbox
  * knows no tenant, no job row and no HTTP.
  *
- * A sandbox's life has four steps, in this order and each at most once:
+ * A cell is one of four values, each made by the step before it, at most once:
  *
- *   prepare    a cell up to the workload-ready boundary: bootstrapped, observed, its interpreter waiting, nothing of
- *              any job in it; it may wait there, parked, for as long as the service likes
- *   hand over  the limits set and read back, the files and the program given, still not running
- *   release    the program runs
- *   collect    the program has ended, everything of it is dead, its outputs are read
+ *   prepared   up to the workload-ready boundary: bootstrapped, observed, its interpreter waiting, nothing of any job in
+ *              it; it may wait there, parked, for as long as the service likes
+ *   loaded     the limits set and read back, the files and the program given, still not running
+ *   running    the program runs
+ *   collected  the program has ended, everything of it is dead, its outputs are read
  *
  * A program that fails is a result. Only a cell that could not be built is an error: `BootstrapError`.
  */
@@ -110,8 +110,8 @@ export interface Collection {
   readonly artifacts: readonly CollectedArtifact[];
 }
 
-/** A prepared cell. Disposing it at any step kills everything inside and leaves nothing behind. */
-export interface Sandbox extends AsyncDisposable {
+/** A cell that waits. Disposing it, at any step, kills everything inside and leaves nothing behind. */
+export interface PreparedCell extends AsyncDisposable {
   readonly language: Language;
   /** What was observed at the workload-ready boundary, before anything of a job entered. */
   readonly posture: Posture;
@@ -122,10 +122,21 @@ export interface Sandbox extends AsyncDisposable {
   /** Memory that the cell holds now, in bytes, as the kernel counts it for its group or its processes. */
   memoryBytes(): number;
   /** Sets the limits, reads them back, and gives the files and the program. Rejects with `BootstrapError`. */
-  handOver(program: Program): Promise<HeldLimits>;
+  handOver(program: Program): Promise<LoadedCell>;
+}
+
+/** A cell that holds a program and its limits. */
+export interface LoadedCell {
+  /** Of the cell that took the program: one that was parked may have been replaced. */
+  readonly posture: Posture;
+  readonly held: HeldLimits;
   /** Lets the program run; the wall clock starts here. Output reaches the sink from now until `collect` resolves. */
-  release(sink: OutputSink): void;
-  /** Ends the program from outside. Idempotent, and harmless before release or after the end. */
+  release(sink: OutputSink): RunningCell;
+}
+
+/** A cell whose program runs. */
+export interface RunningCell {
+  /** Ends the program from outside. Idempotent, and harmless after the end. */
   stop(cause: StopCause): void;
   /** Resolves once the program has ended, nothing of it is alive, all output was offered and outputs were read. */
   collect(): Promise<Collection>;
@@ -172,7 +183,7 @@ export interface Provider extends AsyncDisposable {
    * Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. A few are
    * prepared at a time, in the order in which they were asked for.
    */
-  prepare(request: CellRequest): Promise<Sandbox>;
+  prepare(request: CellRequest): Promise<PreparedCell>;
   /** Read from the host at each call. Null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
 }

@@ -10,7 +10,7 @@
 
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
-import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
+import type { PreparedCell, StopCause } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -149,7 +149,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** A parked cell for a submission that may start at once; null if it has to wait for anything. */
-  #cellAtOnce({ tenant, requested_spec }: AdmitInput): Sandbox | null {
+  #cellAtOnce({ tenant, requested_spec }: AdmitInput): PreparedCell | null {
     const { language, runtime, limits } = requested_spec;
     const { cells, concurrency: slots, tenantConcurrency: tenantSlots, concurrentMemMbMax } = this.#options;
     if (!this.#loop.isGoing || !this.#queue.isSurelyEmpty) return null;
@@ -159,7 +159,7 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Null if the job could not start at once after all; then nothing is stored. */
-  async #admitAtOnce(input: AdmitInput, sandbox: Sandbox): Promise<AdmitResult | null> {
+  async #admitAtOnce(input: AdmitInput, sandbox: PreparedCell): Promise<AdmitResult | null> {
     const { launched, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
     this.#keep(launched);
     return await admitted;

@@ -1,12 +1,12 @@
 /** The source of cells for jobs, and whether it can make any at present. */
-import type { CellKind, Provider, Sandbox } from '../../sandbox/sandbox.ts';
+import type { CellKind, PreparedCell, Provider } from '../../sandbox/sandbox.ts';
 
 export interface Cells extends Pick<Provider, 'prepare'> {
   /**
    * A cell that waits at the workload-ready boundary, or null if there is none. The caller disposes of it. A caller
    * that gets none, or one that fails at the hand-over, may call `prepare`, which waits for a cell.
    */
-  take(kind: CellKind): Sandbox | null;
+  take(kind: CellKind): PreparedCell | null;
   /** Whether cells can be made, as far as is known. The call may begin a trial, but never waits for one. */
   isReady(): boolean;
   /**

@@ -3,11 +3,12 @@
  * are read. Output is recorded as it comes. The result is returned; this module stores nothing terminal.
  */
 import type { EventBody } from '@vouchbox/protocol';
-import type { Collection, OutputSink, Sandbox } from '../../sandbox/sandbox.ts';
+import type { Collection, LoadedCell, OutputSink } from '../../sandbox/sandbox.ts';
 import type { JobKey } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';
+import type { Control } from './launched-job.ts';
 import { createRecorder, type Recorded } from './recorder.ts';
 
 /** The result of one run. `collection` is null if the cell could not be collected; `failure` then says why. */
@@ -24,7 +25,9 @@ export interface Execution {
 export interface ExecuteOptions {
   readonly history: Pick<History, 'append'>;
   readonly key: JobKey;
-  readonly sandbox: Sandbox;
+  readonly loaded: LoadedCell;
+  /** Knows the program while it runs, so that others can stop it. */
+  readonly control: Pick<Control, 'running'>;
   readonly clock: JobClock;
   readonly log: Log;
   /** Aborts when the process gives up on events that it could not store. */
@@ -32,21 +35,23 @@ export interface ExecuteOptions {
 }
 
 /** Releases the program and follows it to its end. If its output cannot be recorded without a gap, the program is ended. */
-export async function execute({ sandbox, ...options }: ExecuteOptions): Promise<Execution> {
-  const { clock } = options;
-  const recorder = createRecorder({ ...options, onGap: () => sandbox.stop('server_shutdown') });
+export async function execute(options: ExecuteOptions): Promise<Execution> {
+  const { clock, control } = options;
+  const recorder = createRecorder({ ...options, onGap: () => control.running?.stop('server_shutdown') });
   const released = clock.elapsedMilliseconds();
-  const { collection, failure } = await releasedAndCollected(sandbox, recorder.sink);
+  const { collection, failure } = await releasedAndCollected(options, recorder.sink);
   const duration_ms = Math.round(clock.elapsedMilliseconds() - released);
   const recording = await recorder.flush();
   return { collection, failure, recording, unstored: recorder.unstored(), duration_ms };
 }
 
-async function releasedAndCollected(sandbox: Sandbox, sink: OutputSink) {
+async function releasedAndCollected({ loaded, control }: ExecuteOptions, sink: OutputSink) {
   try {
-    sandbox.release(sink);
-    return { collection: await sandbox.collect(), failure: null };
+    control.running = loaded.release(sink);
+    return { collection: await control.running.collect(), failure: null };
   } catch (failure) {
     return { collection: null, failure };
+  } finally {
+    control.running = null;
   }
 }

@@ -3,7 +3,7 @@
  * transaction accepts the job as running, and when that is on disk the program is released. If the process dies before
  * the commit, there is no job; if it dies after it, the next start finds the row running.
  */
-import type { Sandbox } from '../../sandbox/sandbox.ts';
+import type { Posture, PreparedCell } from '../../sandbox/sandbox.ts';
 import type { AdmitInput, AdmitResult } from '../../store/records.ts';
 import { startClock } from './clock.ts';
 import { endWithoutRun } from './launch.ts';
@@ -15,6 +15,7 @@ import {
   type JobDependencies,
   programOf,
   runProgram,
+  type Startable,
   takeDown,
 } from './run-program.ts';
 
@@ -30,7 +31,7 @@ export interface LaunchAtOnce {
 type Answer = PromiseWithResolvers<AdmitResult | null>;
 
 /** Takes a submission into a slot, with a parked cell that serves this job or none. */
-export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: JobDependencies): LaunchAtOnce {
+export function launchAtOnce(input: AdmitInput, cell: PreparedCell, dependencies: JobDependencies): LaunchAtOnce {
   const { tenant, job_id, created_at, requested_spec: spec } = input;
   const { language, runtime, limits } = spec;
   const answer: Answer = Promise.withResolvers();
@@ -38,9 +39,9 @@ export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: 
   const launched = launchedJob(job, dependencies.log, async (control) => {
     const context = { ...dependencies, key: { tenant, job_id }, spec, clock: startClock(created_at), control };
     try {
-      await runToEnd(input, { context, sandbox, answer });
+      await runToEnd(input, { context, cell, answer });
     } finally {
-      await takeDown(sandbox, context);
+      await takeDown(cell, context);
     }
   });
   return { launched, admitted: answer.promise };
@@ -48,17 +49,18 @@ export function launchAtOnce(input: AdmitInput, sandbox: Sandbox, dependencies: 
 
 interface Parts {
   readonly context: JobContext;
-  readonly sandbox: Sandbox;
+  readonly cell: PreparedCell;
   readonly answer: Answer;
 }
 
-async function runToEnd(input: AdmitInput, { context, sandbox, answer }: Parts): Promise<void> {
-  const start = await startIn(sandbox, context);
-  if (start === null) {
+async function runToEnd(input: AdmitInput, { context, cell, answer }: Parts): Promise<void> {
+  const startable = await loadedFor(cell, context);
+  if (startable === null) {
     answer.resolve(null);
     return;
   }
   context.control.started = true;
+  const start = { started_at: context.clock.timestamp(), execution: startable.execution };
   const result = await context.history.admit({ ...input, start }).catch((error: unknown) => {
     answer.reject(error);
     return null;
@@ -70,7 +72,7 @@ async function runToEnd(input: AdmitInput, { context, sandbox, answer }: Parts):
   }
   try {
     // The program is released before anything else is done, and the answer goes out while it runs.
-    const run = runProgram(context, sandbox, start.execution);
+    const run = runProgram(context, startable);
     answer.resolve(result);
     await run;
   } catch (error) {
@@ -79,17 +81,12 @@ async function runToEnd(input: AdmitInput, { context, sandbox, answer }: Parts):
 }
 
 /** Hands the program over. Returns the start with what was then observed; null if the job cannot start in this cell. */
-async function startIn(
-  sandbox: Sandbox,
-  { spec, control, clock, log, key }: JobContext,
-): Promise<Required<AdmitInput>['start'] | null> {
-  const isFit = () => control.cause === null && isIsolatedFor(sandbox.posture, spec);
+async function loadedFor(cell: PreparedCell, { spec, control, log, key }: JobContext): Promise<Startable | null> {
+  const isFit = ({ posture }: { posture: Posture }) => control.cause === null && isIsolatedFor(posture, spec);
   try {
-    if (!isFit()) return null;
-    const held = await sandbox.handOver(programOf(spec));
-    // A cell that failed at the hand-over was replaced.
-    if (!isFit()) return null;
-    return { started_at: clock.timestamp(), execution: executionRecord(sandbox.posture, held) };
+    if (!isFit(cell)) return null;
+    const loaded = await cell.handOver(programOf(spec));
+    return isFit(loaded) ? { cell, loaded, execution: executionRecord(loaded) } : null;
   } catch (error) {
     log.warn({ err: error, job_id: key.job_id }, 'a parked cell could not take a job, which is queued');
     return null;

@@ -3,7 +3,13 @@
  * and run the program. Until the row says `running`, nothing of the job has run, and it can stay queued without loss.
  */
 import type { RequestedSpec, StoredSpec, Violation } from '@vouchbox/protocol';
-import { BootstrapError, NO_LIMITS_HELD, type Posture, type Sandbox, unreadyPosture } from '../../sandbox/sandbox.ts';
+import {
+  BootstrapError,
+  NO_LIMITS_HELD,
+  type Posture,
+  type PreparedCell,
+  unreadyPosture,
+} from '../../sandbox/sandbox.ts';
 import { wholeSpec } from '../../store/jobs/whole-spec.ts';
 import type { ChosenJob, ExecutionRecord } from '../../store/records.ts';
 import { errorOutcome, type Outcome } from '../finish/outcome.ts';
@@ -31,7 +37,7 @@ async function runToEnd(job: ChosenJob, control: Control, dependencies: JobDepen
   const context = { ...dependencies, key: { tenant, job_id }, clock: startClock(created_at), control };
   try {
     const spec = await specOf(job, dependencies);
-    if (spec !== null) await runInSandbox({ ...context, spec });
+    if (spec !== null) await runInCell({ ...context, spec });
   } catch (error) {
     await endWithoutRun(context, error);
   }
@@ -51,27 +57,26 @@ async function specOf(job: ChosenJob, { store, log, giveUp }: JobDependencies): 
   return row?.status === 'queued' ? wholeSpec(row) : null;
 }
 
-async function runInSandbox(context: JobContext): Promise<void> {
+async function runInCell(context: JobContext): Promise<void> {
   const { cells, spec, control } = context;
   const { language, runtime } = spec;
-  const sandbox = await cells.prepare({ language, runtime, signal: control.unwanted.signal });
+  const cell = await cells.prepare({ language, runtime, signal: control.unwanted.signal });
   try {
-    await runIn(sandbox, context);
+    await runIn(cell, context);
   } finally {
-    await takeDown(sandbox, context);
+    await takeDown(cell, context);
   }
 }
 
-async function runIn(sandbox: Sandbox, context: JobContext): Promise<void> {
+async function runIn(cell: PreparedCell, context: JobContext): Promise<void> {
   const { spec, control } = context;
   if (control.cause !== null) return;
-  refuseUnfit(sandbox.posture, context);
-  const held = await sandbox.handOver(programOf(spec));
-  // A cell that failed at the hand-over was replaced.
-  refuseUnfit(sandbox.posture, context);
-  const execution = executionRecord(sandbox.posture, held);
+  refuseUnfit(cell.posture, context);
+  const loaded = await cell.handOver(programOf(spec));
+  refuseUnfit(loaded.posture, context);
+  const execution = executionRecord(loaded);
   if (control.cause !== null || !(await started(context, execution))) return;
-  await runProgram(context, sandbox, execution);
+  await runProgram(context, { cell, loaded, execution });
 }
 
 /** How often a start is tried before the job ends as an error: about 3 seconds with the pauses between. */
@@ -137,7 +142,7 @@ export async function endWithoutRun(context: Omit<JobContext, 'spec'>, error: un
   const { outcome, posture, violations } = failureBeforeRun(error);
   const step = error instanceof BootstrapError ? error.step : null;
   log.error({ err: error, job_id: key.job_id, step }, 'a job could not be run');
-  const execution = posture === null ? null : executionRecord(posture, NO_LIMITS_HELD);
+  const execution = posture === null ? null : executionRecord({ posture, held: NO_LIMITS_HELD });
   await end(context, { outcome, duration_ms: null, execution, collection: null, violations });
 }
 

@@ -2,7 +2,7 @@
  * A launched job as the dispatcher sees it: what it holds, how to stop it, and when it is over. `launch.ts` and
  * `launch-at-once.ts` run it.
  */
-import type { Sandbox, StopCause } from '../../sandbox/sandbox.ts';
+import type { RunningCell, StopCause } from '../../sandbox/sandbox.ts';
 import type { QueuedJob } from '../../store/records.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 
@@ -24,7 +24,7 @@ export interface LaunchedJob {
 export interface Control {
   cause: StopCause | null;
   started: boolean;
-  running: Sandbox | null;
+  running: RunningCell | null;
   readonly unwanted: AbortController;
   /** Says that nothing of the cell is left. Idempotent. */
   free(): void;

@@ -3,7 +3,7 @@
  * the end is stored, so that its slot waits for no disk.
  */
 import { type RequestedSpec, satisfiesIsolation } from '@vouchbox/protocol';
-import type { HeldLimits, Posture, Program, Sandbox } from '../../sandbox/sandbox.ts';
+import type { HeldLimits, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
 import type { ExecutionRecord, JobKey } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
@@ -34,22 +34,27 @@ export interface JobContext extends JobDependencies {
   readonly control: Control;
 }
 
+/** A cell that holds the program of a job, and what the start of the job says of it. */
+export interface Startable {
+  readonly cell: PreparedCell;
+  readonly loaded: LoadedCell;
+  readonly execution: ExecutionRecord;
+}
+
 /**
  * Lets the program run and stores its end. The program is released before the first `await`. Rejects if the process
  * gave up before the end could be stored.
  */
-export async function runProgram(context: JobContext, sandbox: Sandbox, execution: ExecutionRecord): Promise<void> {
+export async function runProgram(context: JobContext, { cell, loaded, execution }: Startable): Promise<void> {
   const { control } = context;
   // The job was stopped after its start was stored, so it ends before it has run a single instruction.
   if (control.cause !== null) {
     const outcome = outcomeOf({ kind: 'stopped', cause: control.cause });
     return await end(context, { outcome, duration_ms: 0, execution, collection: null });
   }
-  control.running = sandbox;
-  const run = await execute({ ...context, sandbox });
-  control.running = null;
+  const run = await execute({ ...context, loaded });
   report(context, run);
-  const gone = takeDown(sandbox, context);
+  const gone = takeDown(cell, context);
   await end(context, {
     outcome: outcomeOfRun(run),
     duration_ms: run.duration_ms,
@@ -61,9 +66,9 @@ export async function runProgram(context: JobContext, sandbox: Sandbox, executio
 }
 
 /** Takes a cell down, at any step, and frees its slot. Never rejects. */
-export async function takeDown(sandbox: Sandbox, { control, log, key }: JobContext): Promise<void> {
+export async function takeDown(cell: PreparedCell, { control, log, key }: JobContext): Promise<void> {
   try {
-    await sandbox[Symbol.asyncDispose]();
+    await cell[Symbol.asyncDispose]();
   } catch (error) {
     log.error({ err: error, job_id: key.job_id }, 'a cell could not be taken down');
   }
@@ -114,6 +119,6 @@ export function programOf(spec: RequestedSpec): Program {
   };
 }
 
-export function executionRecord(posture: Posture, held: HeldLimits): ExecutionRecord {
+export function executionRecord({ posture, held }: { posture: Posture; held: HeldLimits }): ExecutionRecord {
   return { ...posture, ...held };
 }

@@ -102,7 +102,7 @@ function toolsTrial(provider: string, cells: Candidate | undefined): Trial {
 
 /** What a small bash program prints, on both streams. */
 async function runBash(code: string, cells: Candidate): Promise<string> {
-  await using sandbox = await cells.prepare({ language: 'bash', runtime: null });
+  await using cell = await cells.prepare({ language: 'bash', runtime: null });
   const program: Program = {
     language: 'bash',
     code,
@@ -113,12 +113,12 @@ async function runBash(code: string, cells: Candidate): Promise<string> {
     outputs: [],
     limits: LIMIT_DEFAULTS,
   };
-  await sandbox.handOver(program);
+  const loaded = await cell.handOver(program);
   let said = '';
-  sandbox.release((_, records) => {
+  const running = loaded.release((_, records) => {
     for (const record of records) said += `${record.text}\n`;
   });
-  await sandbox.collect();
+  await running.collect();
   return said;
 }
 

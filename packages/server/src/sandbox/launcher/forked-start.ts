@@ -31,8 +31,6 @@ const FILES = 23;
 export function startForked(launcher: Launcher, options: CellOptions, boot: Boot): Start {
   const { group, id, rootUid } = options;
   const ended = Promise.withResolvers<void>();
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {});
   let cell: ForkedCell | null = null;
   const accesses = bootWritings(options, boot).map(writingWord).join(' ');
   const made = launcher.make({ id, rootUid, accesses }).then((launched) => {
@@ -47,12 +45,9 @@ export function startForked(launcher: Launcher, options: CellOptions, boot: Boot
   });
   made.catch(() => ended.resolve());
   return {
-    ready: Promise.race([made, aborted.promise]),
+    ready: made,
     ended: ended.promise,
-    abort(reason) {
-      aborted.reject(reason);
-      group.kill();
-    },
+    kill: () => group.kill(),
     said: () => [cell?.channel.diagnostics ?? ''],
     async end() {
       await made.catch(() => null);

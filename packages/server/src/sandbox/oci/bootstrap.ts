@@ -94,9 +94,13 @@ function watchDemand({ aheadUntil, group }: CellOptions, { share }: Boot): Dispo
 }
 
 async function inTime(start: Start, milliseconds: number): Promise<WaitingCell> {
-  const deadline = setTimeout(() => start.abort(new NotReadyInTime(milliseconds)), milliseconds);
+  const late = Promise.withResolvers<never>();
+  const deadline = setTimeout(() => {
+    late.reject(new NotReadyInTime(milliseconds));
+    start.kill();
+  }, milliseconds);
   try {
-    return await start.ready;
+    return await Promise.race([start.ready, late.promise]);
   } finally {
     clearTimeout(deadline);
   }

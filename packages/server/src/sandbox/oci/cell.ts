@@ -3,151 +3,94 @@
  * says of itself is observed; how it ended is known by who killed it, by the kernel's counters and by process 1.
  */
 import { availableParallelism } from 'node:os';
-import type { Language } from '@vouchbox/protocol';
-import { type Counters, endingOf, inCompilation, violationsOf } from '../ending.ts';
-import { Captures } from '../output/captures.ts';
-import type { Workspace } from '../output/workspace.ts';
-import type { Collection, HeldLimits, OutputSink, Posture, Program, Sandbox, StopCause } from '../sandbox.ts';
-import { Watch } from '../watch/watch.ts';
+import { once } from '../../ground/once.ts';
+import { ProgramRun, type RunEnd } from '../program-run.ts';
+import type { HeldLimits, LoadedCell, OutputSink, PreparedCell, Program, RunningCell } from '../sandbox.ts';
 import { type Bootstrapped, bootstrap, bootstrapFailure } from './bootstrap.ts';
 import type { CellOptions } from './cell-options.ts';
 import { heldLimits, wantedLimits } from './observe/hold-limits.ts';
-import type { LimitsInForce, Over, Start, WaitingCell } from './runtime/start.ts';
+import type { LimitsInForce } from './runtime/start.ts';
 
 /** Asking takes three system calls. */
 const CORES = availableParallelism();
-/** A program that was handed over, and what the kernel said of its limits. */
-interface Loaded {
-  readonly program: Program;
-  readonly inForce: LimitsInForce;
-}
 
-/** A program that runs. */
-interface Running extends Loaded {
-  readonly captures: Captures;
-  readonly watch: Watch;
-}
-
-export class OciCell implements Sandbox {
-  readonly language: Language;
-  readonly posture: Posture;
+export class OciCell implements PreparedCell {
   readonly #options: CellOptions;
-  readonly #start: Start;
-  readonly #cell: WaitingCell;
-  readonly #workspace: Workspace;
-  readonly #releaseResources: () => void;
-  /** Whether it has the small share of the processors that a cell has while no job waits for it. */
-  readonly #isAhead: boolean;
-  #loaded: Loaded | null = null;
-  #running: Running | null = null;
-  #stopCause: StopCause | null = null;
-  #disposed: Promise<void> | null = null;
+  readonly #begun: Bootstrapped;
+  /** What goes with the cell. */
+  readonly #runs = new DisposableStack();
+  readonly #gone: () => Promise<void>;
 
-  private constructor(options: CellOptions, begun: Bootstrapped, releaseResources: () => void) {
-    this.language = options.language;
-    this.posture = begun.posture;
+  private constructor(options: CellOptions, begun: Bootstrapped, forget: (isGone: boolean) => void) {
     this.#options = options;
-    this.#start = begun.start;
-    this.#cell = begun.cell;
-    this.#workspace = begun.workspace;
-    this.#isAhead = begun.isAhead;
-    this.#releaseResources = releaseResources;
+    this.#begun = begun;
+    this.#gone = once(async () => {
+      let isGone = false;
+      try {
+        this.#runs.dispose();
+        await begun.start.end();
+        begun.workspace[Symbol.dispose]();
+        isGone = true;
+      } finally {
+        forget(isGone);
+      }
+    });
   }
 
   /**
-   * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind.
-   * `releaseResources` is called once, when the cell is gone.
+   * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind. `forget` is
+   * called once, when the cell is gone, or is known to be there still although it was taken down.
    */
-  static async prepare(options: CellOptions, releaseResources: () => void): Promise<OciCell> {
+  static async prepare(options: CellOptions, forget: (isGone: boolean) => void): Promise<OciCell> {
     const begun = await bootstrap(options).catch((error: unknown) => {
-      releaseResources();
+      forget(true);
       throw error;
     });
-    return new OciCell(options, begun, releaseResources);
+    return new OciCell(options, begun, forget);
   }
 
-  get ended(): Promise<void> {
-    return this.#start.ended;
+  get language() {
+    return this.#options.language;
+  }
+
+  get posture() {
+    return this.#begun.posture;
+  }
+
+  get ended() {
+    return this.#begun.start.ended;
   }
 
   isWhole(): boolean {
-    return this.#cell.isWhole();
+    return this.#begun.cell.isWhole();
   }
 
   memoryBytes(): number {
-    return this.#cell.memoryBytes();
+    return this.#begun.cell.memoryBytes();
   }
 
-  async handOver(program: Program): Promise<HeldLimits> {
+  async handOver(program: Program): Promise<LoadedCell> {
     const { runtime } = this.#options;
-    const wanted = wantedLimits(program.limits, runtime, this.#isAhead);
+    const { cell, workspace, isAhead } = this.#begun;
+    const wanted = wantedLimits(program.limits, runtime, isAhead);
     // The limits are on their way while the files are written.
-    const limited = this.#cell.hold(wanted);
+    const limited = cell.hold(wanted);
     limited.catch(() => {});
-    await this.#step('files', async () => this.#workspace.fill(program));
+    await this.#step('files', async () => workspace.fill(program));
     const inForce = await this.#step('limits', () => limited);
-    this.#loaded = { program, inForce };
-    return heldLimits(program.limits, wanted, inForce, runtime);
-  }
-
-  release(sink: OutputSink): void {
-    if (this.#loaded === null) throw new Error('a program must be handed over first');
-    const { program, inForce } = this.#loaded;
-    const captures = new Captures(this.#cell.pipes, sink);
-    const { wall_seconds, cpu_seconds } = program.limits;
-    const watch = new Watch({
-      watched: { kind: 'group', location: this.#options.group.location },
-      wallSeconds: wall_seconds,
-      cpu: { seconds: cpu_seconds, cores: CORES, microsecondsBefore: inForce.cpuMicroseconds },
-    });
-    this.#running = { program, inForce, captures, watch };
-    // Where the interpreter alone needs more than the job's memory, the job ends as one that ran out of it.
-    if (inForce.fits && this.#stopCause === null) this.#cell.release(program);
-    else this.#cell.kill();
-  }
-
-  /** The first reason to end a program is the one that counts. */
-  stop(cause: StopCause): void {
-    if (this.#stopCause !== null || this.#running?.watch.close() === false) return;
-    this.#stopCause = cause;
-    this.#cell.kill();
-  }
-
-  async collect(): Promise<Collection> {
-    if (this.#running === null) throw new Error('a program must be released first');
-    const { program, inForce, captures, watch } = this.#running;
-    const over = await this.#cell.over();
-    watch[Symbol.dispose]();
-    const counters = countersOf(over, { watch, inForce });
-    await this.#cell.pipes.drained;
-    const { isCompiling, status } = over.ending;
-    const ending = endingOf({
-      stopCause: this.#stopCause,
-      breach: watch.breach,
-      oomKills: inForce.fits ? over.counted.oomKills : 1,
-      status,
-      isCompiling,
-      isCpuTimeUsedUp: counters.cpuMilliseconds >= program.limits.cpu_seconds * 1000,
-      diagnostics: this.#start.said().join(': '),
-    });
-    const outputs = this.#workspace.collect(program.outputs);
-    const breaches = violationsOf(ending, counters, program.limits);
-    return {
-      ending,
-      usage: {
-        wall_ms: Math.round(counters.wallMilliseconds),
-        cpu_ms: Math.round(counters.cpuMilliseconds),
-        memory_peak_bytes: Math.max(0, over.counted.memoryPeakBytes - inForce.ownMemoryBytes),
+    const held = heldLimits(program.limits, wanted, inForce, runtime);
+    return new LoadedOciCell(
+      { ...this.#begun, location: this.#options.group.location, runs: this.#runs },
+      {
+        program,
+        inForce,
+        held,
       },
-      output: captures.end(),
-      violations: [...(isCompiling ? inCompilation(breaches) : breaches), ...outputs.violations],
-      artifacts: outputs.artifacts,
-    };
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.#tearDown();
-    return this.#disposed;
+    return this.#gone();
   }
 
   /** Does one step of the hand-over. Where it fails, the cell is gone when this rejects. */
@@ -155,23 +98,75 @@ export class OciCell implements Sandbox {
     try {
       return await work();
     } catch (error) {
-      await this[Symbol.asyncDispose]();
-      throw bootstrapFailure(this.#options, { step, error, said: this.#start.said() });
+      await this.#gone();
+      throw bootstrapFailure(this.#options, { step, error, said: this.#begun.start.said() });
     }
-  }
-
-  async #tearDown(): Promise<void> {
-    this.#running?.watch[Symbol.dispose]();
-    await this.#start.end();
-    this.#workspace[Symbol.dispose]();
-    this.#releaseResources();
   }
 }
 
-function countersOf({ counted }: Over, { watch, inForce }: Pick<Running, 'watch' | 'inForce'>): Counters {
-  return {
-    wallMilliseconds: watch.wallMilliseconds(),
-    cpuMilliseconds: (counted.cpuMicroseconds - inForce.cpuMicroseconds) / 1000,
-    processesRefused: counted.processesRefused,
-  };
+interface Parts extends Bootstrapped {
+  /** Of its group. */
+  readonly location: CellOptions['group']['location'];
+  /** Disposed with the cell. */
+  readonly runs: DisposableStack;
+}
+
+interface Loaded {
+  readonly program: Program;
+  /** What the kernel said of its limits. */
+  readonly inForce: LimitsInForce;
+  readonly held: HeldLimits;
+}
+
+export class LoadedOciCell implements LoadedCell {
+  readonly #parts: Parts;
+  readonly #loaded: Loaded;
+
+  constructor(parts: Parts, loaded: Loaded) {
+    this.#parts = parts;
+    this.#loaded = loaded;
+  }
+
+  get posture() {
+    return this.#parts.posture;
+  }
+
+  get held() {
+    return this.#loaded.held;
+  }
+
+  release(sink: OutputSink): RunningCell {
+    const { cell, workspace, location, runs } = this.#parts;
+    const { program, inForce } = this.#loaded;
+    const run = new ProgramRun({
+      program,
+      pipes: cell.pipes,
+      workspace,
+      sink,
+      watched: { kind: 'group', location },
+      cpu: { seconds: program.limits.cpu_seconds, cores: CORES, microsecondsBefore: inForce.cpuMicroseconds },
+      kill: () => cell.kill(),
+      over: () => this.#over(),
+      drained: () => cell.pipes.drained,
+    });
+    runs.use(run);
+    // Where the interpreter alone needs more than the job's memory, the job ends as one that ran out of it.
+    if (inForce.fits) cell.release(program);
+    else cell.kill();
+    return run;
+  }
+
+  async #over(): Promise<RunEnd> {
+    const { cell, start } = this.#parts;
+    const { fits, cpuMicroseconds, ownMemoryBytes } = this.#loaded.inForce;
+    const { ending, counted } = await cell.over();
+    return {
+      ...ending,
+      oomKills: fits ? counted.oomKills : 1,
+      processesRefused: counted.processesRefused,
+      cpuMilliseconds: (counted.cpuMicroseconds - cpuMicroseconds) / 1000,
+      memoryPeakBytes: Math.max(0, counted.memoryPeakBytes - ownMemoryBytes),
+      diagnostics: start.said().join(': '),
+    };
+  }
 }

@@ -48,12 +48,12 @@ export class CellsFixture implements AsyncDisposable {
   ): Promise<Run> {
     await using sandbox = await (this.#providers.get(choice) as Provider).prepare({ language, runtime: null });
     const program = { language, code, stdin: null, args: [], env: {}, files: [], outputs: [] };
-    const held = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } });
+    const loaded = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } });
     const text = { stdout: '', stderr: '' };
-    sandbox.release((stream, records) => {
+    const running = loaded.release((stream, records) => {
       for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
     });
-    return { ...(await sandbox.collect()), ...text, held };
+    return { ...(await running.collect()), ...text, held: loaded.held };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -15,7 +15,7 @@ import {
   type CellKind,
   type CellOrigin,
   type CellRequest,
-  type Sandbox,
+  type PreparedCell,
   unreadyPosture,
 } from '../sandbox.ts';
 import { OciCell } from './cell.ts';
@@ -47,7 +47,7 @@ export interface OciFactoryOptions {
 export class OciCells implements AsyncDisposable {
   readonly #options: OciFactoryOptions;
   readonly #rootfs: string;
-  readonly #cells = new Set<OciCell>();
+  readonly #cells = new Map<string, OciCell>();
   readonly #preparing = new Set<Promise<unknown>>();
   #isClosed = false;
   readonly #uids = new Set<number>();
@@ -67,7 +67,7 @@ export class OciCells implements AsyncDisposable {
     return this.#options.packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
   }
 
-  prepare(request: CellRequest): Promise<Sandbox> {
+  prepare(request: CellRequest): Promise<PreparedCell> {
     const prepared = this.#prepare(request);
     const settled = prepared.catch(() => {});
     this.#preparing.add(settled);
@@ -86,16 +86,17 @@ export class OciCells implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#preparing);
-    await Promise.all([...this.#cells].map((cell) => cell[Symbol.asyncDispose]()));
+    await Promise.all([...this.#cells.values()].map((cell) => cell[Symbol.asyncDispose]()));
     await this.#options.runtime[Symbol.asyncDispose]();
   }
 
-  async #prepare(request: CellRequest): Promise<Sandbox> {
+  async #prepare(request: CellRequest): Promise<PreparedCell> {
     const { runtime, groups, directory, workBytes, hostPostureSha256, loopback } = this.#options;
     const id = randomUUID();
     const rootUid = this.#takeUid();
-    const settle = () => {
-      this.#uids.delete(rootUid);
+    const forget = (isGone: boolean) => {
+      this.#cells.delete(id);
+      if (isGone) this.#uids.delete(rootUid);
     };
     try {
       if (this.#isClosed) throw new Error('no more cells are made: the service is stopping');
@@ -117,11 +118,12 @@ export class OciCells implements AsyncDisposable {
           readyMilliseconds: request.readyMilliseconds ?? READY_MILLISECONDS_MAX,
           aheadUntil: request.aheadUntil,
         },
-        settle,
+        forget,
       );
-      return this.#remember(cell);
+      this.#cells.set(id, cell);
+      return cell;
     } catch (error) {
-      throw error instanceof BootstrapError ? error : this.#unprepared(error, settle);
+      throw error instanceof BootstrapError ? error : this.#unprepared(error, forget);
     }
   }
 
@@ -135,15 +137,8 @@ export class OciCells implements AsyncDisposable {
     return this.#options.packs.find((candidate) => candidate.name === (name ?? SYSTEM_PACK));
   }
 
-  #remember(cell: OciCell): Sandbox {
-    this.#cells.add(cell);
-    const dispose = cell[Symbol.asyncDispose].bind(cell);
-    cell[Symbol.asyncDispose] = () => dispose().finally(() => this.#cells.delete(cell));
-    return cell;
-  }
-
-  #unprepared(error: unknown, settle: () => void): BootstrapError {
-    settle();
+  #unprepared(error: unknown, forget: (isGone: boolean) => void): BootstrapError {
+    forget(true);
     const { backend, identity } = this.#options.runtime;
     return new BootstrapError('cgroup', (error as Error).message, unreadyPosture(backend, identity), { cause: error });
   }

@@ -61,12 +61,15 @@ async function runBare(code: string): Promise<End> {
 async function runInCell(provider: Provider, code: string): Promise<End> {
   await using sandbox = await provider.prepare({ language: 'python', runtime: null });
   const program = { language: 'python', code, stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
-  await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, wall_seconds: 30, cpu_seconds: 20 } });
+  const loaded = await sandbox.handOver({
+    ...program,
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: 30, cpu_seconds: 20 },
+  });
   const said = { stdout: '', stderr: '' };
-  sandbox.release((stream, records) => {
+  const running = loaded.release((stream, records) => {
     for (const record of records) said[stream] += record.text + (record.partial ? '' : '\n');
   });
-  const { ending } = await sandbox.collect();
+  const { ending } = await running.collect();
   return { stdout: withoutAddresses(said.stdout), stderr: withoutAddresses(said.stderr), ending };
 }
 

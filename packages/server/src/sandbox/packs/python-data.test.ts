@@ -56,13 +56,22 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
   ) {
     await using sandbox = await provider.prepare({ language, runtime: 'python-data' });
     const held = { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 60, ...limits };
-    await sandbox.handOver({ language, code, stdin: null, args: [], env: {}, files: [], outputs, limits: held });
+    const loaded = await sandbox.handOver({
+      language,
+      code,
+      stdin: null,
+      args: [],
+      env: {},
+      files: [],
+      outputs,
+      limits: held,
+    });
     const text = { stdout: '', stderr: '' };
-    sandbox.release((stream, records) => {
+    const running = loaded.release((stream, records) => {
       for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
     });
     const collection: Collection & typeof text & { posture: Posture } = {
-      ...(await sandbox.collect()),
+      ...(await running.collect()),
       ...text,
       posture: sandbox.posture,
     };

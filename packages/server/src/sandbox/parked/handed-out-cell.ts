@@ -4,13 +4,12 @@
  */
 import {
   BootstrapError,
-  type Collection,
-  type HeldLimits,
+  type LoadedCell,
   type OutputSink,
   type Posture,
+  type PreparedCell,
   type Program,
-  type Sandbox,
-  type StopCause,
+  type RunningCell,
 } from '../sandbox.ts';
 
 /** Making a cell takes about as long as a short program. Beside one, it would hold its result up. */
@@ -18,18 +17,18 @@ const HEAD_START_MILLISECONDS = 50;
 
 export interface HandedOutOptions {
   /** Makes another of the same kind, or rejects; null if the cell did not wait before it was handed out. */
-  readonly replace: ((error: BootstrapError) => Promise<Sandbox>) | null;
+  readonly replace: ((error: BootstrapError) => Promise<PreparedCell>) | null;
   /** Called once, when the program has ended or had its head start, or the cell was given up before. */
   readonly settled: () => void;
 }
 
-export class HandedOutCell implements Sandbox {
-  #cell: Sandbox;
+export class HandedOutCell implements PreparedCell {
+  #cell: PreparedCell;
   readonly #options: HandedOutOptions;
   #isSettled = false;
   #headStart: NodeJS.Timeout | undefined;
 
-  constructor(cell: Sandbox, options: HandedOutOptions) {
+  constructor(cell: PreparedCell, options: HandedOutOptions) {
     this.#cell = cell;
     this.#options = options;
   }
@@ -54,7 +53,18 @@ export class HandedOutCell implements Sandbox {
     return this.#cell.memoryBytes();
   }
 
-  async handOver(program: Program): Promise<HeldLimits> {
+  async handOver(program: Program): Promise<LoadedCell> {
+    const loaded = await this.#loadedWith(program);
+    const { posture, held } = loaded;
+    return { posture, held, release: (sink) => this.#release(loaded, sink) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cell[Symbol.asyncDispose]();
+    this.#settle();
+  }
+
+  async #loadedWith(program: Program): Promise<LoadedCell> {
     const { replace } = this.#options;
     try {
       return await this.#cell.handOver(program);
@@ -66,27 +76,14 @@ export class HandedOutCell implements Sandbox {
     }
   }
 
-  release(sink: OutputSink): void {
-    this.#cell.release(sink);
+  #release(loaded: LoadedCell, sink: OutputSink): RunningCell {
+    const running = loaded.release(sink);
     this.#headStart = setTimeout(() => this.#settle(), HEAD_START_MILLISECONDS);
     this.#headStart.unref();
-  }
-
-  stop(cause: StopCause): void {
-    this.#cell.stop(cause);
-  }
-
-  async collect(): Promise<Collection> {
-    try {
-      return await this.#cell.collect();
-    } finally {
-      this.#settle();
-    }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cell[Symbol.asyncDispose]();
-    this.#settle();
+    return {
+      stop: (cause) => running.stop(cause),
+      collect: () => running.collect().finally(() => this.#settle()),
+    };
   }
 
   #settle(): void {

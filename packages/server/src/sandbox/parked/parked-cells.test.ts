@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readyPosture, type ScriptedCell, ScriptedProvider, unready } from '../../../test/scripted-provider.ts';
-import { BootstrapError, type CellRequest, type Program, type Sandbox } from '../sandbox.ts';
+import { BootstrapError, type CellRequest, type PreparedCell, type Program } from '../sandbox.ts';
 import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
 
 const MIB = 2 ** 20;
@@ -25,7 +25,7 @@ class Source extends ScriptedProvider {
     return { ...super.originOf(kind), madeOf: this.madeOf };
   }
 
-  override async prepare(request: CellRequest): Promise<Sandbox> {
+  override async prepare(request: CellRequest): Promise<PreparedCell> {
     this.requests.push(request);
     await this.gate();
     const cell = (await super.prepare(request)) as ScriptedCell;
@@ -72,8 +72,8 @@ async function started(): Promise<void> {
 }
 
 /** The program is released and had its head start. */
-function ran(cell: Sandbox | null): void {
-  cell?.release(() => {});
+async function ran(cell: PreparedCell | null): Promise<void> {
+  (await cell?.handOver(program))?.release(() => {});
   vi.advanceTimersByTime(50);
 }
 
@@ -89,12 +89,11 @@ test('one cell of each usual language is parked from the start', async () => {
 
 test('a parked cell is given at once to one job, and another replaces it later', async () => {
   await started();
-  const cell = parked.take(python) as Sandbox;
+  const cell = parked.take(python) as PreparedCell;
   expect([cell.posture, parked.take(python)]).toEqual([readyPosture, null]);
   await settled();
   expect(waiting()).toEqual({ python: 0, node: 1, bash: 1 });
-  await cell.handOver(program);
-  ran(cell);
+  await ran(cell);
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
   expect(source.requests).toHaveLength(4);
@@ -102,11 +101,11 @@ test('a parked cell is given at once to one job, and another replaces it later',
 
 test('a short program has the machine to itself: the next cell is begun when it has ended', async () => {
   await started();
-  const cell = parked.take(bash) as Sandbox;
-  cell.release(() => {});
+  const loaded = await parked.take(bash)?.handOver(program);
+  const running = loaded?.release(() => {});
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 0 });
-  const collected = cell.collect();
+  const collected = running?.collect();
   (source.cells.at(2) as ScriptedCell).end({ kind: 'exited', exit_code: 0 });
   await collected;
   await settled();
@@ -125,7 +124,7 @@ describe('if making a cell takes longer than a short job', () => {
   });
 
   test('the last of its kind is replaced at once', async () => {
-    ran(parked.take(bash));
+    await ran(parked.take(bash));
     await settled();
     expect(made()).toBe(1);
     await vi.advanceTimersByTimeAsync(1000);
@@ -134,11 +133,11 @@ describe('if making a cell takes longer than a short job', () => {
   test('one of several is replaced when no job has asked for a cell for a while', async () => {
     const cells = [parked.take(bash), parked.prepare(bash)];
     await vi.advanceTimersByTimeAsync(1000);
-    for (const cell of cells) ran(await cell);
+    for (const cell of cells) await ran(await cell);
     await vi.advanceTimersByTimeAsync(1000);
     expect(waiting()['bash']).toBe(2);
     const before = made();
-    ran(parked.take(bash));
+    await ran(parked.take(bash));
     await settled();
     expect(made()).toBe(before);
     await vi.advanceTimersByTimeAsync(quiet);
@@ -156,7 +155,7 @@ test('a cell that a job takes gets its whole share of the processors', async () 
 
 test('a job that is given up before its program is released also makes room for a new parked cell', async () => {
   await started();
-  await (parked.take(bash) as Sandbox)[Symbol.asyncDispose]();
+  await (parked.take(bash) as PreparedCell)[Symbol.asyncDispose]();
   await settled();
   expect([waiting(), source.cells.filter(({ disposed }) => disposed).length]).toEqual([
     { python: 1, node: 1, bash: 1 },
@@ -179,7 +178,7 @@ test('a job without a parked cell gets a new one, and none is made ahead meanwhi
   const gate = Promise.withResolvers<void>();
   source.gate = () => gate.promise;
   const prepared = parked.prepare(ruby);
-  ran(parked.take(bash));
+  await ran(parked.take(bash));
   await settled();
   expect(source.requests.slice(3)).toEqual([ruby]);
   gate.resolve();
@@ -270,7 +269,7 @@ test('a cell of a changed runtime is not given to a job', async () => {
   source.madeOf = 'second';
   expect(parked.take(python)).toBeNull();
   const cell = await parked.prepare(python);
-  ran(cell);
+  await ran(cell);
   await settled();
   expect([parked.facts().lost.changed, waiting()['python']]).toEqual([1, 1]);
   expect(parked.take(python)).not.toBeNull();
@@ -281,7 +280,7 @@ test('a parked cell that fails at the hand-over is replaced once, and removed be
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
   const cell = await parked.prepare(bash);
-  const held = await cell.handOver(program);
+  const { held } = await cell.handOver(program);
   expect([held.limit_enforcement.wall_seconds, first?.disposed, source.cells.length]).toEqual([true, true, 4]);
   expect(troubles.map(({ problem }) => problem)).toEqual(['not_handed_over']);
 });
@@ -290,7 +289,7 @@ test('a cell that was taken at once and fails at the hand-over is removed, and i
   await started();
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
-  await expect((parked.take(bash) as Sandbox).handOver(program)).rejects.toThrow('it died just now');
+  await expect((parked.take(bash) as PreparedCell).handOver(program)).rejects.toThrow('it died just now');
   expect([first?.disposed, source.cells.length, troubles.length]).toEqual([true, 3, 1]);
 });
 
@@ -302,7 +301,7 @@ test('as many cells are parked as were asked for in twice the time to make one, 
   await settled();
   const burst = [1, 2, 3, 4, 5].map(() => parked.prepare(bash));
   await vi.advanceTimersByTimeAsync(200);
-  for (const cell of burst) ran(await cell);
+  for (const cell of burst) await ran(await cell);
   await vi.advanceTimersByTimeAsync(1000);
   await settled();
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 5 });
@@ -314,7 +313,7 @@ test('as many cells are parked as were asked for in twice the time to make one, 
 
 test('a cell of a language without a job in ten minutes is no longer parked, except the usual ones', async () => {
   await started();
-  ran(await parked.prepare(ruby));
+  await ran(await parked.prepare(ruby));
   await settled();
   expect(waiting()['ruby']).toBe(1);
   await vi.advanceTimersByTimeAsync(600_001);
@@ -326,7 +325,7 @@ test('parked cells stay within the bound, and the languages most asked for come 
   parked = open(20);
   await started();
   expect(Object.values(waiting()).reduce((sum, count) => sum + count, 0)).toBe(2);
-  for (const kind of [ruby, ruby, bash]) ran(await parked.prepare(kind));
+  for (const kind of [ruby, ruby, bash]) await ran(await parked.prepare(kind));
   await settled();
   expect(waiting()).toEqual({ python: 0, node: 0, bash: 1, ruby: 1 });
   expect(parked.facts().bytes).toBe(20 * MIB);
@@ -336,7 +335,7 @@ test('a cell larger than the bound is not parked, is reported once and is not ma
   source.bytes = 40 * MIB;
   parked = open(20);
   await started();
-  for (let round = 0; round < 3; round++) ran(await parked.prepare(bash));
+  for (let round = 0; round < 3; round++) await ran(await parked.prepare(bash));
   await vi.advanceTimersByTimeAsync(120_000);
   await settled();
   expect(Object.values(waiting())).toEqual([0, 0, 0]);
@@ -373,7 +372,7 @@ test('once it is disposed all parked cells are gone, including those being made,
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;
-  ran(parked.take(bash));
+  await ran(parked.take(bash));
   await settled();
   const disposed = parked[Symbol.asyncDispose]();
   gate.resolve();

@@ -6,7 +6,7 @@
  */
 import type { Language } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
-import type { BootstrapError, CellKind, CellRequest, Provider, Sandbox } from '../sandbox.ts';
+import type { BootstrapError, CellKind, CellRequest, PreparedCell, Provider } from '../sandbox.ts';
 import { HandedOutCell } from './handed-out-cell.ts';
 import { Pace, type PaceOptions } from './pace.ts';
 import type { Making, Parked, Shelf } from './shelf.ts';
@@ -20,7 +20,7 @@ const AHEAD_MILLISECONDS_MAX = 60_000;
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
 /** What a job gets where its cell fails at the hand-over. */
-type Another = (error: BootstrapError) => Promise<Sandbox>;
+type Another = (error: BootstrapError) => Promise<PreparedCell>;
 
 /** Something that an operator should know; jobs get their cells all the same. */
 export interface ParkingTrouble extends CellKind {
@@ -92,13 +92,13 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
    * A cell that waits, at once; null if none does. Whoever gets none, or one that fails at the hand-over, goes on to
    * `prepare`: what is asked for is remembered there, and here where a cell was given.
    */
-  take(kind: CellKind): Sandbox | null {
+  take(kind: CellKind): PreparedCell | null {
     const found = this.#isRunning ? this.#stock.find(kind) : null;
     return found === null ? null : this.#takeParked(found, (error) => Promise.reject(error));
   }
 
   /** A cell that waits or is being made already, else a new one: see `Provider`. */
-  async prepare(request: CellRequest): Promise<Sandbox> {
+  async prepare(request: CellRequest): Promise<PreparedCell> {
     const found = this.#isRunning ? this.#stock.find(request) : null;
     if (found === null) return await this.#options.source.prepare(request);
     const another = () => this.#options.source.prepare(request);
@@ -136,7 +136,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     await this.#stock.settled();
   }
 
-  #takeParked({ shelf, origin }: Found, another: Another): Sandbox | null {
+  #takeParked({ shelf, origin }: Found, another: Another): PreparedCell | null {
     for (let oldest = shelf.parked.shift(); oldest !== undefined; oldest = shelf.parked.shift()) {
       if (oldest.madeOf !== origin.madeOf) this.#stock.discard(oldest, 'changed');
       else if (!oldest.cell.isWhole()) this.#stock.discard(oldest, 'died');
@@ -156,7 +156,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /** Nothing is made ahead meanwhile. */
-  async #waitedFor(cell: Promise<Sandbox>): Promise<Sandbox> {
+  async #waitedFor(cell: Promise<PreparedCell>): Promise<PreparedCell> {
     this.#waiting += 1;
     try {
       return await cell;
@@ -166,7 +166,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     }
   }
 
-  async #make(found: Found, request: CellRequest): Promise<Sandbox> {
+  async #make(found: Found, request: CellRequest): Promise<PreparedCell> {
     const { shelf } = found;
     this.#noteAsked(shelf);
     const cell = await this.#claimed(found);
@@ -176,7 +176,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /** One that is being made is nearer to its end than a new one. Null if there is none, or it failed. */
-  async #claimed({ shelf, origin }: Found): Promise<Sandbox | null> {
+  async #claimed({ shelf, origin }: Found): Promise<PreparedCell | null> {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
     if (claimed === undefined) return null;
     shelf.making.delete(claimed);
@@ -187,7 +187,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return inTime;
   }
 
-  async #makeCold(shelf: Shelf, request: CellRequest): Promise<Sandbox> {
+  async #makeCold(shelf: Shelf, request: CellRequest): Promise<PreparedCell> {
     this.#taken.cold += 1;
     const began = this.#now();
     const cell = await this.#options.source.prepare(request);
@@ -195,7 +195,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return new HandedOutCell(cell, { replace: null, settled: () => this.#refillSoon() });
   }
 
-  #handedOut(cell: Sandbox, shelf: Shelf, another: Another): Sandbox {
+  #handedOut(cell: PreparedCell, shelf: Shelf, another: Another): PreparedCell {
     const { onTrouble } = this.#options;
     return new HandedOutCell(cell, {
       replace(error) {
@@ -252,7 +252,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     }
   }
 
-  #keep(shelf: Shelf, cell: Sandbox, { madeOf, wanted }: Making): void {
+  #keep(shelf: Shelf, cell: PreparedCell, { madeOf, wanted }: Making): void {
     const bytes = bytesOf(cell);
     const { bytesMax, onTrouble } = this.#options;
     if (shelf.bytes === null && bytes > bytesMax) onTrouble({ ...shelf.kind, problem: 'too_large', error: null });
@@ -294,7 +294,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
 }
 
 /** A cell that ended a moment ago has no memory that could be asked for. */
-function bytesOf(cell: Sandbox): number {
+function bytesOf(cell: PreparedCell): number {
   try {
     return cell.memoryBytes() + OWN_BYTES;
   } catch {

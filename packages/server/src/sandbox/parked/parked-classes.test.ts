@@ -9,7 +9,7 @@ import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName, runDirectoryOf } from '../host/run-directory.ts';
 import { openProvider } from '../preflight.ts';
-import type { HeldLimits, Program, Provider, Sandbox } from '../sandbox.ts';
+import type { PreparedCell, Program, Provider } from '../sandbox.ts';
 import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
 
 const MIB = 2 ** 20;
@@ -34,15 +34,15 @@ function programOf(language: Language, code: string, limits = PATIENT): Program 
 }
 
 /** Hands a program over to a cell, runs it to its end, and ends the cell. */
-async function run(sandbox: Sandbox, program: Program) {
+async function run(sandbox: PreparedCell, program: Program) {
   await using cell = sandbox;
-  const held = await cell.handOver(program);
+  const loaded = await cell.handOver(program);
   let stdout = '';
-  cell.release((stream, records) => {
+  const running = loaded.release((stream, records) => {
     if (stream === 'stdout') for (const { text, partial } of records) stdout += text + (partial ? '' : '\n');
   });
-  const { ending } = await cell.collect();
-  return { held, ending, stdout, posture: cell.posture };
+  const { ending } = await running.collect();
+  return { held: loaded.held, ending, stdout, posture: cell.posture };
 }
 
 describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder) => {
@@ -80,7 +80,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
 
   test('a parked cell is alive, and gives its job the same as a new one', async () => {
     const cold = await run(await provider.prepare(python), programOf('python', 'print(6 * 7)'));
-    const warm = await run(parked.take(python) as Sandbox, programOf('python', 'print(6 * 7)'));
+    const warm = await run(parked.take(python) as PreparedCell, programOf('python', 'print(6 * 7)'));
     expect(warm).toEqual(cold);
     expect(warm.stdout).toBe('42\n');
     await expect.poll(() => waiting('python')).toBeGreaterThanOrEqual(1);
@@ -88,9 +88,9 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
 
   test.runIf(isSandboxed)('the limits of a job are set at the hand-over, and are those of its own group', async () => {
     const limits = { ...PATIENT, mem_mb: 77, max_pids: 9 };
-    await using cell = parked.take(bash) as Sandbox;
-    const { effective_limits }: HeldLimits = await cell.handOver(programOf('bash', '', limits));
-    expect(effective_limits).toEqual(limits);
+    await using cell = parked.take(bash) as PreparedCell;
+    const { held } = await cell.handOver(programOf('bash', '', limits));
+    expect(held.effective_limits).toEqual(limits);
     const memory = parkedGroups().map(({ location }) => {
       const file = location.version === 'v1' ? 'memory.limit_in_bytes' : 'memory.max';
       return Number(readFileSync(join(location.version === 'v1' ? location.paths.memory : location.directory, file)));
@@ -108,7 +108,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
         return cpu === null ? [] : Number(readFileSync(join(cpu, 'cpu.shares'))) / 1024;
       });
     expect(Math.max(...shares())).toBeLessThan(0.1);
-    await using cell = parked.take(bash) as Sandbox;
+    await using cell = parked.take(bash) as PreparedCell;
     await cell.handOver(programOf('bash', ''));
     expect(shares().filter((share) => share === 1)).toHaveLength(1);
   });

@@ -1,5 +1,5 @@
 /** The cells of one kind that wait or are being made, and what is known of making one. */
-import type { CellKind, Sandbox } from '../sandbox.ts';
+import type { CellKind, PreparedCell } from '../sandbox.ts';
 import { Demand } from './demand.ts';
 
 const FIRST_PAUSE_MILLISECONDS = 250;
@@ -9,7 +9,7 @@ const NEWEST_PART = 0.3;
 
 /** A cell that waits. */
 export interface Parked {
-  readonly cell: Sandbox;
+  readonly cell: PreparedCell;
   /** What it was made of, as `CellOrigin` says. */
   readonly madeOf: string;
   readonly bytes: number;
@@ -19,7 +19,7 @@ export interface Parked {
 
 /** A cell that is being made ahead of demand. */
 export interface Making {
-  readonly made: Promise<Sandbox>;
+  readonly made: Promise<PreparedCell>;
   readonly madeOf: string;
   readonly wanted: AbortController;
 }

@@ -1,6 +1,6 @@
 /** All cells that wait: a shelf for each kind, how many there should be, and the end of those that no job gets. */
 import type { Language } from '@vouchbox/protocol';
-import type { CellKind, CellOrigin, Provider, Sandbox } from '../sandbox.ts';
+import type { CellKind, CellOrigin, PreparedCell, Provider } from '../sandbox.ts';
 import { planParking } from './parking-plan.ts';
 import { type Parked, Shelf } from './shelf.ts';
 
@@ -103,12 +103,12 @@ export class Stock {
   }
 
   /** Ends a cell. Waiting for all ends includes this one. */
-  end(cell: Sandbox): void {
+  end(cell: PreparedCell): void {
     const ended = this.#endOf(cell).finally(() => this.#ending.delete(ended));
     this.#ending.add(ended);
   }
 
-  async #endOf(cell: Sandbox): Promise<void> {
+  async #endOf(cell: PreparedCell): Promise<void> {
     try {
       await cell[Symbol.asyncDispose]();
     } catch (error) {

@@ -30,12 +30,15 @@ async function run(code: string): Promise<Collection & { readonly stdout: string
     files: [],
     outputs: ['output/kept'],
   } as const;
-  await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 30 } });
+  const loaded = await sandbox.handOver({
+    ...program,
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: 60, cpu_seconds: 30 },
+  });
   let stdout = '';
-  sandbox.release((_, records) => {
+  const running = loaded.release((_, records) => {
     for (const { text } of records) stdout += `${text}\n`;
   });
-  return { ...(await sandbox.collect()), stdout };
+  return { ...(await running.collect()), stdout };
 }
 
 test('a program of a gVisor cell has its three streams and no other open file', async () => {

@@ -9,26 +9,26 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Language } from '@vouchbox/protocol';
-import { endingOf, parseWaitStatus, violationsOf, type WaitStatus } from '../ending.ts';
+import { once } from '../../ground/once.ts';
+import { parseWaitStatus, type WaitStatus } from '../ending.ts';
 import { heapMb } from '../javascript-heap.ts';
 import { capabilitiesOf, parseStatus, seccompOf } from '../oci/observe/guest-report.ts';
-import { Captures } from '../output/captures.ts';
 import { PERL, type Pipes, SUPERVISE, spawnWithPipes } from '../output/pipes.ts';
 import { Workspace } from '../output/workspace.ts';
+import { ProgramRun, type RunEnd } from '../program-run.ts';
 import { releaseWords } from '../release-words.ts';
 import {
   BootstrapError,
-  type Collection,
   type HeldLimits,
+  type LoadedCell,
   NotReadyInTime,
   type OutputSink,
   type Posture,
+  type PreparedCell,
   type Program,
-  type Sandbox,
-  type StopCause,
+  type RunningCell,
   unreadyPosture,
 } from '../sandbox.ts';
-import { Watch } from '../watch/watch.ts';
 
 const READY_MILLISECONDS_MAX = 10_000;
 /** How long output may go on after everything we can kill is dead: a daemon that left the group keeps its pipe open. */
@@ -45,199 +45,197 @@ export interface HostCellOptions {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export class HostCell implements Sandbox {
+/** What a cell is made of when it waits. */
+interface Parts {
   readonly language: Language;
-  readonly #options: HostCellOptions;
-  readonly #forget: (cell: HostCell) => void;
-  #posture: Posture = unreadyPosture('subprocess', HOST_IDENTITY);
-  #pipes: Pipes | undefined;
-  #workspace: Workspace | undefined;
-  #child: ChildProcess | undefined;
-  /** The program's process group, as long as its id cannot be another's. */
-  #group: number | undefined;
-  #disposed: Promise<void> | undefined;
-  #exited: Promise<void> = Promise.resolve();
-  #status: WaitStatus | undefined;
-  #program: Program | undefined;
-  #captures: Captures | undefined;
-  #watch: Watch | undefined;
-  #stopCause: StopCause | null = null;
+  readonly posture: Posture;
+  readonly host: HostProcess;
+  readonly pipes: Pipes;
+  readonly workspace: Workspace;
+  /** All that goes with the cell. */
+  readonly held: AsyncDisposableStack;
+}
 
-  private constructor(options: HostCellOptions, forget: (cell: HostCell) => void) {
-    this.language = options.language;
-    this.#options = options;
-    this.#forget = forget;
+export class HostCell implements PreparedCell {
+  readonly language: Language;
+  readonly posture: Posture;
+  readonly ended: Promise<void>;
+  readonly #parts: Parts;
+  readonly #gone: () => Promise<void>;
+
+  private constructor(parts: Parts, forget: () => void) {
+    this.language = parts.language;
+    this.posture = parts.posture;
+    this.ended = parts.host.ended.then(() => {});
+    this.#parts = parts;
+    this.#gone = once(() => parts.held.disposeAsync().then(forget));
   }
 
   /**
    * Starts the interpreter and waits until it waits. Rejects with `BootstrapError`. `forget` is called once, when nothing
    * of the cell is left.
    */
-  static async prepare(options: HostCellOptions, forget: (cell: HostCell) => void): Promise<HostCell> {
-    const cell = new HostCell(options, forget);
+  static async prepare(options: HostCellOptions, forget: () => void): Promise<HostCell> {
     try {
-      await cell.#bootstrap();
-      return cell;
+      return new HostCell(await begin(options), forget);
     } catch (error) {
-      await cell[Symbol.asyncDispose]();
       const posture = unreadyPosture('subprocess', HOST_IDENTITY);
       throw new BootstrapError('bootstrap', (error as Error).message, posture, { cause: error });
     }
   }
 
-  get posture(): Posture {
-    return this.#posture;
-  }
-
-  get ended(): Promise<void> {
-    return this.#exited;
-  }
-
   isWhole(): boolean {
-    return this.#child?.exitCode === null && this.#child.signalCode === null;
+    const { exitCode, signalCode } = this.#parts.host.child;
+    return exitCode === null && signalCode === null;
   }
 
   memoryBytes(): number {
-    const supervisor = this.#child?.pid as number;
+    const { supervisor } = this.#parts.host;
     return residentBytes(supervisor) + residentBytes(interpreterOf(supervisor));
   }
 
-  handOver(program: Program): Promise<HeldLimits> {
-    this.#program = program;
-    this.#workspace?.fill(program);
+  async handOver(program: Program): Promise<LoadedCell> {
+    this.#parts.workspace.fill(program);
     const { wall_seconds } = program.limits;
-    return Promise.resolve({
+    const held: HeldLimits = {
       effective_limits: { wall_seconds, cpu_seconds: null, mem_mb: null, max_pids: null, max_file_mb: null },
       limit_enforcement: { wall_seconds: true, cpu_seconds: false, mem_mb: false, max_pids: false, max_file_mb: false },
-    });
-  }
-
-  release(sink: OutputSink): void {
-    const { pipes, program, child } = this.#handedOver();
-    this.#captures = new Captures(pipes, sink);
-    const watched = { kind: 'process_group', id: child.pid as number } as const;
-    this.#watch = new Watch({ watched, wallSeconds: program.limits.wall_seconds, cpu: null });
-    const { argumentCount, bytes } = releaseWords(program);
-    (child.stdio[3] as Socket).write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
-    (child.stdio[3] as Socket).end(bytes);
-    if (program.stdin === null) pipes.stdin.end();
-    else pipes.stdin.end(program.stdin);
-  }
-
-  stop(cause: StopCause): void {
-    if (this.#stopCause !== null || this.#watch?.close() === false) return;
-    this.#stopCause = cause;
-    this.#killGroup();
-  }
-
-  async collect(): Promise<Collection> {
-    const { pipes, program } = this.#handedOver();
-    await this.#exited;
-    const watch = this.#watch as Watch;
-    watch[Symbol.dispose]();
-    const wallMilliseconds = watch.wallMilliseconds();
-    await drained(pipes);
-    const status = this.#status ?? null;
-    const ending = endingOf({
-      stopCause: this.#stopCause,
-      breach: watch.breach,
-      oomKills: 0,
-      status,
-      isCompiling: false,
-      isCpuTimeUsedUp: false,
-      diagnostics: '',
-    });
-    const counters = { wallMilliseconds, cpuMilliseconds: 0, processesRefused: 0 };
-    const outputs = this.#workspace?.collect(program.outputs) ?? { artifacts: [], violations: [] };
-    return {
-      ending,
-      usage: { wall_ms: Math.round(wallMilliseconds), cpu_ms: null, memory_peak_bytes: null },
-      output: (this.#captures as Captures).end(),
-      violations: [...violationsOf(ending, counters, program.limits), ...outputs.violations],
-      artifacts: outputs.artifacts,
     };
+    return { posture: this.posture, held, release: (sink) => this.#release(program, sink) };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.#tearDown();
-    return this.#disposed;
+    return this.#gone();
   }
 
-  async #tearDown(): Promise<void> {
-    this.#watch?.[Symbol.dispose]();
-    this.#killGroup();
-    await this.#exited;
-    this.#pipes?.destroy();
-    this.#workspace?.[Symbol.dispose]();
-    this.#workspace = undefined;
-    await rm(this.#options.directory, { recursive: true, force: true });
-    this.#forget(this);
-  }
-
-  async #bootstrap(): Promise<void> {
-    const { directory, uid } = this.#options;
-    const work = join(directory, 'work');
-    for (const path of [work, join(work, 'input'), join(work, 'output')]) mkdirSync(path, { recursive: true });
-    if (uid !== null) for (const path of [work, join(work, 'output')]) chownSync(path, uid, uid);
-    this.#workspace = new Workspace(work, 'shared');
-    const child = await this.#start(work);
-    await ready(child);
-    this.#posture = observeHost(interpreterOf(child.pid as number));
-  }
-
-  async #start(work: string): Promise<ChildProcess> {
-    const { command, uid, environment } = this.#options;
-    const user = uid === null ? {} : { uid, gid: uid };
-    const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
-    const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
-    this.#child = child;
-    this.#group = child.pid;
-    this.#exited = this.#seeEnd(child);
-    (child.stdio[3] as Socket).on('error', () => {}); // The launcher may be dead already: its exit says so.
-    this.#pipes = await pipes;
-    return child;
-  }
-
-  /**
-   * Where the supervisor gave no report, a program of its group or this service killed it. Whoever it left in its group is
-   * killed as soon as it has ended: later the id of that group may be another's.
-   */
-  async #seeEnd(child: ChildProcess): Promise<void> {
-    const over = new Promise((resolve) => child.once('exit', resolve).once('error', resolve)).then(() => {
-      this.#killGroup();
-      this.#group = undefined;
+  #release(program: Program, sink: OutputSink): RunningCell {
+    const { host, pipes, workspace, held } = this.#parts;
+    const run = new ProgramRun({
+      program,
+      pipes,
+      workspace,
+      sink,
+      watched: { kind: 'process_group', id: host.supervisor },
+      cpu: null,
+      kill: () => host.kill(),
+      over: async () => endOf(await host.ended),
+      drained: () => drained(pipes),
     });
-    const [report] = await Promise.all([text(child.stdio.at(5) as Socket).catch(() => ''), over]);
-    this.#status = parseWaitStatus(report) ?? { signal: 'SIGKILL' };
+    held.use(run);
+    const { argumentCount, bytes } = releaseWords(program);
+    host.launcher.write(`${heapMb(program.limits.mem_mb)} ${argumentCount}\n`);
+    host.launcher.end(bytes);
+    if (program.stdin === null) pipes.stdin.end();
+    else pipes.stdin.end(program.stdin);
+    return run;
   }
+}
 
-  #handedOver(): { pipes: Pipes; program: Program; child: ChildProcess } {
-    if (this.#pipes === undefined || this.#program === undefined || this.#child === undefined) {
-      throw new Error('a program must be handed over first');
-    }
-    return { pipes: this.#pipes, program: this.#program, child: this.#child };
-  }
+/** Nothing but the wall clock is held or counted. */
+function endOf(status: WaitStatus): RunEnd {
+  return {
+    status,
+    isCompiling: false,
+    oomKills: 0,
+    processesRefused: 0,
+    cpuMilliseconds: null,
+    memoryPeakBytes: null,
+    diagnostics: '',
+  };
+}
 
-  /** Everything that did not leave the program's process group. A daemon that did survives: nothing here can hold it. */
-  #killGroup(): void {
-    if (this.#group === undefined) return;
-    try {
-      process.kill(-this.#group, 'SIGKILL');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
+/** Makes the directory, starts the interpreter in it and looks at it. Where that fails, nothing of it is left. */
+async function begin(options: HostCellOptions): Promise<Parts> {
+  const { directory, language } = options;
+  await using held = new AsyncDisposableStack();
+  held.defer(() => rm(directory, { recursive: true, force: true }));
+  const work = join(directory, 'work');
+  makeWork(work, options.uid);
+  const workspace = held.use(new Workspace(work, 'shared'));
+  const host = held.use(startIn(work, options));
+  const pipes = await host.pipes;
+  await ready(host);
+  const posture = observeHost(interpreterOf(host.supervisor));
+  return { language, posture, host, pipes, workspace, held: held.move() };
+}
+
+function makeWork(work: string, uid: number | null): void {
+  for (const path of [work, join(work, 'input'), join(work, 'output')]) mkdirSync(path, { recursive: true });
+  if (uid !== null) for (const path of [work, join(work, 'output')]) chownSync(path, uid, uid);
+}
+
+/** A supervisor with its interpreter. Disposing kills both, with everything that did not leave their process group. */
+interface HostProcess extends AsyncDisposable {
+  readonly child: ChildProcess;
+  /** Its process id, which is that of its group. */
+  readonly supervisor: number;
+  readonly launcher: Socket;
+  readonly readiness: Socket;
+  /** Rejects if the supervisor cannot be started. */
+  readonly pipes: Promise<Pipes>;
+  /** How the program ended; it never rejects. */
+  readonly ended: Promise<WaitStatus>;
+  /** A daemon that left the process group survives: nothing here can hold it. */
+  kill(): void;
+}
+
+function startIn(work: string, { command, uid, environment }: HostCellOptions): HostProcess {
+  const user = uid === null ? {} : { uid, gid: uid };
+  const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
+  const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
+  pipes.catch(() => {}); // Whoever waits for them is told; disposing is not.
+  const [launcher, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
+  launcher.on('error', () => {}); // The launcher may be dead already: its exit says so.
+  const supervisor = child.pid ?? 0;
+  // Later the id of its group may be another's.
+  let isOver = supervisor === 0;
+  const kill = () => {
+    if (!isOver) killGroup(supervisor);
+  };
+  const over = new Promise((resolve) => child.once('exit', resolve).once('error', resolve)).then(() => {
+    kill();
+    isOver = true;
+  });
+  // Where the supervisor gave no report, a program of its group or this service killed it.
+  const ended = Promise.all([text(report).catch(() => ''), over]).then(
+    ([said]) => parseWaitStatus(said) ?? { signal: 'SIGKILL' },
+  );
+  return {
+    child,
+    supervisor,
+    launcher,
+    readiness,
+    pipes,
+    ended,
+    kill,
+    async [Symbol.asyncDispose]() {
+      kill();
+      await ended;
+      await pipes.then(
+        (ours) => ours.destroy(),
+        () => {},
+      );
+    },
+  };
+}
+
+function killGroup(id: number): void {
+  try {
+    process.kill(-id, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
 const HOST_IDENTITY = { name: 'host', version: null, platform: null };
 
 /** Resolves when the launcher has said that its interpreter is up and waiting. */
-async function ready(child: ChildProcess): Promise<void> {
+async function ready({ child, readiness }: HostProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const deadline = setTimeout(() => reject(new NotReadyInTime(READY_MILLISECONDS_MAX)), READY_MILLISECONDS_MAX);
   child.once('error', reject);
   child.once('exit', () => reject(new Error('the interpreter ended before it was ready')));
-  (child.stdio[4] as Socket).once('data', () => resolve());
+  readiness.once('data', () => resolve());
   await promise.finally(() => clearTimeout(deadline));
 }
 

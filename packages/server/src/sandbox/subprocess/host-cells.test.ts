@@ -9,9 +9,9 @@ describe('development subprocesses', () => {
   async function runOne(cells: Candidate): Promise<void> {
     await using cell = await cells.prepare({ language: 'bash', runtime: null });
     const program = { language: 'bash', code: 'true', stdin: null, args: [], env: {}, files: [], outputs: [] } as const;
-    await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
-    cell.release(() => {});
-    expect((await cell.collect()).ending).toEqual({ kind: 'exited', exit_code: 0 });
+    const loaded = await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
+    const running = loaded.release(() => {});
+    expect((await running.collect()).ending).toEqual({ kind: 'exited', exit_code: 0 });
   }
 
   test('an ended job is never killed again: others may have its process ids by then', async () => {
@@ -34,9 +34,9 @@ describe('development subprocesses', () => {
       files: [],
       outputs: [],
     } as const;
-    await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
-    cell.release(() => {});
-    const collected = cell.collect();
+    const loaded = await cell.handOver({ ...program, limits: LIMIT_DEFAULTS });
+    const running = loaded.release(() => {});
+    const collected = running.collect();
     await cells[Symbol.asyncDispose]();
     expect((await collected).ending).toEqual({ kind: 'signaled', signal: 'SIGKILL' });
   });

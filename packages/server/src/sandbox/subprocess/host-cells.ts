@@ -37,7 +37,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
       const directory = join(root, randomUUID());
       const uid = process.getuid?.() === 0 ? NOBODY : null;
       const options = { language, command: commandOf(language), directory, uid, environment };
-      const cell = await HostCell.prepare(options, (gone) => live.delete(gone));
+      const cell = await HostCell.prepare(options, () => live.delete(cell));
       live.add(cell);
       return cell;
     },

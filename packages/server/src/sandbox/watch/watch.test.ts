@@ -54,10 +54,12 @@ describe('the thread that watches limits', () => {
     await using cell = await provider.prepare({ language: 'bash', runtime: null });
     const living = choice === 'subprocess' ? livingChildren() : livingIn(instanceName(directory));
     const program = { language: 'bash', code, stdin: null, files: [], outputs: [], args: [], env: {} } as const;
-    await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
-    await new Promise<void>((resolve) => cell.release(() => resolve()));
+    const loaded = await cell.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
+    const said = Promise.withResolvers<void>();
+    const running = loaded.release(() => said.resolve());
+    await said.promise;
     blockUntilDead(living, millisecondsMin);
-    return await cell.collect();
+    return await running.collect();
   }
 });
 

@@ -45,23 +45,17 @@ export function startUnderRuntime(options: CellOptions, observe: Observe): Start
   const command = [...runtime.stage(options), ...runtime.command(options)];
   const { child, pipes, said } = spawnWithPipes(command, { env: {}, cwd: '/' });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
-  const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {});
   let cell: RuntimeCell | null = null;
   const ready = pipes.then(async (ours) => {
     cell = new RuntimeCell(options, { pid: child.pid as number, pipes: ours, ended, observe });
     void ended.then(() => cell?.channel.abort(new Error('the runtime ended')));
-    aborted.promise.catch((reason: Error) => cell?.channel.abort(reason));
     await cell.meet();
     return cell;
   });
   return {
-    ready: Promise.race([ready, aborted.promise]),
+    ready,
     ended,
-    abort(reason) {
-      aborted.reject(reason);
-      child.kill('SIGKILL');
-    },
+    kill: () => child.kill('SIGKILL'),
     said: () => [said(), cell?.channel.diagnostics ?? ''],
     async end() {
       await group.remove();

@@ -15,12 +15,12 @@ export interface Boot extends GroupLimits {
 
 /** A cell whose process 1 runs, or is about to. */
 export interface Start {
-  /** Resolves at the workload-ready boundary. Rejects if the cell ended before, or was aborted, with the reason. */
+  /** Resolves at the workload-ready boundary. Rejects with the reason if the cell ended before. */
   readonly ready: Promise<WaitingCell>;
   /** Resolves once process 1 has ended, or has nothing more to do. Never rejects. */
   readonly ended: Promise<void>;
-  /** Ends it, where it takes too long to be ready. */
-  abort(reason: Error): void;
+  /** Kills what waits to be ready, so that `end` need not wait for it. */
+  kill(): void;
   /** What it printed before its program ran, by who printed it, for an operator. */
   said(): readonly string[];
   /** Kills what is alive, and resolves once nothing of the cell is left: no process, no group, no file. */
