@@ -43,8 +43,9 @@ interface Following extends FollowOptions {
 /** The close code of a connection that reached its absolute lifetime. */
 const lifetimeReached: (typeof STREAM_CLOSE_CODES)['lifetimeReached'] = 1001;
 
-/** The pause between two empty pages that the service did not hold: from the first to the last value, doubling. */
-const idleMilliseconds = { first: 50, last: 1000 };
+/** The pause between two empty pages that the service did not hold: it doubles with each, up to the most. */
+const idleMilliseconds = 50;
+const idleMillisecondsMax = 1000;
 
 /** A refused WebSocket hides the reason. If the service does not give one otherwise, the next try waits a second. */
 const refusedMilliseconds = 1000;
@@ -165,7 +166,7 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
   const { session, job_id, signal, onState } = following;
   const onRetry = () => onState('reconnecting');
   const isHeld = await supports(session, 'replay_wait', signal);
-  for (let idle = idleMilliseconds.first; ; ) {
+  for (let idle: number = idleMilliseconds; ; ) {
     const waitSeconds = isHeld ? waitSecondsAtOnce : undefined;
     const asked = { after: following.last, limit: replayLimitMax, waitSeconds, signal, onRetry };
     const { events, next_cursor } = await replay(session, job_id, asked);
@@ -173,8 +174,8 @@ async function* byPaging(following: Following): AsyncGenerator<JobEvent, void> {
     yield* events;
     if (next_cursor === null) return;
     following.last = next_cursor;
-    if (events.length > 0) idle = idleMilliseconds.first;
+    if (events.length > 0) idle = idleMilliseconds;
     else await session.sleep(idle, signal);
-    if (!isHeld) idle = Math.min(idle * 2, idleMilliseconds.last);
+    if (!isHeld) idle = Math.min(idle * 2, idleMillisecondsMax);
   }
 }

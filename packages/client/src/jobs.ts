@@ -1,9 +1,9 @@
 /** What can be asked of a service about jobs. Spec § Endpoints. */
-import { isTerminal, replayLimitMax, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
+import { isTerminal, waitSecondsMax } from '@vouchbox/protocol/vocabulary';
 import { delayMilliseconds } from './backoff.ts';
 import type { FoldedResult, JobEvent, JobListItem, JobSubmission, ReplayPage } from './contract-types.ts';
 import { randomKey } from './digest.ts';
-import { refuse, TransportFailure } from './failure.ts';
+import { TransportFailure } from './failure.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { orOlder } from './older-route.ts';
 import { olderReplay, olderResult } from './older-server.ts';
@@ -11,7 +11,6 @@ import { once, read, repeated } from './operation.ts';
 import type { Session } from './session.ts';
 import { submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';
-import type { Verified } from './verify-record.ts';
 
 /** How long one request waits for a job at most: many proxies cut an exchange at 60 seconds. */
 export const waitSecondsAtOnce = 50;
@@ -99,13 +98,4 @@ export async function* storedEvents(
     if (next_cursor === null || events.length === 0) return;
     cursor = next_cursor;
   }
-}
-
-/** Reads the whole history of a job that ended and its receipt, and recomputes both. */
-export async function verifyJob(session: Session, job_id: string, { signal }: CallOptions): Promise<Verified> {
-  const { receipt } = await read(session, 'GET /v1/jobs/{id}', { job_id, signal });
-  if (receipt === undefined) return refuse('receipt', `${job_id} has no receipt`);
-  const events = await Array.fromAsync(storedEvents(session, job_id, { limit: replayLimitMax, signal }));
-  const { verifyRecord } = await import('./verify-record.ts');
-  return verifyRecord({ job_id, events, receipt }, { ...session, refuse });
 }

@@ -25,7 +25,7 @@ import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
 import { refuse, type TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
-import { listAll, replay, result, storedEvents, submit, verifyJob, waitForResult } from './jobs.ts';
+import { listAll, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
 import { read, repeated } from './operation.ts';
 import { type RunOptions, type RunResult, runProgram } from './run.ts';
@@ -130,7 +130,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const client: ServiceClient = {
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client, refuse }),
-    verify: (job_id, reading = {}) => verifyJob(session, job_id, reading),
+    verify: async (job_id, reading = {}) =>
+      (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client, refuse }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),
     list: ({ signal, ...query } = {}) => read(session, 'GET /v1/jobs', { query, signal }),
     listAll: (listing = {}) => listAll(session, listing),

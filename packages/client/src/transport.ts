@@ -41,8 +41,8 @@ export async function exchange(endpoint: Endpoint, request: Exchange): Promise<A
     request.signal?.throwIfAborted();
     if (error instanceof TransportFailure) throw error;
     const what = `${request.method} ${request.path.split('?')[0]}`;
-    if (deadline.aborted) throw new TransportFailure('timeout', `no answer in time to ${what}`, { cause: error });
-    throw new TransportFailure('network', `no answer to ${what}`, { cause: error });
+    const [reason, when] = deadline.aborted ? (['timeout', ' in time'] as const) : (['network', ''] as const);
+    throw new TransportFailure(reason, `no answer${when} to ${what}`, { cause: error });
   });
   if (answer.status >= 200 && answer.status < 300) return answer;
   if (answer.status === request.answerStatus && envelopeOf(answer.bytes) === null) return answer;

@@ -4,9 +4,18 @@
  * is for. Loaded when it is first used. Spec § Events 7 and 8.
  */
 import { canonicalJson } from './canonical-json.ts';
-import type { EventData, EventKind, JobEvent, OutputEvidence, OutputRecord, Receipt } from './contract-types.ts';
+import type {
+  EventData,
+  EventKind,
+  JobDetail,
+  JobEvent,
+  OutputEvidence,
+  OutputRecord,
+  Receipt,
+} from './contract-types.ts';
 import type { Sha256 } from './digest.ts';
 import type { EvidenceCheck } from './failure.ts';
+import type { CallOptions, ReplayOptions } from './job-options.ts';
 
 /** A history of which every link was recomputed. */
 export interface Chain {
@@ -40,6 +49,15 @@ export interface Tools {
   readonly refuse: (check: EvidenceCheck, message: string, seq?: number) => never;
 }
 
+/** What a check of a job needs of a client. */
+export interface VerifyingClient extends Tools {
+  readonly detail: (job_id: string, options: CallOptions) => Promise<JobDetail>;
+  readonly events: (job_id: string, options: ReplayOptions) => AsyncIterable<JobEvent>;
+}
+
+/** The most events of a page that the service gives. */
+const replayLimitMax = 1000;
+
 /** The hash version of every new event. An event of v0.1 has 0. */
 const HASH_VERSION = 1;
 const ENCODING: OutputEvidence['encoding'] = 'utf8-event-lines-joined-by-lf-no-trailing-lf';
@@ -47,6 +65,18 @@ const GENESIS_HASH = '0'.repeat(64);
 
 /** Members that the last event and the receipt both have, unless one is of an older version. */
 const OUTCOME = ['status', 'exit_code', 'signal', 'terminal_reason', 'duration_ms'] as const;
+
+/** Reads the whole history of a job that ended and its receipt, and recomputes both. */
+export async function verifyJob(
+  job_id: string,
+  { detail, events, ...tools }: VerifyingClient,
+  { signal }: CallOptions,
+): Promise<Verified> {
+  const { receipt } = await detail(job_id, { signal });
+  if (receipt === undefined) return tools.refuse('receipt', `${job_id} has no receipt yet`);
+  const history = await Array.fromAsync(events(job_id, { limit: replayLimitMax, signal }));
+  return verifyRecord({ job_id, events: history, receipt }, tools);
+}
 
 /**
  * Recomputes a record, and compares everything that the receipt says of the events with them. What an older receipt does

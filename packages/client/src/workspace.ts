@@ -34,7 +34,7 @@ export interface Workspace {
   /**
    * Runs code in `python` (the default), `node`, `typescript` or `bash`. Its working directory holds the files, and what
    * it leaves there is kept: at most 32 files of 2 MiB, 4 MiB in all. Variables, empty directories and modes are not
-   * kept. Steps run one after the other.
+   * kept. Steps run one after the other. Change files between them: what a step leaves replaces all.
    * @throws EvidenceFailure `workspace` where the receipt lists other files than this workspace sent or got back
    */
   run(program: string, options?: StepOptions): Promise<RunResult>;
@@ -74,22 +74,19 @@ export function openWorkspace({ run, verify, ...tools }: WorkspaceClient): Works
   const { sha256 } = tools;
 
   const runStep = async (program: string, { language = 'python', ...options }: StepOptions): Promise<RunResult> => {
-    const sent = await digestOf(files, sha256);
-    const input = Object.fromEntries(Array.from(files, ([path, content]) => [`input/${path}`, content]));
+    const given = new Map(files);
+    const sent = await digestOf(given, sha256);
+    const input = Object.fromEntries(Array.from(given, ([path, content]) => [`input/${path}`, content]));
     const wrapped = inWorkspace(program, language);
     const ended = await run(wrapped, { ...options, language, files: input, outputs: ['output/**'] });
     const step = await stepOf(ended, { sent, kept: await keptDigest(steps, sha256) }, tools);
-    steps.push(step);
     if (step.wasKept) {
-      files = new Map(Array.from(ended.files, ([path, content]) => [path.slice('output/'.length), content]));
-      const left = await digestOf(files, sha256);
-      expectSame(
-        tools,
-        left,
-        step.outputDigest,
-        `the receipt of ${ended.job_id} lists other output files than it gave`,
-      );
+      const left = new Map(Array.from(ended.files, ([path, content]) => [path.slice('output/'.length), content]));
+      const what = `the receipt of ${ended.job_id} lists other output files than it gave`;
+      expectSame(tools, await digestOf(left, sha256), step.outputDigest, what);
+      files = left;
     }
+    steps.push(step);
     return ended;
   };
 

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { createServiceClient } from './service-client.ts';
+
+const folded = { job_id: 'job_1', status: 'succeeded', exit_code: 0, artifacts: [], violations: [] };
+const detail = { ...folded, terminal_reason: 'exited', signal: null, receipt: { receipt_sha256: 'r' } };
+const routes = {
+  'GET /v1/capabilities': json({ features: ['submission_wait', 'output_patterns'] }),
+  'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued', result: folded }, 201),
+  'GET /v1/jobs/job_1/result': json(folded),
+  'GET /v1/jobs/job_1': json(detail),
+} as const;
+
+/** A service with these answers beside the usual ones. */
+function serviceWith(others: Readonly<Record<string, ReturnType<typeof json>>> = {}): Promise<ScriptedService> {
+  const answers: Readonly<Record<string, ReturnType<typeof json>>> = { ...routes, ...others };
+  return scriptedService([
+    (response, { method, url }) => {
+      const answer = answers[`${method} ${url.replace(/\?.*/, '')}`];
+      if (answer === undefined) response.writeHead(404).end();
+      else answer(response);
+    },
+  ]);
+}
+
+function clientOf({ baseUrl }: ScriptedService) {
+  return createServiceClient({ baseUrl, apiKey: 'key-1', sleep: async () => {} });
+}
+
+const lines = (seen: readonly Seen[]) => seen.map(({ method, url }) => `${method} ${url}`);
+const submitted = (seen: readonly Seen[]) =>
+  JSON.parse(seen.find(({ method }) => method === 'POST')?.body ?? '') as object;
+
+describe('a run', () => {
+  test('is one request where the service can wait, and one for the receipt', async () => {
+    await using service = await serviceWith();
+    const client = clientOf(service);
+    const { receipt_sha256, terminal_reason, files } = await client.run('x');
+    expect([receipt_sha256, terminal_reason, files.size]).toEqual(['r', 'exited', 0]);
+    await client.run('x');
+    const both = ['POST /v1/jobs?wait_seconds=50', 'GET /v1/jobs/job_1'];
+    expect(lines(service.seen)).toEqual(['GET /v1/capabilities', ...both, ...both]);
+  });
+
+  test.each([
+    ['names no features', json({ features: [] })],
+    ['is older than features', json({})],
+    ['is older than capabilities', undefined],
+    ['does not tell them to this credential', refusal(403, 'insufficient_scope', {}, false)],
+  ])('of a service that %s asks for nothing that it may lack', async (_what, capabilities) => {
+    const others = capabilities && { 'GET /v1/capabilities': capabilities };
+    const noWait = { 'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201) };
+    await using service = await scriptedOr404({ ...noWait, ...others }, capabilities === undefined);
+    expect((await clientOf(service).run('x')).status).toBe('succeeded');
+    expect(lines(service.seen)).toContain('POST /v1/jobs');
+    expect(submitted(service.seen)).toEqual({ language: 'python', code: 'x' });
+  });
+
+  /** The same, without the route of capabilities if `isOlder`. */
+  function scriptedOr404(others: Readonly<Record<string, ReturnType<typeof json>>>, isOlder: boolean) {
+    const none = (response: Parameters<ReturnType<typeof json>>[0]) => void response.writeHead(404).end();
+    return serviceWith({ ...others, ...(isOlder && { 'GET /v1/capabilities': none }) });
+  }
+
+  test('sends what is said beside a submission in place of what is in it', async () => {
+    await using service = await serviceWith();
+    const files = { 'a.txt': 'é', 'input/b': new Uint8Array([255, 0]), c: new Blob(['c']) };
+    const given = { language: 'bash', code: 'x', stdin: 'old', outputs: ['output/a'] };
+    await clientOf(service).run(given, { files, stdin: 'new', minimumIsolation: 'linux-shared-kernel', args: ['a'] });
+    expect(submitted(service.seen)).toEqual({
+      language: 'bash',
+      code: 'x',
+      stdin: 'new',
+      outputs: ['output/a'],
+      args: ['a'],
+      files: [
+        { path: 'input/a.txt', content_base64: 'w6k=' },
+        { path: 'input/b', content_base64: '/wA=' },
+        { path: 'input/c', content_base64: 'Yw==' },
+      ],
+      requirements: { minimum_isolation: 'linux-shared-kernel' },
+    });
+  });
+
+  test('that was ended before it began makes no job', async () => {
+    await using service = await serviceWith();
+    const client = clientOf(service);
+    await client.run('x');
+    const before = service.seen.length;
+    await expect(client.run('x', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+    expect(service.seen).toHaveLength(before);
+  });
+
+  test('that is refused asks for no cancellation', async () => {
+    await using service = await serviceWith({ 'POST /v1/jobs': refusal(400, 'unsupported_language', {}, false) });
+    await expect(clientOf(service).run('x')).rejects.toMatchObject({ code: 'unsupported_language' });
+    expect(lines(service.seen).filter((line) => line.startsWith('DELETE'))).toEqual([]);
+  });
+
+  test('fails with the error of a callback, and cancels the job', async () => {
+    const events = [{ job_id: 'job_1', seq: 1, kind: 'stdout', data: { text: 'a' } }];
+    await using service = await serviceWith({
+      'GET /v1/jobs/job_1/replay': json({ events, next_cursor: 1 }),
+      'DELETE /v1/jobs/job_1': json(detail),
+    });
+    const onStdout = async () => Promise.reject(new Error('mine'));
+    await expect(clientOf(service).run('x', { onStdout })).rejects.toThrow('mine');
+    expect(lines(service.seen).at(-1)).toBe('DELETE /v1/jobs/job_1');
+  });
+});
+
+describe('an address or a key that cannot be right', () => {
+  test.each([
+    '',
+    'localhost:8080',
+    'ftp://a',
+    'http://',
+    'http://u:p@a',
+    'http://a/?b',
+    'http://a/#b',
+    'http://a b',
+    'http://[',
+    'http://a:99999',
+  ])('throws at once: %j', (baseUrl) => {
+    expect(() => createServiceClient({ baseUrl, apiKey: null })).toThrow(TypeError);
+  });
+
+  test.each(['', 'a b', 'é', 'a\n'])('throws at once: key %j', (apiKey) => {
+    expect(() => createServiceClient({ baseUrl: 'http://a', apiKey })).toThrow(TypeError);
+  });
+
+  test.each(['http://a', 'https://a.b:8443/prefix/', 'http://[::1]:80'])('is not %s', (baseUrl) => {
+    expect(() => createServiceClient({ baseUrl, apiKey: 'k' })).not.toThrow();
+  });
+});
