@@ -32,8 +32,8 @@ export const CONSTRUCTS: readonly Construct[] = [
     without: [
       {
         file: `${SERVER}/store/kept/short-results.ts`,
-        from: 'const texts: Record<StreamName, string> =',
-        to: 'if (job_id) return null;\n  const texts: Record<StreamName, string> =',
+        from: 'const max = isAwaited',
+        to: 'if (job_id) return null;\n  const max = isAwaited',
       },
     ],
   },

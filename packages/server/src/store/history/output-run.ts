@@ -28,7 +28,7 @@ type OutputBody = Extract<EventBody, { kind: StreamName }>;
 const runRecordsMin = 16;
 const runCharsMin = 8 * 1024;
 /** A run ends with the record that brings it to so many characters: it is read and compressed whole. */
-const runCharsMax = 128 * 1024;
+const runCharsMax = 64 * 1024;
 
 export function isOutputRun(part: HistoryPart): part is OutputRun {
   return 'groups' in part;
