@@ -39,7 +39,7 @@ export async function problemsOfLostEnd(dataDir: string): Promise<string[]> {
     );
     if (isStarted) return ['a store that lost its end was served as if it were whole'];
     const lines = service.said.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
-    return /^vouchbox: [^\n]*it lacks what was last written to it[^\n]*$/.test(lines.join('\n'))
+    return /^vouchbox: [^\n]*its last changes are missing[^\n]*$/.test(lines.join('\n'))
       ? []
       : [`a store that lost its end was not refused in one line: ${service.said}`];
   } finally {

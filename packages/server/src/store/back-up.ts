@@ -1,6 +1,6 @@
 /**
- * Copies the whole store for an operator's backup, while a service uses it or while none does. The copy has everything
- * that was acknowledged before it began. It does not hold the signing keys.
+ * Copies the whole store for an operator's backup, whether or not a service uses it. The copy has everything that was
+ * acknowledged before it began. It does not hold the signing keys.
  */
 import { existsSync } from 'node:fs';
 import { databasePath, type OpenStoreOptions } from './open-store.ts';
@@ -18,7 +18,7 @@ export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'datab
 export function backUp({ target, ...where }: BackUpOptions): void {
   const path = databasePath(where);
   if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no store`);
-  if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and nothing is written over`);
+  if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and a backup overwrites nothing`);
   try {
     using database = openDatabase(path, { readOnly: true });
     copyStore(database, target);

@@ -1,7 +1,7 @@
 /**
- * What can be asked of the store: `writes.ts` names what changes it, `reads.ts` what only reads it. Each command runs
- * inside a transaction that it neither begins nor ends. Names and inputs cross the boundary of a thread, so an input is
- * one value that can be cloned.
+ * The commands of the store: those in `writes.ts` change it, those in `reads.ts` only read it. Each command runs inside
+ * a transaction that it neither begins nor ends. Names and inputs pass between threads, so an input is one value that
+ * can be cloned.
  */
 import assert from 'node:assert';
 import * as READS from './reads.ts';
@@ -12,7 +12,7 @@ export { READS, WRITES };
 export type Reads = typeof READS;
 export type Writes = typeof WRITES;
 
-/** One thing to ask. `never` admits a function of any input. */
+/** One command. `never` admits a function of any input. */
 export type Command = (db: StoreDatabase, input: never) => Promise<unknown>;
 export type Commands = Readonly<Record<string, Command>>;
 
@@ -28,10 +28,10 @@ export type Methods<Known extends Commands> = {
   ) => Promise<AnswerOf<Known[Name]>>;
 };
 
-/** Changes that no caller waits for. They may wait a moment for others, and share their commit. */
+/** Changes that no caller waits for. They may wait a moment for other changes, and share their commit. */
 export const PATIENT: ReadonlySet<string> = new Set<keyof Writes>(['storeAttestation', 'postponeAttestation']);
 
-/** Runs the command of this name with whatever crossed the boundary for it. */
+/** Runs the command of this name with the input that another thread sent. */
 export function runCommand(
   commands: Commands,
   { name, input }: { readonly name: string; readonly input: unknown },

@@ -1,4 +1,4 @@
-/** What operators ask of the store: how much waits in it, and whether it can still be written. */
+/** Figures of the store for operators: how much waits in it, and whether it can still be written. */
 import { sql } from 'kysely';
 import { oldestQueuedAt } from './jobs/queue.ts';
 import { queueDepth } from './jobs/tenants.ts';
@@ -53,14 +53,14 @@ export async function counts(db: StoreDatabase): Promise<StoreCounts> {
 }
 
 /**
- * Proves that the store can be written. Rejects if it cannot. It changes a row, so that it needs everything that a
- * job's transaction needs.
+ * Proves that the store can be written, and rejects if it cannot. It changes a row, so it needs the same resources as a
+ * job's transaction.
  */
 export async function probe(db: StoreDatabase): Promise<void> {
   await writeProbe.run(db, {});
 }
 
-/** How often the store was probed since it exists: it grows, and shows an older copy. */
+/** How often the store was ever probed. The number only grows, so an older copy of the store has a smaller one. */
 export async function probes(db: StoreDatabase): Promise<number> {
   return (await countProbes.first(db, {}))?.count ?? 0;
 }

@@ -6,11 +6,11 @@ import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
 
 export interface OpenStoreOptions {
-  /** Where the store is when no URL says otherwise: `svc.db` in this directory. */
+  /** The store is `svc.db` in this directory, unless a URL names another. */
   readonly dataDir: string;
   /** `sqlite:PATH`; null or absent for the file in the data directory. */
   readonly databaseUrl?: string | null;
-  /** What is looked through before the store is used; nothing without. */
+  /** How much is checked before the store is used. Default: nothing. */
   readonly check?: StoreCheck;
   /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
   readonly onTrouble?: (error: StoreError) => void;
@@ -20,7 +20,7 @@ export interface OpenStoreOptions {
  * Opens the store, creates it if it does not exist, and brings its schema up to date.
  *
  * @throws StoreError whose message is one line for the operator: the file is locked by another service, newer than this
- * program, damaged, no store, read-only, or cannot be opened. The URL is not in it: it may hold a password.
+ * program, damaged, not a store, read-only, or cannot be opened. It never quotes the URL, which may hold a password.
  */
 export async function openStore({
   dataDir,
@@ -35,7 +35,7 @@ export async function openStore({
   });
 }
 
-/** The absolute path of the store's file. Throws as `openStore` does where the URL names none. */
+/** The absolute path of the store's file. Throws as `openStore` does if the URL names none. */
 export function databasePath({
   dataDir,
   databaseUrl = null,

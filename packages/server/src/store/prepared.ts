@@ -1,22 +1,22 @@
 /**
- * Queries that are built and compiled once for a database and then run with fresh parameters, on its connection itself.
- * Building one, or finding a connection for it, costs more than running it on SQLite, so whatever every job or every event
- * passes through is prepared.
+ * Queries that are built and compiled once for a database and then run with new parameters, directly on its connection.
+ * Building a query, or finding a connection for it, costs more than running it on SQLite, so the queries of every job
+ * and every event are prepared.
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';
 import type { StoreDatabase } from './schema.ts';
 
-/** A query of this floor with named parameters. Its methods run it; none of them commits. */
+/** A query of the store with named parameters. Its methods run it; none of them commits. */
 export interface PreparedQuery<Parameters, Row> {
   all(db: StoreDatabase, parameters: Parameters): Promise<Row[]>;
-  /** The rows as lists of their columns, in the order that the query names them: half the cost where they are many. */
+  /** The rows as lists of their columns, in the order of the query. For many rows this costs half as much. */
   lists(db: StoreDatabase, parameters: Parameters): readonly (readonly unknown[])[];
-  /** The rows one by one, each read when it is asked for. No other rows of the same query may be asked for meanwhile. */
+  /** The rows one by one, each read when it is requested. No other rows of the same query may be read meanwhile. */
   each(db: StoreDatabase, parameters: Parameters): Iterable<Row>;
   /** The first row, or null if there is none. */
   first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;
-  /** Runs it for its effect and says how many rows it changed. */
+  /** Runs it and returns how many rows it changed. */
   run(db: StoreDatabase, parameters: Parameters): Promise<number>;
   /** Runs it once with each of these parameters. */
   runEach(db: StoreDatabase, each: Iterable<Parameters>): void;
@@ -37,7 +37,7 @@ interface Compilable<Row> {
   compile(): CompiledQuery<Row>;
 }
 
-/** Stands in a compiled query for the parameter of this name. */
+/** The place of the parameter of this name in a compiled query. */
 class Placeholder {
   readonly parameter: string;
   constructor(parameter: string) {
@@ -46,8 +46,8 @@ class Placeholder {
 }
 
 /**
- * Prepares a query. `build` is called once per dialect with placeholders for its parameters: it may place them, but not
- * look at them, iterate over them or decide by them.
+ * Prepares a query. `build` is called once per dialect with placeholders for its parameters: it may place them, but
+ * must not inspect them, iterate over them or decide by them.
  */
 export function prepared<Parameters extends object, Row>(
   build: (db: StoreDatabase, parameters: Parameters) => Compilable<Row>,

@@ -1,4 +1,7 @@
-/** Everything that can be read of the store, by name. Each sees every change that was answered before it was asked. */
+/**
+ * Everything that can be read from the store, by name. Each read sees every change that was answered before it was
+ * called.
+ */
 export { credential, credentials } from './access/credentials.ts';
 export { attestation, outbox } from './evidence/attestations.ts';
 export { artifacts } from './evidence/outcomes.ts';

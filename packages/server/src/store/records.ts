@@ -28,7 +28,7 @@ import type { HistoryPart } from './history/output-run.ts';
 import type { StoredRun } from './history/stored-runs.ts';
 import type { Shares } from './jobs/fair-share.ts';
 
-/** Who a row belongs to. Both members together are the key of a job: no query for a caller takes an id alone. */
+/** The key of a job: its tenant and its id. No query for a caller takes an id alone. */
 export interface JobKey {
   readonly tenant: string;
   readonly job_id: string;
@@ -38,7 +38,7 @@ export interface JobKey {
 export interface ExecutionRecord
   extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, 'resource_usage' | 'executor_output'>> {}
 
-/** A job as its row stands. Times are RFC 3339 UTC with milliseconds. */
+/** A job's row. Times are RFC 3339 UTC with milliseconds. */
 export interface JobRow extends JobKey {
   readonly status: JobStatus;
   readonly language: Language;
@@ -64,7 +64,7 @@ export interface JobRow extends JobKey {
 /** With signing off, a job that ended is not attested any more; what was attested before stays so. */
 export type Signing = 'on' | 'off';
 
-/** Whose detail is asked for. */
+/** Which detail is requested. */
 export interface JobDetailInput {
   readonly key: JobKey;
   readonly signing: Signing;
@@ -72,11 +72,11 @@ export interface JobDetailInput {
 
 export interface DetailText {
   readonly text: JsonText<JobDetail>;
-  /** Whether it stays as it is until the job is removed or its attestation withdrawn. */
+  /** Whether it cannot change until the job is removed or its attestation withdrawn. */
   readonly isFinal: boolean;
 }
 
-/** What detail says of a stored attestation; the bytes are read on their own. */
+/** What a detail says about a stored attestation. The bytes are read separately. */
 export interface AttestationRow {
   readonly tenant: string;
   readonly key_id: string;
@@ -104,18 +104,18 @@ export interface AdmitInput extends JobKey {
   } | null;
   readonly queueMax: number;
   readonly tenantQueueMax: number;
-  /** Given where a slot and a cell wait for the job: it is started in the transaction that accepts it. */
+  /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
   readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
 }
 
-/** What admission came to, decided and stored in one transaction. `full` says whose bound was reached. */
+/** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
 export type AdmitResult =
   | { readonly kind: 'created'; readonly job: JobSummary }
   | { readonly kind: 'replayed'; readonly job: JobSummary }
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };
 
-/** What the dispatcher needs to know to choose. */
+/** What the dispatcher must know about a job to choose. */
 export interface QueuedJob extends JobKey {
   readonly language: Language;
   readonly runtime: string | null;
@@ -125,15 +125,15 @@ export interface QueuedJob extends JobKey {
 
 /** Which queued jobs the dispatcher asks for. */
 export interface QueueChoice extends Shares {
-  /** Jobs that it has taken already and that may be queued still. */
+  /** Jobs that it has already taken and that may still be queued. */
   readonly exclude: readonly string[];
-  /** How many slots each tenant holds at present; a tenant that is not named holds none. */
+  /** How many slots each tenant holds now; a tenant that is not named holds none. */
   readonly held: ReadonlyMap<string, number>;
   /** How many more it can take. */
   readonly limit: number;
 }
 
-/** A job that was chosen, with the JSON text of its submission; null if that is too long to come along. */
+/** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
 export interface ChosenJob extends QueuedJob {
   readonly requested_spec: string | null;
 }
@@ -141,7 +141,7 @@ export interface ChosenJob extends QueuedJob {
 export interface QueueAnswer {
   /** In the order in which they should run. */
   readonly jobs: readonly ChosenJob[];
-  /** Whether no job is queued beside these and those that the caller has taken already. */
+  /** Whether no other job is queued beside these and those that the caller has already taken. */
   readonly isEmpty: boolean;
   /** Two of the tenants that ever submitted a job, or the one or none that did. */
   readonly tenants: readonly string[];
@@ -169,10 +169,7 @@ export interface FinishInput extends JobKey {
   /** Events that belong before `finished`: artifacts, violations, truncations. */
   readonly events: readonly EventBody[];
   readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
-  /**
-   * What the executor observed: null if provenance is unknown (never reached an executor), which omits every
-   * execution member from the receipt.
-   */
+  /** What the executor observed. Null if no executor took the job: the receipt then has no execution members. */
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
   readonly output: ExecutorOutput | null;
@@ -182,10 +179,10 @@ export interface FinishInput extends JobKey {
   readonly recovery: boolean;
 }
 
-/** The same as the writer's thread gets it. */
+/** The same, with output joined into runs for the writer's thread. */
 export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: readonly HistoryPart[] };
 
-/** Whether the end was stored, and the JSON text of the job's folded result where that is short. */
+/** Whether the end was stored, and the JSON text of the job's folded result if it is short. */
 export interface FinishAnswer {
   readonly isStored: boolean;
   readonly result: JsonText<FoldedResult> | null;
@@ -205,7 +202,7 @@ export type CancelResult =
   /** It runs. The request is recorded, and the dispatcher must be told. */
   | { readonly kind: 'running' };
 
-/** Where a job stands among those of its tenant: by the time it was accepted, then by its id. */
+/** The place of a job among those of its tenant: by time of acceptance, then by id. */
 export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
 
 export interface ListInput {
@@ -220,7 +217,7 @@ export interface ListInput {
 
 export interface ListPage {
   readonly items: JsonText<JobListItem[]>;
-  /** The place of the last of them where more jobs follow. */
+  /** The place of the last of them if more jobs follow. */
   readonly next: ListPlace | null;
 }
 
@@ -231,8 +228,8 @@ export interface EventPage {
 }
 
 /**
- * The long texts about a job, and what they are the inside of: an array of events or of the data of violations, without its
- * brackets; or a string with what was written to a stream, without its quotes.
+ * The long texts about a job, without their delimiters: an array of events or of the data of violations without its
+ * brackets, or a string with the output of a stream without its quotes.
  */
 export interface LongTexts {
   readonly events: JobEvent[];
@@ -250,13 +247,13 @@ export interface TextExtentInput {
   readonly limit: number;
 }
 
-/** How long a text is and which events it is made of. */
+/** The length of a text and the events that it is made of. */
 export interface TextExtent {
-  /** Of UTF-8. */
+  /** Bytes of UTF-8. */
   readonly bytes: number;
-  /** All of it where it is short. */
+  /** The whole text if it is short; else null. */
   readonly text: string | null;
-  /** The cursor before its first event, and its last event; the same where it is empty. */
+  /** The cursor before its first event, and its last event; equal if it is empty. */
   readonly from: number;
   readonly until: number;
   /** Whether the job is terminal with nothing after this text. */
@@ -312,7 +309,7 @@ export interface OutboxEntry extends JobKey {
   readonly attempts: number;
 }
 
-/** The exact bytes to be served, and what detail says of them. The result may be compressed: see `compressed`. */
+/** The exact bytes to be served, and what a detail says about them. The result may be compressed: see `compressed`. */
 export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
   readonly created_at: string;
   readonly result_artifact: Uint8Array;
@@ -327,14 +324,17 @@ export interface StoredAttestation {
   readonly envelope: Uint8Array;
   /** Null if it was not asked for. */
   readonly result_artifact: Uint8Array | null;
-  /** Whether these bytes have the digests and sizes of the row, and the job the receipt. Nothing else was checked. */
+  /**
+   * Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. Nothing else was
+   * checked.
+   */
   readonly isIntact: boolean;
 }
 
 /** An event as it is stored. `data` is JSON text. */
 export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
 
-/** Everything that an attestation is made of, as it is stored: nothing of it is parsed or checked yet. */
+/** Everything that an attestation is made of, as it is stored. It is not parsed or checked yet. */
 export interface TerminalRecord extends JobKey {
   readonly status: JobStatus;
   readonly exit_code: number | null;
@@ -347,7 +347,7 @@ export interface TerminalRecord extends JobKey {
   readonly truncated: boolean;
   readonly receipt_json: string;
   readonly receipt_sha256: string;
-  /** The history without its runs of output, packed: see `unpackHistory`. Whoever passes it to another thread gives it away. */
+  /** The history without its runs of output, packed: see `unpackHistory`. Passing it to another thread transfers it. */
   readonly history: Uint8Array<ArrayBuffer>;
   readonly runs: readonly StoredRun[];
 }
@@ -358,7 +358,7 @@ export type TerminalRecordResult =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unreadable'; readonly message: string };
 
-/** An indexed credential. `secret_sha256` is all that is known of its secret. */
+/** An indexed credential. Only the digest of its secret is stored. */
 export interface CredentialRow {
   readonly credential_id: string;
   readonly tenant: string;
@@ -366,9 +366,9 @@ export interface CredentialRow {
   readonly scopes: readonly Scope[];
   readonly secret_sha256: string;
   readonly created_at: string;
-  /** From then on it is no credential; null if it does not end by itself. */
+  /** When it expires; null if it does not expire. */
   readonly expires_at: string | null;
-  /** From then on it is no credential; may lie ahead, where another replaces it. */
+  /** When it ends early; may be in the future, if another credential replaces it. */
   readonly revoked_at: string | null;
 }
 

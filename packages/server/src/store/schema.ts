@@ -1,13 +1,14 @@
 /**
- * The tables of the store as they stand after the last migration. The tenant leads every key of what a tenant owns. A
- * job's large members have tables of their own, because a job's row is rewritten with every batch of events.
+ * The tables of the store after the last migration. The tenant leads the key of every table with a tenant's data. A
+ * job's large members are in separate tables, because a job's row is rewritten with every batch of events.
  *
- * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text kept as it was made.
+ * Booleans are 0 or 1, times RFC 3339 UTC with milliseconds, digests lower-case hex, JSON is text, kept as it was
+ * written.
  */
 import type { AuthMethod, JobStatus, Language, TerminalReason } from '@vouchbox/protocol';
 import type { Kysely } from 'kysely';
 
-/** A connection, or a transaction on one: what every function of this floor runs its queries on. */
+/** A connection, or a transaction on one, on which the functions of the store run their queries. */
 export type StoreDatabase = Kysely<Tables>;
 
 export interface Tables {
@@ -51,7 +52,10 @@ export interface JobTable extends JobKeyColumns {
   chain_head: string;
 }
 
-/** The jobs whose status is `queued`, with what the dispatcher weighs: its query must not cost more as jobs end. */
+/**
+ * The jobs whose status is `queued`, with the columns by which the dispatcher chooses. A separate table keeps its query
+ * fast as jobs end.
+ */
 export interface QueueTable extends JobKeyColumns {
   language: Language;
   runtime: string | null;
@@ -62,7 +66,7 @@ export interface QueueTable extends JobKeyColumns {
 export interface JobSpecTable extends JobKeyColumns {
   requested_spec: string;
   /**
-   * What a receipt will say of the submission, digested when it was accepted; null on a row that was migrated after its
+   * What a receipt will say about the submission, digested when it was accepted. Null if the row was migrated after its
    * job had started.
    */
   evidence: string | null;
@@ -113,7 +117,7 @@ export interface ReceiptTable extends JobKeyColumns {
 export interface AttestationOutboxTable extends JobKeyColumns {
   created_at: string;
   attempts: number;
-  /** Where it was tried: not again before this, or not until the next start where it is null. */
+  /** When it may be tried again; null means not before the next start. It counts only once it was tried. */
   due_at: string | null;
   last_error: string | null;
   last_error_at: string | null;
@@ -136,7 +140,10 @@ export interface IdempotencyKeyTable extends JobKeyColumns {
   spec_sha256: string;
 }
 
-/** How many jobs of a tenant wait and run, and when it had its last turn; kept by the transactions that change it. */
+/**
+ * How many jobs of a tenant wait and run, and when it had its last turn. The transactions that change these also store
+ * them.
+ */
 export interface TenantTable {
   tenant: string;
   queued: number;

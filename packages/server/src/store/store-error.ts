@@ -2,15 +2,15 @@
 
 /**
  * - `full`: no space is left where the store is
- * - `io`: reading or writing failed; whether the last commit holds is known only after reopening
- * - `corrupt`: what is stored is damaged
- * - `read_only`: the store can be read and not written
- * - `busy`: more is waiting than the store takes, or a lock did not come free in time
+ * - `io`: reading or writing failed; whether the last commit succeeded is known only after reopening
+ * - `corrupt`: the stored data is damaged
+ * - `read_only`: the store can be read but not written
+ * - `busy`: too many calls wait, or a lock was not released in time
  * - `locked`: another service holds this store
  * - `newer_schema`: a later version of the program wrote it
- * - `unrecognised`: the file is no store of this service
+ * - `unrecognised`: the file is not a store of this service
  * - `unopenable`: the path, its permissions or its file system do not allow a store there
- * - `unavailable`: the store was closed or its thread died; nothing more can be asked of this object
+ * - `unavailable`: the store was closed or its thread died; this object takes no more calls
  * - `internal`: a bug; `cause` has what was thrown
  */
 export type StoreErrorCode =
@@ -26,7 +26,7 @@ export type StoreErrorCode =
   | 'unavailable'
   | 'internal';
 
-/** One clear line for an operator. The message names the file at most; it never holds a value that was to be stored. */
+/** One clear line for an operator. The message may name the file, but never a value that was to be stored. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;

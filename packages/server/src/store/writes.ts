@@ -1,4 +1,4 @@
-/** Everything that changes the store, by name. Each call is on disk before anyone is answered. */
+/** Everything that changes the store, by name. Each change is on disk before it is answered. */
 export { createCredential, revokeCredential, rotateCredential } from './access/credentials.ts';
 export { consumeTicket, storeTicket } from './access/tickets.ts';
 export {

@@ -1,6 +1,5 @@
 /**
- * Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. It reads everything
- * and changes nothing.
+ * Recomputes every chain and every receipt's digest in the store, as an auditor does for one job. It changes nothing.
  */
 import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -59,7 +58,7 @@ async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
 }
 
 function* eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Generator<JobEvent> {
-  // Whatever its row says, all that is stored of it is looked at.
+  // Reads all stored events of the job, whatever its row says.
   const range = { tenant, job_id, after: 0, until: eventsMax };
   for (const part of storedParts(db, range)) {
     if (isRun(part)) yield* eventsOfReadRun(job_id, part);
@@ -67,7 +66,7 @@ function* eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Generator
   }
 }
 
-/** @throws StoreError if what is stored is no run. */
+/** @throws StoreError if the stored bytes are not a run. */
 function eventsOfReadRun(job_id: string, run: StoredRun): readonly JobEvent[] {
   try {
     return [...eventsOfStoredRun(job_id, run)];
@@ -76,10 +75,10 @@ function eventsOfReadRun(job_id: string, run: StoredRun): readonly JobEvent[] {
   }
 }
 
-/** More events than this no job has. */
+/** No job has more events. */
 const eventsMax = 2 ** 31 - 1;
 
-/** Undefined, which has no canonical form, where the text is no JSON. */
+/** Undefined if the text is not JSON. Undefined has no canonical form. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** Indexed credentials. Of a secret only the hash is here; whether a credential holds now is for `access/` to say. */
+/** Indexed credentials. Only the hash of a secret is stored. `access/` decides whether a credential is valid now. */
 import type { Scope } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
 import type { CredentialRow } from '../records.ts';
@@ -39,13 +39,13 @@ export async function createCredential(db: StoreDatabase, row: CredentialRow): P
   await insertCredential.run(db, { ...row, scopes: JSON.stringify(row.scopes) });
 }
 
-/** The one thing that is found without a tenant: it is what says which tenant. */
+/** The only query without a tenant, because its row names the tenant. */
 export async function credential(db: StoreDatabase, credential_id: string): Promise<CredentialRow | null> {
   const row = await selectCredential.first(db, { credential_id });
   return row === null ? null : credentialOf(row);
 }
 
-/** Oldest first; of every tenant where `tenant` is null. */
+/** Oldest first; of every tenant if `tenant` is null. */
 export async function credentials(db: StoreDatabase, tenant: string | null): Promise<readonly CredentialRow[]> {
   const all = db.selectFrom('credentials').selectAll().orderBy('created_at').orderBy('credential_id');
   const rows = await (tenant === null ? all : all.where('tenant', '=', tenant)).execute();

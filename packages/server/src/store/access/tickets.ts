@@ -1,4 +1,4 @@
-/** Stream tickets: stored as hashes, deleted by being used. Spec § Authentication 6. */
+/** Stream tickets: stored as hashes, and deleted by their use. Spec § Authentication 6. */
 import type { Scope, Whoami } from '@vouchbox/protocol';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
@@ -25,7 +25,7 @@ const insertTicket = prepared((db, row: StreamTicketTable) =>
   }),
 );
 
-/** More than one a ticket, so that those that expired get fewer; few, so that no mint waits for the others' past. */
+/** More than one for each new ticket, so that expired tickets become fewer; few, so that a mint stays fast. */
 const forgottenMax = 16;
 
 const deleteExpired = prepared((db, { now }: { now: string }) =>
@@ -45,7 +45,7 @@ const takeTicket = prepared((db, { ticket_sha256 }: Pick<TicketUse, 'ticket_sha2
   db.deleteFrom('stream_tickets').where('ticket_sha256', '=', ticket_sha256).returningAll(),
 );
 
-/** Stores a ticket and forgets some of those that expired. False if the caller's tenant has no such job. */
+/** Stores a ticket and deletes some expired ones. False if the caller's tenant has no such job. */
 export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): Promise<boolean> {
   const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
   const { tenant, principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
@@ -56,7 +56,7 @@ export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): 
   return true;
 }
 
-/** Uses a ticket up, whatever comes of it. Null if it is unknown, used, expired or of another job. */
+/** Uses up a ticket, whatever the result. Null if it is unknown, used, expired or for another job. */
 export async function consumeTicket(
   db: StoreDatabase,
   { ticket_sha256, job_id, now }: TicketUse,

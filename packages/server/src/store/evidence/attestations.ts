@@ -1,5 +1,5 @@
 /**
- * Evidence that waits to be signed and evidence that is: every terminal job is in the outbox or attested, never both.
+ * Evidence that waits for its signature, and signed evidence: every terminal job is either in the outbox or attested.
  * Bytes are stored once and served as stored. Spec § States and transitions 3.
  */
 import assert from 'node:assert';
@@ -15,7 +15,7 @@ const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) 
     .selectFrom('attestation_outbox')
     .select(['tenant', 'job_id', 'created_at', 'attempts'])
     .where('due_at', 'is not', null)
-    // What was never tried is due whatever the clock says: it may have been set back since the job ended.
+    // A job that was never tried is due whatever the clock says, because the clock may have been set back since.
     .where((entry) => entry.or([entry('attempts', '=', sql.lit(0)), entry('due_at', '<=', now)]))
     .orderBy('due_at')
     .limit(limit),
@@ -115,14 +115,14 @@ export async function queueForAttestation(db: StoreDatabase, row: JobKey & { at:
   await enterOutbox.run(db, { ...row, error: null, error_at: null });
 }
 
-/** Jobs to be attested in the order in which they ended: those never tried, and those that are due again at `now`. */
+/** Jobs to be attested, in the order in which they ended: those never tried, and those that are due again at `now`. */
 export function outbox(db: StoreDatabase, due: { now: string; limit: number }): Promise<readonly OutboxEntry[]> {
   return selectDue.all(db, due);
 }
 
 /**
- * Puts an attestation off until `due_at`, because of `error`; null puts it off until `resumeAttestations`. False
- * where the job is not in the outbox.
+ * Postpones an attestation until `due_at`, because of `error`; null postpones it until `resumeAttestations`. False if
+ * the job is not in the outbox.
  */
 export async function postponeAttestation(
   db: StoreDatabase,
@@ -131,22 +131,22 @@ export async function postponeAttestation(
   return (await postpone.run(db, input)) > 0;
 }
 
-/** Makes everything in the outbox due at `at`, in the order in which it ended. Answers how much was put off. */
+/** Makes every job in the outbox due at `at`, in the order in which the jobs ended. Returns how many were postponed. */
 export function resumeAttestations(db: StoreDatabase, at: string): Promise<number> {
   return resume.run(db, { at });
 }
 
 /**
- * Stores an attestation and takes its job out of the outbox. False if the job is not in it: nothing changes. What
- * is stored must be of the receipt that is stored: anything else is a bug.
+ * Stores an attestation and takes its job out of the outbox. False if the job is not in it: then nothing changes. The
+ * attestation must be of the stored receipt: anything else is a bug.
  */
 export async function storeAttestation(db: StoreDatabase, input: AttestationInput): Promise<boolean> {
   if ((await leaveOutbox.run(db, input)) === 0) return false;
   const receipt = await selectReceiptDigest.first(db, input);
   assert(receipt?.receipt_sha256 === input.receipt_sha256, 'an attestation is of the stored receipt');
   const { result_artifact: artifact, result_size_bytes: size } = input;
-  assert(isCompressed(artifact) || artifact.length === size, 'the artifact has the size that is told of it');
-  assert(input.envelope.length === input.envelope_size_bytes, 'the envelope has the size that is told of it');
+  assert(isCompressed(artifact) || artifact.length === size, 'the artifact has its stated size');
+  assert(input.envelope.length === input.envelope_size_bytes, 'the envelope has its stated size');
   await insertAttestation.run(db, input);
   return true;
 }
@@ -162,8 +162,8 @@ export async function withdrawAttestation(
 }
 
 /**
- * The stored envelope, and the result artifact where `part` asks for it; null if there is none of this tenant.
- * Digests are taken here, where nothing else waits: a result may have 16 MiB.
+ * The stored envelope, and the result artifact if `part` asks for it; null if this tenant has none. Digests are
+ * computed here, on the reader's thread, because a result may have 16 MiB.
  */
 export async function attestation(
   db: StoreDatabase,
@@ -181,7 +181,7 @@ export async function attestation(
   return { row, envelope, result_artifact, isIntact };
 }
 
-/** The result as it was signed; as it is stored where it cannot be read any more, and so has another digest. */
+/** The result as it was signed. If it cannot be expanded, the stored bytes, whose digest then differs. */
 function readResult(
   stored: Uint8Array,
   { result_size_bytes }: Pick<AttestationTable, 'result_size_bytes'>,

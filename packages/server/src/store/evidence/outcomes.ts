@@ -1,5 +1,5 @@
 /**
- * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. Once it
+ * The terminal transaction: a job's last events, artifacts, status, receipt and outbox row, all or none. After it has
  * committed, only an attestation is ever added. Spec § States and transitions.
  */
 import { outputEvidenceOf, sealReceipt } from '@vouchbox/evidence';
@@ -85,14 +85,14 @@ const selectArtifacts = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /**
- * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False where
- * the job was terminal already, which then stays as it ended.
+ * The terminal transaction: events, artifacts, `finished`, status, receipt and outbox row, all or none. False if the
+ * job was already terminal: then nothing changes.
  */
 export async function finish(db: StoreDatabase, input: PackedFinish): Promise<boolean> {
   return (await finishWithResult(db, input)).isStored;
 }
 
-/** The same, with the result of the job where it is short. */
+/** The same, and returns the result of the job if it is short. */
 export async function finishWithResult(db: StoreDatabase, input: PackedFinish): Promise<FinishAnswer> {
   const job = await selectUnfinished.first(db, input);
   if (job === null || isTerminal(job.status)) return { isStored: false, result: null };
@@ -118,8 +118,8 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
 }
 
 /**
- * The artifacts of the job with their content, in order; null if the tenant has no such job. A job without
- * artifacts is one row of nulls: it exists.
+ * The artifacts of the job with their content, in order; null if the tenant has no such job. A job without artifacts
+ * gives one row of nulls, which shows that it exists.
  */
 export async function artifacts(db: StoreDatabase, key: JobKey): Promise<readonly StoredArtifact[] | null> {
   const rows = await selectArtifacts.all(db, key);

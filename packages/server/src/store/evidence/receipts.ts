@@ -1,7 +1,7 @@
 /**
- * Which members a receipt has. What was not observed is left out or null, as the specification says, and nothing is
- * filled in: a recovery receipt holds the outcome alone, a job that met no executor has no execution members.
- * Spec § Receipt.
+ * Which members a receipt has. A value that was not observed is left out or null, as the specification says, and never
+ * filled in: a recovery receipt holds only the outcome, and a job that no executor took has no execution members. Spec
+ * § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
 import type { EventChain, OutputEvidence } from '@vouchbox/protocol';
@@ -10,11 +10,11 @@ import type { ChainedJob } from '../history/events.ts';
 import type { ExecutionRecord, PackedFinish } from '../records.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
 
-/** What the terminal transaction knows of a job when everything but its receipt is stored. */
+/** What the terminal transaction knows about a job when everything but its receipt is stored. */
 export interface TerminalFacts {
   readonly created_at: string;
   readonly started_at: string | null;
-  /** Null on a row that was migrated after its job had started. */
+  /** Null if the row was migrated after its job had started. */
   readonly submission: SubmissionEvidence | null;
   readonly event_chain: EventChain;
   readonly truncated: boolean;
@@ -29,7 +29,10 @@ export interface StoredEventCounts {
   readonly hashed: number;
 }
 
-/** The summary of a chain. `complete` counts rows and verifies nothing. Spec § Receipt, `event_chain`. */
+/**
+ * The summary of a chain. `complete` only compares counts of rows; it verifies no digest. Spec § Receipt,
+ * `event_chain`.
+ */
 export function eventChain(tail: ChainedJob, { stored, hashed }: StoredEventCounts): EventChain {
   return {
     hash_version: HASH_VERSION,
@@ -73,7 +76,7 @@ function recordMembers(input: PackedFinish, { submission, truncated, output }: T
   };
 }
 
-/** Nothing at all where no executor observed the job. */
+/** Empty if no executor observed the job. */
 function executionMembers({ execution, usage, output }: PackedFinish) {
   if (execution === null) return {};
   return {
@@ -83,7 +86,7 @@ function executionMembers({ execution, usage, output }: PackedFinish) {
   };
 }
 
-/** Exactly the members of the contract, whatever else the record may carry. */
+/** Exactly the members of the contract, without any others that the record may have. */
 function observedMembers(execution: ExecutionRecord): ExecutionRecord {
   return {
     bootstrap_ready: execution.bootstrap_ready,

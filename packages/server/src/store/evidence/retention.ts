@@ -1,4 +1,4 @@
-/** Removes what is older than the operator wants to keep: whole terminal jobs, a few at a time. */
+/** Removes whole terminal jobs that are older than the operator wants to keep, a few at a time. */
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -39,13 +39,16 @@ const deleteJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('jobs').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** A step ends with the job that brings it to so many events: one with all that the recording caps allow is one step. */
+/**
+ * A step ends with the job that brings it to this many events. A job with as many events as the recording caps allow is
+ * a step alone.
+ */
 const stepEventsMax = 2000;
 
 /**
- * Removes whole terminal jobs that ended before `before`, with everything of them, at most `limit` in one transaction
- * and fewer where they are large. Answers how many: 0 says that none is left. `unattested` says what becomes of jobs
- * in the outbox. Everything of a job refers to its row and goes with it.
+ * Removes terminal jobs that ended before `before`, with all their rows: at most `limit` in one transaction, and fewer
+ * if they are large. Returns how many; 0 means that none is left. `unattested` decides about jobs in the outbox. All
+ * rows of a job refer to its row and are deleted with it.
  */
 export async function deleteEnded(
   db: StoreDatabase,

@@ -1,6 +1,6 @@
 /**
- * What a receipt says of a submission, digested in the transaction that accepts it: the terminal transaction then has
- * the digests of what was accepted, and need not read the submission again.
+ * What a receipt says about a submission. The digests are computed in the transaction that accepts it, so that the
+ * terminal transaction need not read the submission again.
  */
 import { Buffer } from 'node:buffer';
 import { argumentsText, policyText, sha256Hex, variablesText } from '@vouchbox/evidence';

@@ -1,24 +1,24 @@
 /**
- * Bytes that are stored compressed where that saves room: what programs write mostly does, and what is not written need not
- * be synced, moved into the database or read again. Zstandard, RFC 8878, at its quickest level.
+ * Bytes that are stored compressed if that saves room, as it does for most output of programs. Fewer bytes must then be
+ * synced, moved into the database and read. Zstandard, RFC 8878, at its fastest level.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
-/** Fewer bytes are stored as they are: compressing them takes longer than writing them. */
+/** Fewer bytes are stored uncompressed, because compressing them takes longer than writing them. */
 const compressedBytesMin = 1024;
 /** How a compressed frame begins, RFC 8878 § 3.1.1. No JSON text begins so. */
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
 const params = { [constants.ZSTD_c_compressionLevel]: 1 };
 
-/** The bytes of a JSON text, or of one that begins as JSON does, as they are to be stored. */
+/** The bytes to store for a JSON text, or for a text that begins like JSON. */
 export function compressed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (bytes.length < compressedBytesMin) return bytes;
   const frame = zstdCompressSync(bytes, { params, pledgedSrcSize: bytes.length });
   return frame.length < bytes.length ? new Uint8Array(frame) : bytes;
 }
 
-/** What was stored, as it was. @throws Error if that is no whole frame or has more than `bytesMax` bytes. */
+/** The original of stored bytes. @throws Error if they are not a whole frame, or if it has more than `bytesMax` bytes. */
 export function expanded(bytes: Uint8Array, bytesMax: number): Uint8Array {
   return isCompressed(bytes) ? zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }) : bytes;
 }

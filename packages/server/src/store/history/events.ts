@@ -1,5 +1,5 @@
 /**
- * A job's history as it is stored. Sequence numbers and links are given here, inside the transaction that stores the
+ * A job's history as it is stored. Sequence numbers and links are assigned here, inside the transaction that stores the
  * events, so that no two writers can continue the same chain.
  */
 import assert from 'node:assert';
@@ -63,16 +63,16 @@ const chainOf = prepared((db, { tenant, job_id }: JobKey) =>
     .where('job_id', '=', job_id),
 );
 
-/** Events in their place behind the tail of a job's chain, and where the chain ends with them. */
+/** Events linked to the tail of a job's chain, and the new tail. */
 export interface LinkedEvents {
   readonly tail: ChainedJob;
   readonly rows: readonly EventTable[];
   readonly runs: readonly OutputRunTable[];
-  /** Whether one of them says that output is cut. */
+  /** Whether one of them is a `truncated` event. */
   readonly isTruncated: boolean;
 }
 
-/** Places parts of a history behind the tail of a job's chain. Nothing is stored. */
+/** Links parts of a history to the tail of a job's chain. Nothing is stored. */
 export function linkBehind(
   { tenant, job_id, chain_seq, chain_head }: ChainedJob,
   parts: readonly HistoryPart[],
@@ -96,13 +96,13 @@ export function linkBehind(
   return { tail: { tenant, job_id, chain_seq: tail.seq, chain_head: tail.head }, rows, runs, isTruncated };
 }
 
-/** Stores linked events. The job's row gets their tail from the caller, in the same transaction. */
+/** Stores linked events. The caller stores their tail in the job's row, in the same transaction. */
 export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): void {
   insertEvent.runEach(db, rows);
   insertRun.runEach(db, runs);
 }
 
-/** Stores events behind the tail of a job's chain and moves the tail. */
+/** Links events to the tail of a job's chain, stores them and moves the tail. */
 export async function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): Promise<void> {
   const linked = linkBehind(job, parts);
   insertEvents(db, linked);
@@ -110,14 +110,14 @@ export async function extendChain(db: StoreDatabase, job: ChainedJob, parts: rea
   if (linked.isTruncated) await markTruncated.run(db, linked.tail);
 }
 
-/** Adds events to the chain of a running job, in order. False if the job is not running: nothing is stored. */
+/** Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. */
 export async function append(
   db: StoreDatabase,
   { key, events }: { key: JobKey; events: readonly HistoryPart[] },
 ): Promise<boolean> {
   assert(
     events.every((part) => isOutputRun(part) || !LIFECYCLE.includes(part.kind)),
-    'a lifecycle event is written by the transition it stands for',
+    'a lifecycle event is written by its own transition',
   );
   const job = await chainOf.first(db, key);
   if (job?.status !== 'running') return false;
@@ -140,7 +140,7 @@ export async function events(
   return { events: found, complete: isTerminal(job.status) && last >= job.chain_seq };
 }
 
-/** The events of a range, each read when it is asked for. Data that is not JSON throws. */
+/** The events of a range, each read when it is requested. Throws on data that is not JSON. */
 export function* storedEvents(db: StoreDatabase, range: HistoryRange): Generator<JobEvent> {
   for (const part of storedParts(db, range)) {
     if (!isRun(part)) yield { ...part, data: JSON.parse(part.data) as unknown };

@@ -1,12 +1,14 @@
 /**
- * Records of output that belong together, in one piece. A program that writes a mebibyte writes thousands of lines. As
- * separate values each would be cloned on its way to the writer's thread and have its own row in the store. Each stays
- * a separate event, with its number, time and digest; only its transport and storage are shared.
+ * Records of output that come together, as one value. A program that writes a mebibyte writes thousands of lines. As
+ * separate values, each would be cloned on its way to the writer's thread and have its own row in the store. Each
+ * record stays a separate event with its number, time and digest; only transport and storage are shared.
  */
 import type { StreamTexts } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
 
-/** Records of both streams in their order. `stdout` and `stderr` are what the records fold to: see `foldOutput`. */
+/**
+ * Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`.
+ */
 export interface OutputRun {
   readonly groups: readonly OutputGroup[];
   readonly stdout: string;
@@ -14,27 +16,27 @@ export interface OutputRun {
 }
 
 /**
- * Records of one stream and one time. Each is told by the length of its text in UTF-16 units, or by the bitwise complement
- * of it where it is `partial` and no newline follows.
+ * Records of one stream and one time. A record is given by the length of its text in UTF-16 units. If it is `partial`,
+ * so that no newline follows, it is the bitwise complement of the length.
  */
 export type OutputGroup = readonly [stream: StreamName, timestamp: string, lengths: readonly number[]];
 
-/** A part of a history on its way into the store. */
+/** A part of a history that is to be stored. */
 export type HistoryPart = EventBody | OutputRun;
 
 type OutputBody = Extract<EventBody, { kind: StreamName }>;
 
-/** Fewer records, with fewer characters, are events like any other. */
+/** Fewer records than this, with fewer characters, stay separate events. */
 const runRecordsMin = 16;
 const runCharsMin = 8 * 1024;
-/** A run ends with the record that brings it to so many characters: it is read and compressed whole. */
+/** A run ends with the record that brings it to this many characters, because it is read and compressed as a whole. */
 const runCharsMax = 64 * 1024;
 
 export function isOutputRun(part: HistoryPart): part is OutputRun {
   return 'groups' in part;
 }
 
-/** The same events in their order, with output put together into runs where that is worth it. */
+/** The same events in their order, with output joined into runs if that saves work. */
 export function partsOf(events: readonly EventBody[]): readonly HistoryPart[] {
   const parts: HistoryPart[] = [];
   let output: OutputBody[] = [];
@@ -59,7 +61,7 @@ export function partsOf(events: readonly EventBody[]): readonly HistoryPart[] {
   return parts;
 }
 
-/** The records of a run as the events that they are, members of their data in canonical order. */
+/** The records of a run as events, the members of their data in canonical order. */
 export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
   const ends: Record<StreamName, number> = { stdout: 0, stderr: 0 };
   for (const [kind, timestamp, lengths] of run.groups) {

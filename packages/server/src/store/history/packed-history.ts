@@ -1,10 +1,10 @@
 /**
- * A job's whole history in one piece of bytes, as it crosses threads on its way to the signer: the heads of its events as
- * JSON, a line feed, and the stored texts of their data one after the other. Nothing is parsed or checked here.
+ * A job's whole history as one byte array, in which it passes to the signer's thread: the heads of its events as JSON,
+ * a line feed, and the stored texts of their data one after the other. Nothing is parsed or checked here.
  */
 import type { StoredEvent } from '../records.ts';
 
-/** What is packed of an event, in the order of its head. */
+/** The packed columns of an event, in the order of its head. */
 export const HISTORY_COLUMNS = [
   'seq',
   'timestamp',
@@ -27,7 +27,7 @@ type HeadColumns = readonly [
   event_hash: string | null,
 ];
 
-/** An event without its data, which has this many UTF-16 units. */
+/** An event without its data, and the length of its data in UTF-16 units. */
 type Head = readonly [...HeadColumns, dataLength: number];
 
 /** Packs the events of one job, in their order. */
@@ -43,7 +43,7 @@ export function packHistory(rows: readonly HistoryRow[]): Uint8Array<ArrayBuffer
 /** The events of the job that were packed. */
 export function unpackHistory(job_id: string, bytes: Uint8Array): StoredEvent[] {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-  // JSON has no line feed but as white space, of which there is none.
+  // The JSON has no white space, and so no line feed.
   let end = text.indexOf('\n') + 1;
   const heads = JSON.parse(text.slice(0, end)) as Head[];
   return heads.map(([seq, timestamp, kind, hash_version, prev_hash, event_hash, dataLength]) => {

@@ -1,6 +1,6 @@
 /**
- * A job's history as it is read: rows of one event and runs of output, in their order. Runs are looked for only where the
- * numbers of the rows leave a gap, so that a job without any costs one query.
+ * Reads a job's history: rows of one event and runs of output, in their order. Runs are read only if the numbers of the
+ * rows leave a gap, so a job without runs costs one query.
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
@@ -14,7 +14,7 @@ export interface HistoryRange extends JobKey {
   readonly until: number;
 }
 
-/** One event, or a run, which may begin before the range and end behind it. */
+/** One event, or a run, which may begin before the range and end after it. */
 export type StoredPart = StoredEvent | StoredRun;
 
 const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
@@ -39,7 +39,7 @@ const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange)
     .orderBy('seq'),
 );
 
-/** Reads each part when it is asked for. No other history may be asked for on this connection meanwhile. */
+/** Reads each part when it is requested. No other history may be read on this connection meanwhile. */
 export function* storedParts(db: StoreDatabase, range: HistoryRange): Generator<StoredPart> {
   let { after } = range;
   for (const row of selectEvents.each(db, range)) {
@@ -57,7 +57,7 @@ export function* eventsInRange({ job_id, after, until }: HistoryRange, run: Stor
   }
 }
 
-/** The runs of a whole history that has so many rows of one event. */
+/** The runs of a whole history that has this many rows of one event. */
 export function storedRuns(db: StoreDatabase, range: HistoryRange, rows: number): readonly StoredRun[] {
   return rows < range.until - range.after ? [...selectRuns.each(db, range)] : [];
 }

@@ -1,6 +1,6 @@
 /**
- * Runs of output as they are stored: a row for each, with the digests of its events as they were given, and their texts
- * compressed. The texts of the events' data are spelled again when they are read: RFC 8785 leaves one spelling.
+ * Runs of output as they are stored: one row for each, with the digests of its events and their compressed texts. The
+ * text of each event's data is made again when it is read, which is exact because RFC 8785 allows only one form.
  */
 import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
@@ -16,7 +16,7 @@ export function isRun(part: StoredEvent | StoredRun): part is StoredRun {
   return 'last_seq' in part;
 }
 
-/** Where a chain stands. */
+/** The tail of a chain. */
 interface Tail extends JobKey {
   readonly seq: number;
   readonly head: string;
@@ -26,7 +26,7 @@ interface Tail extends JobKey {
 export const digestBytes = 32;
 const digestCharacters = 2 * digestBytes;
 
-/** Places the events of a run behind a tail. */
+/** Links the events of a run to a tail. */
 export function linkedRun({ tenant, job_id, seq, head }: Tail, run: OutputRun): { row: OutputRunTable; tail: Tail } {
   let digests = '';
   let last = { seq, head };
@@ -52,7 +52,7 @@ export function linkedRun({ tenant, job_id, seq, head }: Tail, run: OutputRun): 
 export function readRun({ content, size_bytes }: StoredRun): OutputRun {
   const bytes = expanded(content, size_bytes);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-  // JSON has no line feed but as white space, of which there is none.
+  // The JSON has no white space, and so no line feed.
   const start = text.indexOf('\n') + 1;
   const groups = JSON.parse(text.slice(0, start)) as OutputGroup[];
   const end = start + foldedLength(groups);
@@ -74,7 +74,7 @@ export function* eventsOfStoredRun(job_id: string, stored: StoredRun): Generator
   }
 }
 
-/** Characters of what the records of `stdout` fold to. */
+/** Characters of the folded text of `stdout`. */
 function foldedLength(groups: readonly OutputGroup[]): number {
   let length = 0;
   for (const [stream, , lengths] of groups) {

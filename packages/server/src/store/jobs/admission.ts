@@ -1,6 +1,6 @@
 /**
- * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. Where a slot and a cell
- * wait for the job, it starts in the same transaction and never enters the queue.
+ * The transaction that accepts a job: bounds, idempotency key, row and first event, all or none. If a slot and a cell
+ * are free for the job, it starts in the same transaction and never enters the queue.
  */
 import { canonicalJson, GENESIS_HASH } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
@@ -59,15 +59,15 @@ const insertSpec = prepared((db, row: JobKey & { requested_spec: string; evidenc
 );
 
 /**
- * Stores a queued job with its `queued` event and its idempotency key, or says why not. With `start` the job runs as
- * soon as it is stored: it has both events, and never was in the queue. The key is looked up before any bound: a
- * repeated request is answered however full the queue is.
+ * Stores a queued job with its `queued` event and its idempotency key, or returns why not. With `start` the job is
+ * stored as running, with both events, and never enters the queue. The key is looked up before any bound is checked, so
+ * a repeated request is answered however full the queue is.
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
   return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? (await accept(db, input));
 }
 
-/** The job a key of this tenant stands for, without creating anything. */
+/** The job that a key of this tenant stands for. Nothing is created. */
 export async function findByIdempotencyKey(
   db: StoreDatabase,
   { tenant, key }: { tenant: string; key: string },
@@ -116,7 +116,7 @@ async function accept(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult
   return { kind: 'created', job: freshSummary(input) };
 }
 
-/** What a job has that starts without having been queued: what was observed of its cell, and its tenant's turn. */
+/** Stores what a job needs that starts without the queue: the observed posture of its cell, and its tenant's turn. */
 async function startAtOnce(db: StoreDatabase, key: JobKey, execution: ExecutionRecord): Promise<void> {
   await recordExecution(db, key, execution);
   await startedAtOnce(db, key.tenant);
@@ -132,7 +132,7 @@ function queuedEvent(spec: RequestedSpec, timestamp: string): EventBody {
   return { kind: 'queued', timestamp, data: { language, runtime, requirements, limits } };
 }
 
-/** The summary of a job at the moment at which it was accepted: queued, also where it starts at once. */
+/** The summary of a job when it is accepted: `queued`, even if it starts at once. */
 function freshSummary({ tenant, job_id, created_at, requested_spec }: AdmitInput): JobSummary {
   return {
     tenant,

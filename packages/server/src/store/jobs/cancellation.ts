@@ -1,4 +1,4 @@
-/** A request to end a job: fulfilled here where it is queued, recorded once where it runs. */
+/** A request to end a job: a queued job ends here, and for a running job the request is recorded once. */
 import type { EventBody } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { finish } from '../evidence/outcomes.ts';
@@ -19,12 +19,12 @@ const markRequested = prepared((db, { tenant, job_id }: JobKey) =>
   db.updateTable('jobs').set({ cancellation_requested: 1 }).where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** Asks for the end of a job: one that is queued ends now, one that runs is marked. */
+/** Requests the end of a job: a queued job ends now, a running one is marked. */
 export async function requestCancel(db: StoreDatabase, input: CancelInput): Promise<CancelResult> {
   const job = await selectForCancel.first(db, input);
   if (job === null) return { kind: 'not_found' };
   if (isTerminal(job.status)) return { kind: 'already_terminal' };
-  // The clock may have been set back since: no job is ended before what happened to it last.
+  // The clock may have been set back, but the end of a job must not be earlier than its last event.
   const [last] = storedEvents(db, { ...job, after: job.chain_seq - 1, until: job.chain_seq });
   const at = [last?.timestamp ?? '', input.at].toSorted().at(-1) ?? input.at;
   const requested: EventBody[] =

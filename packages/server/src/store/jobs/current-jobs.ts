@@ -1,11 +1,11 @@
-/** How a tenant's current jobs stand, by language: for the tenant's own metrics. */
+/** A tenant's current jobs by language, for the tenant's own metrics. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
 import type { CurrentJobs } from '../records.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { tenantCounts } from './tenants.ts';
 
-/** One range of an index: it costs what waits or runs, not what has ended. */
+/** Reads one range of an index, so its cost grows with the jobs that wait or run, not with those that ended. */
 const byLanguage = prepared((db, { tenant, status }: { tenant: string; status: 'queued' | 'running' }) =>
   db
     .selectFrom('jobs')

@@ -1,17 +1,17 @@
 /**
- * How many of the slots one tenant may hold, which the store's choice of the next job and a start without a queue must
- * both keep to.
+ * How many of the slots one tenant may hold. The store's choice of the next job and a start without the queue both keep
+ * to it.
  */
 
 /** What bounds a tenant's share. */
 export interface Shares {
   /** How many jobs may be in flight at once. */
   readonly slots: number;
-  /** How many of them one tenant may have; null stands for all while it is the only one ever, and else all but one. */
+  /** How many of them one tenant may have. Null: all while there was never another tenant, else all but one. */
   readonly tenantSlots: number | null;
 }
 
-/** What one tenant may have of the slots. `tenants` are those that ever submitted a job: two of them say it all. */
+/** How many slots one tenant may have. `tenants` are tenants that ever submitted a job; two of them are enough. */
 export function fairShare({ slots, tenantSlots }: Shares, tenants: readonly string[]): number {
   return tenantSlots ?? (tenants.length > 1 ? Math.max(1, slots - 1) : slots);
 }

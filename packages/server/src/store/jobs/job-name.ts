@@ -1,6 +1,6 @@
 import type { JobKey } from '../records.ts';
 
-/** One name for the key of a job: no tenant and no identifier has a space in it. */
+/** The key of a job as one text. It is unique because no tenant and no identifier contains a space. */
 export function nameOfJob({ tenant, job_id }: JobKey): string {
   return `${tenant} ${job_id}`;
 }

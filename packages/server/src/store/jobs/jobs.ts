@@ -1,4 +1,7 @@
-/** A job's row: read by its owner, listed for recovery, moved from queued to running, given what was observed of it. */
+/**
+ * A job's row: reading it for its owner, listing it for recovery, moving it from queued to running, and storing what
+ * was observed.
+ */
 import type { EventBody, StoredSpec } from '@vouchbox/protocol';
 import { sql } from 'kysely';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
@@ -85,7 +88,7 @@ const upsertExecution = prepared((db, row: JobKey & { execution: string }) =>
       conflict
         .columns(['tenant', 'job_id'])
         .doUpdateSet({ execution: row.execution })
-        // What stands there already is not written again.
+        // An equal record is not written again.
         .where('job_executions.execution', '!=', row.execution),
     ),
 );
@@ -94,13 +97,13 @@ const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
   db.deleteFrom('job_executions').where('tenant', '=', tenant).where('job_id', '=', job_id),
 );
 
-/** What a submission says of the job; null if the tenant has no such job. */
+/** A job without its large members; null if the tenant has no such job. */
 export async function jobSummary(db: StoreDatabase, key: JobKey): Promise<JobSummary | null> {
   const columns = await selectSummary.first(db, key);
   return columns === null ? null : summaryOf(columns);
 }
 
-/** A job as its row stands; null if the tenant has no such job. */
+/** A job's whole row; null if the tenant has no such job. */
 export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null> {
   const summary = await jobSummary(db, key);
   if (summary === null) return null;
@@ -142,7 +145,7 @@ export async function start(db: StoreDatabase, input: StartInput): Promise<boole
   return true;
 }
 
-/** Stores what an executor observed of a job in place of what was stored before; null removes it. */
+/** Replaces what an executor observed of a job; null removes it. */
 export async function recordExecution(
   db: StoreDatabase,
   { tenant, job_id }: JobKey,
@@ -152,7 +155,7 @@ export async function recordExecution(
   else await upsertExecution.run(db, { tenant, job_id, execution: JSON.stringify(execution) });
 }
 
-/** The event that says that a job runs, and under what. */
+/** The event that says that a job runs, and under which posture. */
 export function startedEvent(timestamp: string, execution: ExecutionRecord): EventBody {
   const { backend, isolation_class, bootstrap_ready, effective_limits: limits } = execution;
   return { kind: 'started', timestamp, data: { backend, isolation_class, bootstrap_ready, limits } };

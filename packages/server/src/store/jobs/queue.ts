@@ -1,8 +1,8 @@
 /**
- * Whose job runs next. The tenant with the fewest jobs running or chosen goes first; among equals the one whose last
- * turn is longest ago; within a tenant the oldest job. So one tenant's thousand queued jobs do not hold up another's
- * first, and two tenants that both keep the queue full get the same number of slots. A job that runs cannot be put
- * back: once the store knows a second tenant, no tenant gets the last slot beside all the others.
+ * Chooses the next job. The tenant with the fewest jobs running or chosen goes first; among equals, the one whose last
+ * turn is longest ago; within a tenant, the oldest job. So a thousand queued jobs of one tenant do not delay another
+ * tenant's first job, and two tenants that both keep the queue full get the same number of slots. A running job cannot
+ * be put back, so once the store knows a second tenant, no tenant may hold all slots.
  */
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
@@ -11,7 +11,7 @@ import type { StoreDatabase } from '../schema.ts';
 import { fairShare } from './fair-share.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';
 
-/** A submission that is longer is read by itself, when its job has its slot. */
+/** A longer submission is read separately, when its job has its slot. */
 const shortSpecBytesMax = 64 * 1024;
 
 const insertQueued = prepared((db, row: QueuedJob) =>
@@ -48,10 +48,10 @@ const selectShortSpec = prepared((db, { tenant, job_id }: JobKey) =>
     .where((row) => row(row.fn<number>('octet_length', ['requested_spec']), '<=', sql.lit(shortSpecBytesMax))),
 );
 
-/** A tenant in the course of a choice. */
+/** A tenant during one choice. */
 interface Contender {
   readonly tenant: string;
-  /** Slots that it holds: of the caller's jobs, and of those chosen just now. */
+  /** Slots that it holds, including those of jobs chosen just now. */
   load: number;
   readonly lastTurn: number;
   /** Its queued jobs that were not taken, oldest first; null until it is first considered. */
@@ -84,13 +84,13 @@ export async function queuedJobs(db: StoreDatabase, choice: QueueChoice): Promis
   return { jobs, isEmpty: contenders.every((contender) => contender.jobs?.length === 0), tenants };
 }
 
-/** A tenant's oldest jobs that the caller has not taken yet: one more than it can take, if there is one. */
+/** A tenant's oldest jobs that the caller has not taken yet, up to one more than it can take. */
 async function jobsOf(db: StoreDatabase, tenant: string, { exclude, limit }: QueueChoice): Promise<QueuedJob[]> {
   const oldest = await selectOldest.all(db, { tenant, limit: limit + exclude.length + 1 });
   return oldest.filter(({ job_id }) => !exclude.includes(job_id));
 }
 
-/** The tenant's oldest job, as none or one. Its load alone says that it had this turn: the choice is not stored. */
+/** The tenant's oldest job, in an array of none or one. Only the load records this turn: the choice is not stored. */
 function takeTurn(contender: Contender): QueuedJob[] {
   contender.load += 1;
   return contender.jobs?.splice(0, 1) ?? [];
@@ -115,19 +115,19 @@ export async function enqueue(db: StoreDatabase, job: QueuedJob): Promise<void> 
   await joinedQueue(db, job.tenant);
 }
 
-/** Takes a job out of the queue that starts; part of the transaction that starts it. */
+/** Takes a job that starts out of the queue; part of the transaction that starts it. */
 export async function startFromQueue(db: StoreDatabase, key: JobKey): Promise<void> {
   await deleteQueued.run(db, key);
   await startedFromQueue(db, key.tenant);
 }
 
-/** Takes a job out of the queue that never ran; part of the transaction that ends it. */
+/** Takes a job that never ran out of the queue; part of the transaction that ends it. */
 export async function dequeue(db: StoreDatabase, key: JobKey): Promise<void> {
   await deleteQueued.run(db, key);
   await leftQueue(db, key.tenant);
 }
 
-/** When the job was accepted that waits longest: the oldest among each waiting tenant's oldest. */
+/** When the oldest queued job was accepted: the oldest among each waiting tenant's oldest. */
 export async function oldestQueuedAt(db: StoreDatabase): Promise<string | null> {
   const oldest: string[] = [];
   for (const { tenant } of await waitingTenants(db)) {

@@ -1,5 +1,5 @@
 /**
- * What two submissions must share to be the same one. It is digested where nothing else waits: a submission may have
+ * The digest that two equal submissions share. It is computed on a thread of the store, because a submission may have
  * many megabytes.
  */
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
@@ -7,9 +7,9 @@ import type { RequestedSpec } from '@vouchbox/protocol';
 import type { StoreDatabase } from '../schema.ts';
 
 /**
- * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: neither
- * another spelling nor another ceiling makes a replay into a reuse of its key. What was added to the contract later
- * is left out where nothing was given: a key that an older version took stays good.
+ * SHA-256 over the canonical form of a specification with its defaults filled in and its limits as asked for: another
+ * JSON form of the submission or another ceiling does not change it. Members that were added to the contract later are
+ * left out if they are empty, so that keys from an older version still match.
  */
 export async function specDigest(_db: StoreDatabase, { args, env, ...rest }: RequestedSpec): Promise<string> {
   return sha256Hex(

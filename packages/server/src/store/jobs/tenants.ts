@@ -1,6 +1,6 @@
 /**
- * How many jobs of each tenant wait and run, kept in the transactions that change it, so that bounds and turns cost the
- * same however long the queue is.
+ * How many jobs of each tenant wait and run. The transactions that change the numbers also store them, so that bounds
+ * and turns cost the same however long the queue is.
  */
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
@@ -98,12 +98,12 @@ export async function firstTenants(db: StoreDatabase): Promise<readonly string[]
   return (await selectTwo.all(db, {})).map(({ tenant }) => tenant);
 }
 
-/** How many jobs of everybody are queued. */
+/** How many jobs of all tenants are queued. */
 export async function queueDepth(db: StoreDatabase): Promise<number> {
   return Number((await countQueued.first(db, {}))?.queued ?? 0);
 }
 
-/** How many jobs are queued, of one tenant and of everybody. */
+/** How many jobs are queued, of one tenant and of all. */
 export async function queuedCounts(db: StoreDatabase, tenant: string): Promise<{ ofTenant: number; all: number }> {
   const counts = await selectQueued.first(db, { tenant });
   return { ofTenant: Number(counts?.of_tenant ?? 0), all: Number(counts?.all ?? 0) };

@@ -1,7 +1,7 @@
 /**
- * Details of jobs that no longer change, as they were last read: another request is answered without the store. Only
- * for a store that no other process changes. What may still change a final detail, its removal or the withdrawal of an
- * attestation, goes through `change`, which drops everything: it is rare, and what was dropped is read again.
+ * Keeps details of jobs that no longer change, so that further requests are answered without the store. Only for a
+ * store that no other process changes. Only the removal of a job or the withdrawal of an attestation can change a final
+ * detail. Both go through `change`, which drops all details; they are rare, and dropped details are read again.
  */
 import type { JobDetail } from '@vouchbox/protocol';
 import type { JsonText } from '../../ground/json-text.ts';
@@ -14,7 +14,7 @@ const charsKeptMax = 8 * 2 ** 20;
 
 export class FinalDetails {
   readonly #kept: Kept<JsonText<JobDetail>>;
-  /** Changes under way, and those that have ended: what was read beside one may be older than it. */
+  /** Changes under way, and those that have ended: a detail that was read during a change may be older than it. */
   #changing = 0;
   #changed = 0;
 
@@ -22,7 +22,7 @@ export class FinalDetails {
     this.#kept = new Kept({ sizeMax: charsMax, sizeOf: ({ length }) => length });
   }
 
-  /** The detail that is kept, or what `ask` finds. Null if the tenant has no such job. */
+  /** The kept detail, or what `ask` finds. Null if the tenant has no such job. */
   async read(input: JobDetailInput, ask: () => Promise<DetailText | null>): Promise<JsonText<JobDetail> | null> {
     const name = nameOf(input);
     const kept = this.#kept.get(name);
@@ -34,7 +34,7 @@ export class FinalDetails {
     return detail.text;
   }
 
-  /** Has something changed that may be kept: nothing is, from before it begins until it has ended. */
+  /** Makes a change that may concern kept details. None is kept from before it begins until it has ended. */
   async change<Answer>(make: () => Promise<Answer>): Promise<Answer> {
     this.#changing += 1;
     this.#kept.clear();

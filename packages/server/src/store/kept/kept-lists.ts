@@ -1,7 +1,7 @@
 /**
- * Pages of tenants' lists, as they were last read: while nothing of the tenant has changed, another request for a page
- * is answered without the store. Only for a store that no other process changes. Every change goes through `change`,
- * which drops the tenant's pages before it begins. A page that is read during a change is not kept.
+ * Keeps pages of tenants' lists, so that a page is answered without the store as long as no job of the tenant changes.
+ * Only for a store that no other process changes. Every change goes through `change`, which drops the tenant's pages
+ * before it begins. A page that is read during a change is not kept.
  */
 import type { ListInput, ListPage } from '../records.ts';
 
@@ -18,7 +18,7 @@ export class KeptLists {
   readonly #charsMax: number;
   #shelves = new Map<string, Shelf>();
   #chars = 0;
-  /** How many changes are under way of each tenant, and of all of them at once. */
+  /** How many changes are under way, for each tenant and for all tenants at once. */
   readonly #changing = new Map<string, number>();
   #changingAll = 0;
 
@@ -26,7 +26,7 @@ export class KeptLists {
     this.#charsMax = charsMax;
   }
 
-  /** The page that is kept, or what `ask` finds. */
+  /** The kept page, or what `ask` finds. */
   async read(input: ListInput, ask: () => Promise<ListPage>): Promise<ListPage> {
     const { tenant } = input;
     if (this.#changingAll > 0 || this.#changing.has(tenant)) return await ask();
@@ -39,7 +39,7 @@ export class KeptLists {
     return page;
   }
 
-  /** Has something of a tenant's changed, or of any tenant's where `tenant` is null. */
+  /** Makes a change to jobs of a tenant, or of any tenant if `tenant` is null. */
   async change<Answer>(tenant: string | null, make: () => Promise<Answer>): Promise<Answer> {
     this.#begin(tenant);
     try {
@@ -76,7 +76,9 @@ export class KeptLists {
     return shelf;
   }
 
-  /** A shelf that was given up since the page was asked for keeps nothing: the page may be older than the change. */
+  /**
+   * Keeps a page unless its shelf was dropped since the page was requested: the page may then be older than the change.
+   */
   #keep(tenant: string, shelf: Shelf, { name, page }: { name: string; page: ListPage }): void {
     const chars = name.length + page.items.length;
     if (this.#shelves.get(tenant) !== shelf || shelf.pages.has(name) || chars > this.#charsMax) return;

@@ -1,11 +1,11 @@
 /**
- * Long texts that were lately put together, in the pieces in which they leave. Whoever takes a text asks for its pieces one
- * after the other, and what a program wrote is often asked for again: neither should read the job's events each time. The
- * events of a text never change, so what is kept is never wrong; what is forgotten is put together again.
+ * Keeps long texts that were lately built, in the pieces in which they are sent. A reader requests the pieces of a text
+ * one after the other, and output is often requested again; neither should read the job's events each time. The events
+ * of a text never change, so a kept text is never wrong. A forgotten text is built again.
  */
 import { Kept } from './kept.ts';
 
-/** A piece in UTF-8, the event before its first and its last event. */
+/** A piece in UTF-8, the number of the event before its first, and that of its last event. */
 export interface KeptPiece {
   readonly after: number;
   readonly last: number;

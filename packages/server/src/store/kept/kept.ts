@@ -1,15 +1,15 @@
 /**
- * Values that were lately read or made, within a bound. A kept value is returned in place of a read; a dropped one is
- * read again. Only for values that never change, or whose owner clears them before they do.
+ * Keeps values that were lately read or made, within a bound. A kept value is returned in place of a read; a dropped
+ * one is read again. Only for values that never change, or whose owner clears them before they change.
  */
 
 export interface KeptOptions<Value> {
-  /** Of everything that is kept together, in what `sizeOf` counts. */
+  /** The bound on all kept values together, in the unit of `sizeOf`. */
   readonly sizeMax: number;
   readonly sizeOf: (value: Value) => number;
 }
 
-/** Values by name; those that came first are forgotten first. */
+/** Values by name. The first to come are the first to be forgotten. */
 export class Kept<Value> {
   readonly #options: KeptOptions<Value>;
   readonly #values = new Map<string, Value>();
@@ -23,7 +23,7 @@ export class Kept<Value> {
     return this.#values.get(name);
   }
 
-  /** Without effect if the name has a value, or where this one alone is more than all may be together. */
+  /** Does nothing if the name has a value, or if this value alone exceeds the bound. */
   keep(name: string, value: Value): void {
     const { sizeMax, sizeOf } = this.#options;
     if (sizeOf(value) > sizeMax || this.#values.has(name)) return;

@@ -1,6 +1,6 @@
 /**
- * Short folded results, as the terminal transaction makes them: a wait for the end of a job is answered without reading
- * the store. They never change; only the removal of a job drops its result.
+ * Keeps short folded results, which the terminal transaction makes, so that a wait for the end of a job is answered
+ * without reading the store. They never change; only the removal of jobs drops them.
  */
 import type { FoldedResult } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
@@ -9,15 +9,20 @@ import { nameOfJob } from '../jobs/job-name.ts';
 import type { JobKey } from '../records.ts';
 import { Kept } from './kept.ts';
 
-/** Characters of output that a short result has at most; of one that somebody waits for, as much as a stream keeps. */
+/**
+ * The most characters of output in a short result; more, as much as is recorded of a stream, if a caller waits for it.
+ */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
-/** Characters of all kept results together: a few long ones, at least some dozens of jobs, thousands that write a line. */
+/**
+ * Characters of all kept results together: a few long ones, at least some dozens of jobs, or thousands that write a
+ * line.
+ */
 const charsKeptMax = 4 * 2 ** 20;
-/** So much of a long text shows whether JSON spells it with many more characters. */
+/** The part of a long text that shows whether it has many more characters in JSON. */
 const sampleChars = 4096;
 
-/** What a result has of the job, and how long it may be. */
+/** The members of a result that come from the job's row, and whether a caller waits for it. */
 export interface Ended extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_code' | 'duration_ms' | 'truncated'> {
   readonly isAwaited?: boolean;
 }
@@ -26,7 +31,7 @@ export interface Ended extends Pick<FoldedResult, 'job_id' | 'status' | 'exit_co
 export type EndedContents = Pick<StoredContents, 'folded' | 'violations'>;
 
 /**
- * The JSON text of the `FoldedResult` of a job that ended without artifacts, where it is short; else null. Spec § GET
+ * The JSON text of the `FoldedResult` of a job that ended without artifacts, if it is short; else null. Spec § GET
  * /v1/jobs/{id}/result.
  */
 export function shortResult(
@@ -50,7 +55,7 @@ export function shortResult(
   return text.length > 2 * max ? null : text;
 }
 
-/** Whether the beginning of a long text has more than twice its length in JSON: one of bytes of zero has six times. */
+/** Whether the beginning of a long text is more than twice as long in JSON. A text of zero bytes is six times as long. */
 function isSpelledLonger(text: string): boolean {
   return text.length > sampleChars && JSON.stringify(text.slice(0, sampleChars)).length > 2 * sampleChars;
 }

@@ -1,6 +1,6 @@
 /**
  * The store of v0.1: jobs and their events, without any digest. An upgrade begins here; a new store passes through it
- * empty. The migrations that follow say what becomes of a row.
+ * empty. The later migrations convert its rows.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

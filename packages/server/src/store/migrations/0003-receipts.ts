@@ -1,7 +1,7 @@
 /**
- * The store of v0.3: events carry the digests of their chain, jobs that end get a receipt, and attestations are kept
- * where they were made, at first without saying what they are of. Rows of v0.1 stay as they were: their events have
- * hash version 0 and prove nothing, and a job that ended has no receipt. Spec § Events 7, § Versioning 3.
+ * The store of v0.3: events carry the digests of their chain, jobs that end get a receipt, and attestations are kept if
+ * they were made, at first without the job that they belong to. Rows of v0.1 stay as they were: their events have hash
+ * version 0 and prove nothing, and a job that ended has no receipt. Spec § Events 7, § Versioning 3.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

@@ -1,5 +1,5 @@
 /**
- * What the rows of v0.3 become in the store of v4. What an older version did not record stays unknown: it is null or
+ * Converts the rows of v0.3 into those of v4. A value that an older version did not record stays unknown: it is null or
  * left out, and never derived from the present configuration. Spec § Job detail, § Versioning.
  */
 import { GENESIS_HASH } from '@vouchbox/evidence';
@@ -11,12 +11,12 @@ const OLD_TABLES = ['attestations', 'receipts', 'artifacts', 'idempotency_keys',
 
 const oldName = (table: string) => `v03_${table}`;
 
-/** Moves the tables of v0.3 out of the way of those that take their names. */
+/** Renames the tables of v0.3, because new tables take their names. */
 export async function setAside(db: Kysely<unknown>): Promise<void> {
   for (const table of OLD_TABLES) await db.schema.alterTable(table).renameTo(oldName(table)).execute();
 }
 
-/** Copies every row that was set aside into the tables of v4, then drops what was set aside. */
+/** Copies every row of the renamed tables into the tables of v4, then drops the renamed tables. */
 export async function carryOver(db: Kysely<unknown>): Promise<void> {
   await carryJobs(db);
   await carryQueue(db);
@@ -26,7 +26,7 @@ export async function carryOver(db: Kysely<unknown>): Promise<void> {
   for (const table of OLD_TABLES) await db.schema.dropTable(oldName(table)).execute();
 }
 
-/** The chain goes on behind the last event; where that has no digest, it begins there. */
+/** The chain continues after the last event. If that event has no digest, the chain begins there. */
 async function carryJobs(db: Kysely<unknown>): Promise<void> {
   await sql`
     insert into jobs (tenant, job_id, status, language, runtime, created_at, started_at, finished_at, duration_ms,
@@ -49,7 +49,7 @@ async function carryJobs(db: Kysely<unknown>): Promise<void> {
     from v03_jobs`.execute(db);
 }
 
-/** A job that waits is weighed by the memory it asked for, or by the default that it will be given. */
+/** A queued job counts with the memory that it requested, or with the default that it will get. */
 async function carryQueue(db: Kysely<unknown>): Promise<void> {
   await sql`
     insert into queue (tenant, job_id, language, runtime, mem_mb, created_at)
@@ -77,7 +77,7 @@ async function carryHistory(db: Kysely<unknown>): Promise<void> {
     from v03_artifacts as a join v03_jobs as j using (job_id)`.execute(db);
 }
 
-/** Receipts stay as they are, to the byte. The tenant that they lack is the job's. */
+/** Receipts stay byte for byte as they are. If they lack the tenant, it is that of the job. */
 async function carryReceipts(db: Kysely<unknown>): Promise<void> {
   await sql`
     insert into receipts (tenant, job_id, receipt_json, receipt_sha256)
@@ -101,7 +101,7 @@ async function carryAttestations(db: Kysely<unknown>): Promise<void> {
   await sql`
     insert into attestation_outbox (tenant, job_id, created_at, attempts, due_at, last_error, last_error_at)
     select j.tenant, j.job_id, j.finished_at, 0, j.finished_at,
-      case when a.job_id is null then null else 'the attestation of an older version lacks what it is of' end,
+      case when a.job_id is null then null else 'the attestation of an older version does not name its job' end,
       case when a.job_id is null then null else ${now} end
     from v03_jobs as j left join v03_attestations as a using (job_id)
     where j.status not in ('queued', 'running')

@@ -1,6 +1,6 @@
 /**
- * Moves events to a table of rows. Clustered by its key, a row of more than a quarter of a page has a page of its own, so
- * that a program's lines took four times the room of their text, and as much longer to commit.
+ * Moves events to a table of rows. In a table that is clustered by its key, a row of more than a quarter of a page
+ * takes a whole page. A program's lines then took four times the room of their text, and four times as long to commit.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -17,7 +17,7 @@ export const schemaOfRows: Migration = {
   },
 };
 
-/** The large column stands last, so that the others are read without it. */
+/** The large column is last, so that the others are read without it. */
 async function createEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('events')

@@ -1,6 +1,6 @@
 /**
- * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt and waits for its
- * attestation or has it. Spec § Versioning 4.
+ * The store of receipt schema v4: the tenant leads every key, and every terminal job has a receipt, and is attested or
+ * waits for its attestation. Spec § Versioning 4.
  */
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -9,8 +9,8 @@ import { sealMissingReceipts } from './0004-missing-receipts.ts';
 import { digestQueuedSubmissions } from './0004-queued-submissions.ts';
 
 /**
- * Creates every table and fills it from those of v0.3. Rows are clustered by their key, save where they are large. A
- * large column stands last, so that the others are read without it.
+ * Creates every table and fills it from those of v0.3. Rows are clustered by their key unless they are large. A large
+ * column is last, so that the others are read without it.
  */
 export const schemaOfV4: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
@@ -29,7 +29,7 @@ export const schemaOfV4: Migration = {
 const clustered = sql`strict, without rowid`;
 const heaped = sql`strict`;
 
-/** Tenant and job as the leading key columns, gone with the job. */
+/** Adds tenant and job as the leading key columns. The rows are deleted with the job. */
 function ofJob<Name extends string>(table: CreateTableBuilder<Name>, constraint: string) {
   return table
     .addColumn('tenant', 'text', (column) => column.notNull())

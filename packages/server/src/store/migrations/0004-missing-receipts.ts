@@ -1,13 +1,13 @@
 /**
  * Receipts for the jobs that ended before there were receipts, so that every terminal job has one and can be attested.
- * Such a receipt holds the outcome and the times of the row and the summary of the chain, whose events prove nothing:
- * nothing of what ran, and how, is known. Spec § Receipt, § Events 7.
+ * Such a receipt holds the outcome and the times of the row, and the summary of the chain, whose events prove nothing.
+ * It claims nothing about what ran. Spec § Receipt, § Events 7.
  */
 import { GENESIS_HASH, HASH_VERSION, sealReceipt } from '@vouchbox/evidence';
 import { type Kysely, sql } from 'kysely';
 import type { JobTable } from '../schema.ts';
 
-/** Read together; bounds the memory of an upgrade. */
+/** Rows that are read together. This bounds the memory of an upgrade. */
 const pageRows = 500;
 
 type Ended = Pick<
@@ -33,7 +33,10 @@ export async function sealMissingReceipts(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** A page of them in the order of their keys. All are in the outbox: what has no receipt was never attested. */
+/**
+ * A page of them, in the order of their keys. All are in the outbox, because a job without a receipt was never
+ * attested.
+ */
 async function endedWithoutReceipt(
   db: Kysely<unknown>,
   after: Pick<Ended, 'tenant' | 'job_id'>,

@@ -1,12 +1,12 @@
 /**
- * A table for runs of output. As rows of their own, the lines of a program took longer to store than to be written. What is
- * stored in rows stays as it is: a history may have both.
+ * A table for runs of output. As separate rows, the lines of a program took longer to store than the program took to
+ * write them. Events that are stored in rows stay there: a history may have both.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 export const schemaOfRuns: Migration = {
-  /** The large columns stand last, so that the others are read without them. */
+  /** The large columns are last, so that the others are read without them. */
   async up(db: Kysely<unknown>): Promise<void> {
     await db.schema
       .createTable('output_runs')

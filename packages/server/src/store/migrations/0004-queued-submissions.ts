@@ -1,6 +1,6 @@
 /**
- * What receipts will say of the submissions that still wait: this version will run them, with the program that was kept
- * and the defaults for what was not asked for, so it knows all of it. Spec § Receipt.
+ * What receipts will say about submissions that still wait. This version will run them, with the stored program and
+ * with defaults for missing members, so it knows the whole specification. Spec § Receipt.
  */
 import { canonicalJson } from '@vouchbox/evidence';
 import type { Language, StoredSpec } from '@vouchbox/protocol';
@@ -25,7 +25,7 @@ async function digestSubmission(db: Kysely<unknown>, { tenant, job_id }: Waiting
     where j.tenant = ${tenant} and j.job_id = ${job_id}`.execute(db);
   for (const { requested_spec: kept, ...job } of rows) {
     const requested_spec = JSON.parse(kept) as StoredSpec;
-    // A row without a program will not be run: nothing can be said of it.
+    // A row without a program will not run, so it needs no evidence.
     if (requested_spec.code === undefined) continue;
     const evidence = canonicalJson(submissionEvidence(wholeSpec({ ...job, requested_spec })));
     await sql`update job_specs set evidence = ${evidence}

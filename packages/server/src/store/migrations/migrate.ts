@@ -1,6 +1,6 @@
 /**
  * Brings a store to the schema of this program, at every start. Each migration is one transaction, so an upgrade that
- * dies half-way continues at the next start. It never goes back, and refuses what a later program wrote.
+ * dies half-way continues at the next start. It never downgrades, and refuses a store of a later program.
  *
  * Schemas are numbered by the receipts that they hold, and named in the store's own history: `0001` is that of v0.1,
  * `0003` that of v0.3.
@@ -29,13 +29,15 @@ const HISTORY_TABLE = 'schema_history';
 export const SCHEMA_NAME = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
 
 export interface MigrateOptions {
-  /** Called once, before anything of a store changes that an older version of the program wrote. */
+  /** Called once before a store of an older version changes. */
   readonly beforeUpgrade?: () => void;
-  /** The last migration to apply; all of them without. */
+  /** The last migration to apply. Without it, all are applied. */
   readonly until?: string;
 }
 
-/** @throws StoreError `newer_schema` or `unrecognised`, having changed nothing; or whatever made a migration fail. */
+/**
+ * @throws StoreError `newer_schema` or `unrecognised`, having changed nothing; or the error of a migration that failed
+ */
 export async function migrate(
   db: StoreDatabase,
   { beforeUpgrade, until = SCHEMA_NAME }: MigrateOptions = {},
@@ -60,7 +62,7 @@ async function appliedMigrations(db: StoreDatabase): Promise<readonly string[]> 
   const tables = (await db.introspection.getTables()).map((table) => table.name);
   if (tables.length === 0) return [];
   if (!tables.includes(HISTORY_TABLE)) {
-    throw new StoreError('unrecognised', 'the database holds tables that are not of this service');
+    throw new StoreError('unrecognised', 'the database has tables that do not belong to this service');
   }
   const { rows } = await sql<{ name: string }>`select name from ${sql.table(HISTORY_TABLE)}`.execute(db);
   const applied = rows.map((row) => row.name);

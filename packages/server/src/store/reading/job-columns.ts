@@ -1,9 +1,9 @@
-/** How a job's columns become the words of the store's interface, for every function that reads jobs. */
+/** Turns a job's columns into the members of the store's interface, for every function that reads jobs. */
 
 import type { JobSummary } from '../records.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 
-/** What a job is without its large members. */
+/** The columns of a job without its large members. */
 export const SUMMARY_COLUMNS = [
   'jobs.tenant',
   'jobs.job_id',
@@ -21,7 +21,7 @@ export const SUMMARY_COLUMNS = [
   'jobs.truncated',
 ] as const;
 
-/** What a query of `summaries` yields: a summary whose booleans are still numbers. */
+/** A row of `summaries`, whose booleans are still numbers. */
 export type SummaryColumns = Omit<JobTable, 'chain_seq' | 'chain_head'> & {
   readonly attestation_available: number;
 };

@@ -1,8 +1,8 @@
 /**
- * A job as its owner sees it, as the text of the contract's JSON. It is put together here, where its parts are read: what
- * is stored as JSON is told as it is stored, a receipt to the byte, and nothing is built only to be taken apart again.
- * Everything about execution comes from what an executor recorded; where there is no such record it is null, never what
- * the present configuration would make of it. Spec § Job detail, § Attestation member.
+ * A job as its owner sees it, as the text of the contract's JSON. The text is built here, on the thread that reads its
+ * parts. Stored JSON is copied as it is, a receipt byte for byte, and nothing is parsed to be written again. Everything
+ * about execution comes from an executor's record. Without a record it is null, and never derived from the present
+ * configuration. Spec § Job detail, § Attestation member.
  */
 import type { AttestationMember, JobDetail } from '@vouchbox/protocol';
 import { isTerminal, jobPath, RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
@@ -98,7 +98,7 @@ function executionMembers(columns: DetailColumns) {
   };
 }
 
-/** One that is of another tenant or receipt is not the job's, and is not spoken of. */
+/** An attestation of another tenant or receipt does not belong to the job, and is not shown. */
 function attestationMember(columns: DetailColumns): AttestationMember {
   const { job_id, tenant, receipt_sha256 } = columns;
   const isOfJob = columns.attested_tenant === tenant && columns.attested_receipt_sha256 === receipt_sha256;

@@ -1,7 +1,7 @@
 /**
- * Pages of a tenant's jobs, newest first: by the time they were accepted, and not by their ids alone, which older
- * versions did not order. A page after a cursor is the same however many jobs came since. A filter is one index range for
- * each status and language, merged here.
+ * Pages of a tenant's jobs, newest first. The order is by time of acceptance, because the ids of older versions are not
+ * ordered by time. A page after a cursor stays the same however many jobs come. A filter reads one index range for each
+ * status and language, and merges them here.
  */
 import type { JobListItem, JobStatus, Language } from '@vouchbox/protocol';
 import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
@@ -12,7 +12,7 @@ import type { JobSummary, ListInput, ListPage, ListPlace } from '../records.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 
-/** Before the newest job: above every time and every identifier, which are ASCII. */
+/** A place before the newest job: above every time and every identifier, which are ASCII. */
 const NEWEST: ListPlace = { created_at: '\u{10ffff}', job_id: '\u{10ffff}' };
 
 interface Range extends ListPlace {
@@ -43,13 +43,10 @@ const newestPlaces = prepared(
       .limit(limit),
 );
 
-/**
- * One page of a tenant's jobs, newest first. The page leaves as text: what is only handed on is not taken apart on
- * its way.
- */
+/** One page of a tenant's jobs, newest first. The page is returned as text, because the caller only passes it on. */
 export async function list(db: StoreDatabase, input: ListInput): Promise<ListPage> {
   const { limit } = input;
-  // One more than asked for tells whether there is a next page.
+  // One more job than requested shows whether there is a next page.
   const jobs = await newestJobs(db, { ...input, limit: limit + 1 });
   const page = jobs.slice(0, limit);
   const last = page.at(-1);

@@ -1,7 +1,7 @@
 /**
- * The long texts of answers about a job, as JSON and in pieces, so that nobody has to hold one whole while a slow client
- * takes it: a page of events, and what a program wrote. An extent says how long a text is and which events it is made of;
- * those never change, so every piece is of the same text, however much later it is read.
+ * The long texts of answers about a job, as JSON and in pieces, so that no whole text is held while a slow client reads
+ * it: a page of events, and the output of a program. An extent states the length of a text and the events that it is
+ * made of. Those never change, so every piece belongs to the same text, however late it is read.
  */
 import { HASH_VERSION } from '@vouchbox/evidence';
 import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@vouchbox/protocol';
@@ -24,7 +24,7 @@ import type {
 import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
-/** A text that is longer is not put together whole: its pieces are read when they are asked for. */
+/** A longer text is not built as a whole: its pieces are read when they are requested. */
 const wholeBytesMax = 8 * 2 ** 20;
 
 const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
@@ -50,14 +50,14 @@ const selectArtifactPiece = prepared(
       .where('path', '=', path),
 );
 
-/** Texts that are made of what some events of a job hold, and of which events. */
+/** The kinds of event, and the text that the data of each belongs to. */
 const EVENT_KINDS: Readonly<Record<string, Exclude<LongTextKind, 'events'>>> = {
   stdout: 'stdout',
   stderr: 'stderr',
   violation: 'violations',
 };
 
-/** Adds what a part of the history gives to each text that is asked for. */
+/** Adds a part of the history to each requested text that it belongs to. */
 type AddText = (kind: Exclude<LongTextKind, 'events'>, text: string, seq: number) => void;
 
 function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
@@ -70,7 +70,7 @@ function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
   if (name !== undefined) add(name, kind === 'violation' ? data : escapedLine(data, hash_version), seq);
 }
 
-/** All of a run at once, save where the range has only some of its events. */
+/** Adds a whole run at once, unless the range has only some of its events. */
 function addOutput(stored: StoredRun, range: HistoryRange, add: AddText): void {
   if (stored.seq <= range.after || stored.last_seq > range.until) {
     for (const { kind, seq, data } of eventsInRange(range, stored)) {
@@ -86,7 +86,7 @@ function addOutput(stored: StoredRun, range: HistoryRange, add: AddText): void {
 
 const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
 
-/** An event as the contract has it. */
+/** The JSON text of an event, as the contract defines it. */
 function eventText(event: Omit<JobEvent, 'data'>, data: unknown): JsonText<JobEvent> {
   const { job_id, seq, timestamp, kind, hash_version, prev_hash, event_hash } = event;
   return jsonText<JobEvent>({ job_id, seq, timestamp, kind, data, hash_version, prev_hash, event_hash });
@@ -105,8 +105,8 @@ const LINE = '{"text":"';
 const PARTIAL = '{"partial":true,"text":"';
 
 /**
- * The inside of a JSON string: a record's text, and a newline where it is not partial. The data of a hashed event is
- * canonical, so that its text is spelled as it is needed here. RFC 8785 § 3.2.2.2.
+ * The inside of a JSON string: a record's text, and a newline if it is not partial. The data of a hashed event is
+ * canonical, so its text can be copied. RFC 8785 § 3.2.2.2.
  */
 function escapedLine(data: string, hash_version: number): string {
   if (hash_version === HASH_VERSION && data.startsWith(LINE)) return `${data.slice(LINE.length, -2)}\\n`;
@@ -118,7 +118,7 @@ function escapedRecord({ text, partial }: OutputRecord): string {
   return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
 }
 
-/** How long a text of the job is, and all of it where it is short; null if the tenant has no such job. */
+/** The length of a text of the job, and the text itself if it is short; null if the tenant has no such job. */
 export async function textExtent(
   db: StoreDatabase,
   { key, kind, after, limit }: TextExtentInput,
@@ -160,7 +160,7 @@ function nameOf({ kind, after, until, ...key }: Asked): string {
   return `${kind} ${nameOfJob(key)} ${after} ${until}`;
 }
 
-/** A text that is longer than may be put together whole has no pieces. */
+/** A whole text. It has no pieces if it is too long to be built as a whole. */
 function wholeText(db: StoreDatabase, asked: Asked): KeptText {
   const texts = textsOf(db);
   const known = texts.get(nameOf(asked));
@@ -180,7 +180,7 @@ function eventsText(db: StoreDatabase, range: HistoryRange): KeptText {
   return builder.end(range.until);
 }
 
-/** Whoever asks for one of them asks for all: they are read together. */
+/** The texts of output and violations. They are read together, because a result needs all of them. */
 function contentTexts(db: StoreDatabase, range: HistoryRange): Record<Exclude<LongTextKind, 'events'>, KeptText> {
   const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
   const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
@@ -199,7 +199,7 @@ function readPiece(db: StoreDatabase, { kind, from, ...range }: Asked & { readon
     after,
     bytesMax: Number.POSITIVE_INFINITY,
   });
-  // The last piece ends with the text, so that none is asked for after it. So one text is read ahead.
+  // The last piece must end with the text, so that no further piece is requested. Therefore one text is read ahead.
   for (const { text, seq } of textsOfKind(db, kind, range)) {
     const [piece] = builder.pieces;
     if (piece !== undefined) return piece;
@@ -208,7 +208,7 @@ function readPiece(db: StoreDatabase, { kind, from, ...range }: Asked & { readon
   return builder.end(until).pieces[0] ?? null;
 }
 
-/** What the events of a range give to a text, each read when it is asked for. */
+/** The parts of a text that come from the events of a range, each read when it is requested. */
 function* textsOfKind(
   db: StoreDatabase,
   kind: LongTextKind,
@@ -227,7 +227,7 @@ function* textsOfKind(
   }
 }
 
-/** All of a text where it is short. */
+/** The whole text if it is short; else null. */
 function shortText({ bytes, pieces }: KeptText): string | null {
   if (bytes > pieceBytes) return null;
   return pieces.map(({ content }) => Buffer.from(content).toString()).join('');

@@ -1,6 +1,6 @@
 /**
- * The whole record of a terminal job as it is stored, for the signer. Nothing of it is parsed or checked
- * here: the signer finds what rotted.
+ * The whole record of a terminal job as it is stored, for the signer. It is not parsed or checked here: the signer
+ * finds any damage.
  */
 
 import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed-history.ts';
@@ -45,8 +45,8 @@ const selectHistory = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /**
- * The records of jobs, in their order: as many as `bytesMax` bytes have room for, and the first in any case. One that
- * cannot be read does not keep the others from being answered.
+ * The records of jobs, in their order: as many as fit into `bytesMax` bytes, but always the first. If one cannot be
+ * read, the others are still returned.
  */
 export async function terminalRecords(
   db: StoreDatabase,
@@ -63,7 +63,7 @@ export async function terminalRecords(
   return results;
 }
 
-/** What it takes when its runs are read. */
+/** Its size in bytes once its runs are read. */
 function bytesOf({ receipt_json, history, runs }: TerminalRecord): number {
   return runs.reduce((sum, { size_bytes }) => sum + size_bytes, receipt_json.length + history.length);
 }

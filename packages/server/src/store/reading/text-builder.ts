@@ -1,17 +1,17 @@
-/** Puts a long text together from what its events give to it, in pieces of about the same length. */
+/** Builds a long text from the texts of its events, in pieces of about the same length. */
 import type { KeptPiece, KeptText } from '../kept/kept-texts.ts';
 
-/** A piece ends with the event in which it became this long, in UTF-16 units. */
+/** A piece ends with the event that brings it to this length, in UTF-16 units. */
 export const pieceBytes = 128 * 1024;
 
 export interface TextBuilderOptions {
-  /** Whether its events are the members of a list, which a comma parts. */
+  /** Whether its events are the items of a list, separated by commas. */
   readonly isList: boolean;
   /** The event before the first of the whole text. */
   readonly from: number;
-  /** The event before the first that will be added; `from` where it is left out. */
+  /** The event before the first that will be added. Default: `from`. */
   readonly after?: number;
-  /** Of a text that has more bytes only these are counted. */
+  /** A text with more bytes is only counted, not built. */
   readonly bytesMax: number;
 }
 
@@ -30,7 +30,7 @@ export class TextBuilder {
     this.#last = this.#after;
   }
 
-  /** Those that have ended. */
+  /** The pieces that are complete. */
   get pieces(): readonly KeptPiece[] {
     return this.#pieces;
   }
@@ -42,7 +42,7 @@ export class TextBuilder {
     if (this.#text.length >= pieceBytes) this.#endPiece();
   }
 
-  /** The text, which no event after the added ones and up to `until` gives anything to. */
+  /** Ends the text at the event `until`. The events after the last added one add nothing to it. */
   end(until: number): KeptText {
     const last = this.#pieces.at(-1);
     this.#last = until;

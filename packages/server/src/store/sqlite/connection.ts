@@ -51,7 +51,7 @@ function connect(path: string, { readOnly }: { readOnly: boolean }): Connection 
   return { database, db, [Symbol.dispose]: () => database.close() };
 }
 
-/** Creates the file and its directory, readable by their owner alone, where they are missing. */
+/** Creates the file and its directory if they are missing, readable only by their owner. */
 export function prepareFile(path: string): void {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });

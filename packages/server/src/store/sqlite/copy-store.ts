@@ -1,5 +1,5 @@
 /**
- * Copies a store as it is at one moment into another file, while it is in use: an upgrade keeps such a copy before it
+ * Copies one state of a store into another file, while the store is in use. An upgrade keeps such a copy before it
  * changes anything, and an operator makes one as a backup. https://www.sqlite.org/lang_vacuum.html
  */
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
@@ -8,15 +8,16 @@ import type { DatabaseSync } from 'node:sqlite';
 import { syncDirectory } from './database.ts';
 
 /**
- * Copies the store to `target`, which its owner alone can read and which is there whole or not at all.
+ * Copies the store to `target`, which only its owner can read. The copy is complete or does not exist.
  *
- * @throws what SQLite and the file system throw: among others where no space is left. Nothing is then left of the copy.
+ * @throws the errors of SQLite and of the file system, for example if no space is left. The partial copy is then
+ * removed.
  */
 export function copyStore(database: DatabaseSync, target: string): void {
   const partial = `${target}.partial`;
   rmSync(partial, { force: true });
   try {
-    // SQLite would make the file readable for everybody; it takes one that exists if it is empty.
+    // SQLite would make the file readable for everybody, but accepts an empty file that exists.
     closeSync(openSync(partial, 'wx', 0o600));
     database.prepare('vacuum into ?').run(partial);
     syncFile(partial);
@@ -27,7 +28,7 @@ export function copyStore(database: DatabaseSync, target: string): void {
   syncDirectory(dirname(target));
 }
 
-/** Copies the store as an older version left it. A copy that is there already is of this upgrade, begun earlier. */
+/** Copies the store as an older version left it. An existing copy is from an earlier try of this upgrade. */
 export function keepOlderStore(database: DatabaseSync, target: string): void {
   if (!existsSync(target)) copyStore(database, target);
 }

@@ -1,14 +1,14 @@
 /**
- * The store's file as SQLite opens it, without the query builder: all that a copy of it takes. What holds of every
- * connection is set here.
+ * Opens the store's file with SQLite, without the query builder. A backup needs no more. The settings of every
+ * connection are made here.
  */
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
-/** How long a lock of another process is waited for: an operator's command or a backup holds one for moments. */
+/** How long to wait for a lock of another process. An operator's command or a backup holds one for moments. */
 const busyMillisecondsMax = 5000;
 
-/** KiB of pages kept in memory: to change them, and to read them, which every commit makes a connection forget. */
+/** KiB of pages that each connection keeps in memory. Every commit makes the reading connection drop its pages. */
 const cacheKib = { writing: 16 * 1024, reading: 4 * 1024 };
 
 /** Opens a file that exists. */

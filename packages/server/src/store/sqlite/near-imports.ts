@@ -1,7 +1,7 @@
 /**
- * Lets the files of the query builder find those beside them by their addresses alone. Node would look up the package
- * of every one of the thousands of imports between them, which is most of the time that a thread of the store takes to
- * start. To be imported first; what is to load quickly is then imported dynamically.
+ * Resolves imports between the files of the query builder by their addresses alone. Node would look up the package for
+ * each of these thousands of imports, which takes most of the start of a store's thread. Import this module first, and
+ * then import dynamically what should load quickly.
  */
 import { registerHooks } from 'node:module';
 

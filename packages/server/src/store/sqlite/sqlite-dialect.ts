@@ -28,7 +28,7 @@ class StatementCache {
     this.#database = database;
   }
 
-  /** How rows are returned is fixed for a statement. */
+  /** A statement always returns its rows in the same form. */
   get(text: string, rows: 'objects' | 'lists' = 'objects'): CachedStatement {
     const statements = this.#statements[rows];
     const known = statements.get(text);

@@ -1,4 +1,4 @@
-/** What SQLite reports, in the store's own codes. https://www.sqlite.org/rescode.html */
+/** Translates SQLite's errors into the store's codes. https://www.sqlite.org/rescode.html */
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /** The low byte of an extended result code is its primary code. */
@@ -17,7 +17,7 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
   26: 'unrecognised', // SQLITE_NOTADB
 };
 
-/** SQLITE_IOERR_SHMSIZE: the shared index of the write-ahead log could not grow, which is want of space. */
+/** SQLITE_IOERR_SHMSIZE: the shared index of the write-ahead log could not grow, for lack of space. */
 const IOERR_SHMSIZE = 4874;
 
 const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
@@ -34,7 +34,7 @@ const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
   internal: 'the store failed',
 };
 
-/** The error of a store for whatever a query threw; what is a `StoreError` already stays as it is. */
+/** The `StoreError` for anything that a query threw. A `StoreError` is returned unchanged. */
 export function storeErrorOf(thrown: unknown): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const code = codeOf(thrown);
@@ -51,7 +51,7 @@ function codeOf(thrown: unknown): StoreErrorCode {
   return 'code' in thrown ? systemCode(thrown.code) : 'internal';
 }
 
-/** What the operating system reports where a file is touched without SQLite. */
+/** The code for an error of the operating system, from work on files without SQLite. */
 function systemCode(code: unknown): StoreErrorCode {
   switch (code) {
     case 'ENOSPC':

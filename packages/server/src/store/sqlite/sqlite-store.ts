@@ -1,6 +1,6 @@
 /**
- * The store in one SQLite file, for one service on one host: a thread that writes, a thread that reads, and this, which
- * hands each call to one of them.
+ * The store in one SQLite file, for one service on one host. One thread writes, another reads, and this module passes
+ * each call to one of them.
  */
 import type { AnswerOf, InputOf, Methods, Reads, Writes } from '../commands.ts';
 import { partsOf } from '../history/output-run.ts';
@@ -17,19 +17,19 @@ import { Channel } from './threads/channel.ts';
 import { THREADS, type Threads } from './threads/threads.ts';
 
 export interface SqliteStoreOptions {
-  /** Absolute path of the database; its directory is created where it is missing. */
+  /** Absolute path of the database. Its directory is created if it is missing. */
   readonly path: string;
   readonly check: StoreCheck;
   /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
   readonly onTrouble: (error: StoreError) => void;
-  /** What runs the two sides of the store; threads of the process without. */
+  /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }
 
 /**
  * Opens the store. When one of its threads is gone, the other ends too, and every call is refused as `unavailable`.
  *
- * @throws StoreError in one clear line where the file cannot be this service's store.
+ * @throws StoreError in one clear line if the file cannot be this service's store
  */
 export async function openSqliteStore({
   path,
@@ -58,7 +58,7 @@ interface Sides {
   readonly reads: Methods<Reads>;
 }
 
-/** Each call goes to its thread as it is, but for those that say more here. */
+/** Passes each call to its thread unchanged, except those that are defined here. */
 function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, reads }: Sides): Store {
   const lists = new KeptLists();
   const details = new FinalDetails();
@@ -71,7 +71,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, re
     withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
     jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
     list: (input) => lists.read(input, () => reads.list(input)),
-    // The reader first, so that the writer can empty the log.
+    // The reader ends first, so that the writer can empty the log.
     async [Symbol.asyncDispose]() {
       await reader[Symbol.asyncDispose]();
       await writer[Symbol.asyncDispose]();
@@ -79,7 +79,7 @@ function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, re
   };
 }
 
-/** Calls the writer for what changes jobs, and so what lists say. */
+/** Calls the writer for a change of jobs, which also changes lists. */
 type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) => Promise<AnswerOf<Writes[Name]>>;
 
 type Runs = Pick<
@@ -87,7 +87,7 @@ type Runs = Pick<
   'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'deleteEnded'
 >;
 
-/** What is known here of jobs that are under way or ended lately. */
+/** What this thread knows about jobs that are under way or ended lately. */
 function runsOver(change: Change, details: FinalDetails): Runs {
   const results = new ShortResults();
   /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
@@ -125,14 +125,14 @@ function runsOver(change: Change, details: FinalDetails): Runs {
   };
 }
 
-/** Whose jobs a change is about; null if it may be about any tenant's. */
+/** The tenant whose jobs a command changes; null if it may change any tenant's. */
 function tenantOf(input: unknown): string | null {
   const { tenant, key } = input as { readonly tenant?: unknown; readonly key?: Partial<JobKey> };
   if (typeof tenant === 'string') return tenant;
   return key?.tenant ?? null;
 }
 
-/** Names the store that could not be opened, in the one line that an operator reads. */
+/** The error of a store that could not be opened, with the path in its one line. */
 function ofStore(path: string, thrown: unknown): StoreError {
   const { code, message } = storeErrorOf(thrown);
   return new StoreError(code, `${path}: ${message}`, { cause: thrown });

@@ -1,20 +1,20 @@
 /**
- * Moves what was committed from the write-ahead log into the database, after those who wait were answered, and keeps
+ * Moves committed pages from the write-ahead log into the database, after the waiting callers were answered, and keeps
  * the log bounded however long it is read meanwhile. https://www.sqlite.org/wal.html
  *
- * Where the disk may have no room for a database that is larger by all of the log, nothing is moved: the room that is left
- * is for what is still to be committed.
+ * If the disk may have no room for the database to grow by the whole log, nothing is moved: the room that is left is
+ * for further commits.
  */
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** Pages of 4 KiB, 8 MiB of them: from here the log is moved as far as readers allow. */
+/** Pages of 4 KiB, 8 MiB in all. From this length on, the log is moved as far as readers allow. */
 const pagesBeforePassive = 2000;
-/** From here, 32 MiB, the writer waits for readers so that the log can start again. They are short. */
+/** 32 MiB. From this length on, the writer waits for readers, so that the log can start again. Reads are short. */
 const pagesBeforeRestart = 8000;
 const pageBytes = 4096;
-/** How long it waits for them. A backup reads for longer: it is asked again after so many more pages. */
+/** How long it waits for them. A backup reads for longer; then the writer tries again after as many further pages. */
 const readersMillisecondsMax = 100;
 
 /** Pages in the log, each in a frame of it, and how many of them the database has already. */
@@ -41,7 +41,7 @@ export class Checkpoints {
     return { log: Math.max(0, Number(row?.['log'])), moved: Math.max(0, Number(row?.['checkpointed'])) };
   }
 
-  /** Moves the log if it is long enough to be worth it, and says whether it did. Outside a transaction. */
+  /** Moves the log if it is long enough, and returns whether it did. Outside a transaction. */
   moveIfLong({ log, moved } = this.length()): boolean {
     const isLong = log >= this.#restartAt || log - moved >= pagesBeforePassive;
     if (!isLong || this.#freeBytes() < (log - moved) * pageBytes) return false;
@@ -67,7 +67,7 @@ export class Checkpoints {
   }
 }
 
-/** What the file system of the database has free; no bound where it is in memory. */
+/** The free bytes of the database's file system; infinite if the database is in memory. */
 function freeBytesBeside(database: DatabaseSync): number {
   const path = database.location();
   if (path === null) return Number.POSITIVE_INFINITY;

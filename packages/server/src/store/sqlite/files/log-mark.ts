@@ -1,15 +1,15 @@
 /**
- * Remembers how long the write-ahead log was when a commit was last answered, in a file of its own beside the store.
- * SQLite takes a log up to the first frame that does not hold, and cannot know what stood behind it: one that was cut,
- * or that rotted, passes for a shorter one. What is remembered says that it was longer.
+ * Remembers the length of the write-ahead log at the last answered commit, in a separate file beside the store. SQLite
+ * reads a log up to the first frame with a wrong checksum, and cannot know whether more frames followed, so a cut or
+ * damaged log looks like a shorter one. The mark shows that it was longer.
  *
- * The mark is written when the commit is on disk and is not synced itself: it may be older than the log, never newer.
- * Nothing follows from a mark that is missing or of another log. https://www.sqlite.org/fileformat2.html#walformat
+ * The mark is written when the commit is on disk, and is not synced itself, so it may be older than the log but never
+ * newer. A missing mark, or one of another log, is ignored. https://www.sqlite.org/fileformat2.html#walformat
  */
 import { closeSync, constants, existsSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { lacksLastWrites } from './store-lock.ts';
 
-/** Where the header of a log has its two salts: a log that begins anew gets others. */
+/** The offset of the two salts in the header of a log. A log that starts again gets new salts. */
 const SALTS_AT = 16;
 const SALTS_BYTES = 8;
 /** The salts, then the number of frames. */
@@ -22,14 +22,14 @@ export class LogMark implements Disposable {
   readonly #mark = Buffer.alloc(MARK_BYTES);
   #log: number | null = null;
 
-  /** `forget` drops what an earlier process remembered. The log may not be there yet. */
+  /** `forget` drops the mark of an earlier process. The log need not exist yet. */
   constructor(path: string, { forget }: { readonly forget: boolean }) {
     if (forget) rmSync(`${path}-mark`, { force: true });
     this.#logPath = `${path}-wal`;
     this.#file = openSync(`${path}-mark`, constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** @throws StoreError `corrupt` where the log that is found has fewer frames than it is remembered to have had. */
+  /** @throws StoreError `corrupt` if the log has fewer frames than the mark says */
   expect(frames: number): void {
     const remembered = Buffer.alloc(MARK_BYTES);
     if (readSync(this.#file, remembered, 0, MARK_BYTES, 0) < MARK_BYTES || !this.#readSalts()) return;
@@ -37,7 +37,7 @@ export class LogMark implements Disposable {
     if (isOfThisLog && frames < remembered.readUInt32LE(SALTS_BYTES)) throw lacksLastWrites();
   }
 
-  /** Remembers that the log has so many frames. Only after they are on disk. */
+  /** Remembers the number of frames in the log. Call it only after they are on disk. */
   remember(frames: number): void {
     if (!this.#readSalts()) return;
     this.#mark.writeUInt32LE(frames, SALTS_BYTES);

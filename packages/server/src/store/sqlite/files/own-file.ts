@@ -1,13 +1,13 @@
 /**
- * A file for its owner alone, before SQLite opens it: SQLite makes files that others may read, and gives its journals the
- * rights of the file that they belong to. A file that is there is not opened: closing it would let go of every lock that
+ * Makes a file that only its owner can read, before SQLite opens it: SQLite makes files that others may read, and gives
+ * its journals the mode of their file. An existing file is not opened, because closing it would release every lock that
  * this process has on it. fcntl(2).
  */
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 
 const OTHERS = 0o077;
 
-/** Makes the file where it is missing; takes from others what rights they had. Throws the file system's error. */
+/** Makes the file if it is missing, and removes the permissions of others. Throws the file system's error. */
 export function ownFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));

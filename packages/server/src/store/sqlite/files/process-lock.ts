@@ -1,16 +1,16 @@
 /**
- * A file that one process holds at a time. The lock is the kernel's, which SQLite takes on it: it ends with the process
- * however the process ends. The holder removes the file when it lets go of it.
+ * A file that one process holds at a time. SQLite takes the kernel's lock on it, which ends with the process, however
+ * that ends. The holder removes the file when it releases the lock.
  */
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { storeErrorOf } from '../sqlite-error.ts';
 import { ownFile } from './own-file.ts';
 
-/** The file may be removed by its holder between the moments of opening and locking it. */
+/** The holder may remove the file after it was opened and before it is locked. */
 const triesMax = 10;
 
-/** A held lock; disposing removes the file and lets go. */
+/** A held lock. Disposing removes the file and releases the lock. */
 export class ProcessLock implements Disposable {
   readonly #path: string;
   readonly #database: DatabaseSync;
@@ -20,7 +20,7 @@ export class ProcessLock implements Disposable {
     this.#database = database;
   }
 
-  /** Null if another process, or this one, holds the file. The directory is there. @throws StoreError */
+  /** Null if another process, or this one, holds the file. The directory must exist. @throws StoreError */
   static take(path: string): ProcessLock | null {
     for (let tries = 1; tries <= triesMax; tries++) {
       ownFile(path);
@@ -28,7 +28,7 @@ export class ProcessLock implements Disposable {
       const database = locked(path);
       if (database === null) return null;
       if (made !== null && made === inodeOf(path)) return new ProcessLock(path, database);
-      // What was locked is not the file of that name any more.
+      // The locked file no longer has that name.
       database.close();
     }
     return null;
@@ -48,7 +48,7 @@ function inodeOf(path: string): number | null {
 function locked(path: string): DatabaseSync | null {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    // Nothing is ever written, and no journal is to be left beside it. Off is refused to a defensive connection.
+    // Nothing is ever written, and no journal must be left beside the file. A defensive connection refuses `off`.
     database.exec('pragma journal_mode = memory; begin exclusive');
     return database;
   } catch (thrown) {

@@ -1,14 +1,14 @@
 /**
- * Holds a store for one service. The lock is the kernel's, on a small database beside the store. It ends with the
- * process, however the process ends, and leaves nothing behind. That database also remembers how far the store had
- * come, so that a removed log, or an older copy in its place, is noticed.
+ * Holds a store for one service by a kernel lock on a small database beside the store. The lock ends with the process,
+ * however that ends, and leaves nothing behind. The small database also remembers the progress of the store, so that a
+ * removed log, or an older copy of the store, is noticed. Its table is called `ledger` since the first version.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../../store-error.ts';
 import { storeErrorOf } from '../sqlite-error.ts';
 import { ownFile } from './own-file.ts';
 
-/** A held lock; disposing lets go of it. */
+/** A held lock. Disposing releases it. */
 export class StoreLock implements Disposable {
   /** Whether nothing was remembered: the store is new, or its owner removed the lock to accept it as it is. */
   readonly isNew: boolean;
@@ -31,14 +31,14 @@ export class StoreLock implements Disposable {
     }
   }
 
-  /** @throws StoreError `corrupt` where the store has not come as far as it is remembered to have. */
+  /** @throws StoreError `corrupt` if the store's progress is less than the remembered one */
   expect(progress: number): void {
     const row = this.#database.prepare('select progress from ledger').get();
     if (progress >= Number(row?.['progress'])) return;
     throw lacksLastWrites();
   }
 
-  /** Remembers how far the store has come. Only after that is on disk. */
+  /** Remembers the progress of the store. Call it only after that is on disk. */
   remember(progress: number): void {
     this.#database.prepare('update ledger set progress = ?').run(progress);
   }
@@ -48,10 +48,10 @@ export class StoreLock implements Disposable {
   }
 }
 
-/** Acknowledged changes are missing. Only the owner may decide to go on without them. */
+/** Acknowledged changes are missing. Only the owner may decide to continue without them. */
 export function lacksLastWrites(): StoreError {
   return new StoreError(
     'corrupt',
-    'it lacks what was last written to it: its -wal file is gone or damaged, or it is an older copy; restore it, or remove the -lock file to accept it as it is',
+    'its last changes are missing: its -wal file is gone or damaged, or it is an older copy; restore it, or remove the -lock file to accept it as it is',
   );
 }

@@ -1,14 +1,14 @@
 /**
- * The service's end of a thread of the store. Calls made in one turn of the event loop travel together: the requests of
- * many connections go out in one message. When the thread ends, for whatever reason, every waiting and every later call
- * is refused: none hangs.
+ * The service's end of a thread of the store. Calls of one turn of the event loop are sent in one message, even if they
+ * come from many connections. When the thread ends, for whatever reason, every waiting and every later call is
+ * rejected, so that none hangs.
  */
 import type { AnswerOf, Commands, InputOf, Methods } from '../../commands.ts';
 import { StoreError } from '../../store-error.ts';
 import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
 import type { Thread } from './threads.ts';
 
-/** More calls than this never wait: the floors above bound what is in flight far below it. */
+/** The floors above keep the number of waiting calls far below this bound. */
 const callsWaitingMax = 20_000;
 
 interface WaitingCall {
@@ -19,7 +19,7 @@ interface WaitingCall {
 export interface ChannelOptions {
   /** Just started; the channel ends it. */
   readonly thread: Thread;
-  /** Told of what went wrong without failing a call. */
+  /** Called for problems that fail no call. */
   readonly onTrouble: (error: StoreError) => void;
 }
 
@@ -32,10 +32,10 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #ended = Promise.withResolvers<void>();
   #unsent: Call[] = [];
   #lastId = 0;
-  /** Why no more calls are taken; null while they are. */
+  /** Why calls are rejected; null while they are accepted. */
   #refusal: StoreError | null = null;
 
-  /** The thread loads and waits to be told to open the store. */
+  /** The thread loads, and opens the store only when it is told to. */
   constructor({ thread, onTrouble }: ChannelOptions) {
     this.#onTrouble = onTrouble;
     this.#thread = thread;
@@ -54,9 +54,9 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   }
 
   /**
-   * What the thread can be asked, once it has opened the store: each command as a method.
+   * Tells the thread to open the store. Returns its commands as methods.
    *
-   * @throws StoreError saying why the thread could not open the store; it is gone then.
+   * @throws StoreError saying why the thread could not open the store; the thread has then ended
    */
   async open(): Promise<Methods<Known>> {
     this.#thread.postMessage({ kind: 'open' } satisfies Request);
@@ -68,7 +68,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   call<Name extends string & keyof Known>(name: Name, input: InputOf<Known[Name]>): Promise<AnswerOf<Known[Name]>> {
     if (this.#refusal !== null) return Promise.reject(this.#refusal);
     if (this.#waiting.size >= callsWaitingMax) {
-      return Promise.reject(new StoreError('busy', 'more calls wait for the store than it takes'));
+      return Promise.reject(new StoreError('busy', 'too many calls wait for the store'));
     }
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     const id = ++this.#lastId;
@@ -129,14 +129,14 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
     return call;
   }
 
-  /** The thread is gone without having been asked to go, unless a refusal stands already. */
+  /** Handles the end of the thread. Unless a refusal is already set, the end was unexpected. */
   #lose(message: string, options?: ErrorOptions): void {
     const error = new StoreError('unavailable', message, options);
     if (this.#refusal === null) this.#onTrouble(error);
     this.#refuse(error);
   }
 
-  /** Refuses every call that waits and every later one. Each gets the first reason. */
+  /** Rejects every waiting call and every later one, each with the first reason. */
   #refuse(error: StoreError): void {
     this.#refusal ??= error;
     this.#opened.reject(this.#refusal);

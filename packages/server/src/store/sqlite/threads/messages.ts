@@ -1,13 +1,13 @@
-/** What passes between the service's thread and the store's threads, and how an error survives the passage. */
+/** The messages between the service's thread and the store's threads, and the form of errors in them. */
 import { StoreError, type StoreErrorCode } from '../../store-error.ts';
 import type { StoreCheck } from '../check-file.ts';
 import { storeErrorOf } from '../sqlite-error.ts';
 
-/** What a thread of the store is started with. */
+/** The data that a thread of the store is started with. */
 export interface ThreadData {
   /** Absolute path of the database. */
   readonly path: string;
-  /** What is looked through before the store is used. */
+  /** How much is checked before the store is used. */
   readonly check: StoreCheck;
 }
 
@@ -18,7 +18,7 @@ export interface Call {
   readonly input: unknown;
 }
 
-/** To a thread: first that it open the store, then calls in their order, last that it end when all are answered. */
+/** Requests to a thread: first to open the store, then calls in their order, last to end when all are answered. */
 export type Request =
   | { readonly kind: 'open' }
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
@@ -28,7 +28,7 @@ export type Answer =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: PortableError };
 
-/** From a thread. `open` or `failed` comes first; when the thread is gone its port closes. */
+/** Reports from a thread. `open` or `failed` comes first. When the thread is gone, its port closes. */
 export type Report =
   | { readonly kind: 'open'; readonly names: readonly string[] }
   | { readonly kind: 'failed'; readonly error: PortableError }
@@ -49,7 +49,7 @@ export function portable(thrown: unknown): PortableError {
   return { code, message, stack: origin ?? message };
 }
 
-/** The error as it is thrown on the service's thread; its cause tells where in the store's thread it came from. */
+/** The error as it is thrown on the service's thread. Its cause has the stack from the store's thread. */
 export function revived({ code, message, stack }: PortableError): StoreError {
   const cause = new Error(message);
   cause.stack = stack;

@@ -8,7 +8,7 @@ import { openForReading } from '../connection.ts';
 import { type Answer, type Call, portable, type ThreadData } from './messages.ts';
 import type { SendReport, StoreThread } from './store-thread.ts';
 
-/** A group of queries is answered when it took this long: the log cannot start again while one state is read. */
+/** A group of queries is answered once it took this long, because the log cannot start again while one state is read. */
 const groupMillisecondsMax = 2;
 
 export async function openReader({ path }: ThreadData, report: SendReport): Promise<StoreThread> {

@@ -1,5 +1,5 @@
 /**
- * What the writer's and the reader's thread have in common: they report that they are open, or why not, take calls as
+ * The common part of the writer's and the reader's thread. They report that they are open, or why not, take calls as
  * they arrive, and answer them in groups.
  */
 import { setImmediate } from 'node:timers/promises';
@@ -12,7 +12,7 @@ const patienceMilliseconds = 25;
 
 /** An open thread of the store. Disposing closes its connection. */
 export interface StoreThread extends AsyncDisposable {
-  /** What it can be asked. */
+  /** The names of its commands. */
   readonly names: readonly string[];
   /** Takes one or more calls from the front of `waiting` and reports their answers. */
   work(waiting: Call[]): Promise<void>;
@@ -34,7 +34,7 @@ export function serveStore(port: MessagePort, open: OpenThread): void {
   port.on('message', (request: Request) => service.receive(request));
 }
 
-/** What it throws is a bug: it ends the thread and fails every call that waits. */
+/** An error that it throws is a bug, which ends the thread and fails every waiting call. */
 class CallService {
   readonly #port: MessagePort;
   readonly #open: OpenThread;
@@ -43,7 +43,7 @@ class CallService {
   #thread: StoreThread | null = null;
   #running = false;
   #closing = false;
-  /** Ends a pause for calls that have time. */
+  /** Ends a pause that waits for more calls. */
   #wake: () => void = () => {};
   readonly #memory = new IdleMemory();
 
@@ -72,7 +72,7 @@ class CallService {
     await this.#run();
   }
 
-  /** Lets arriving messages in before each group, so that what came together is committed together. */
+  /** Lets arriving messages in before each group, so that calls that come together are committed together. */
   async #run(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
@@ -92,7 +92,7 @@ class CallService {
     return !this.#closing && this.#waiting.every((call) => thread?.isPatient?.(call) === true);
   }
 
-  /** Until a call comes that somebody waits for, or the thread is to close, or the time is over. */
+  /** Waits until a call with a waiting caller comes, the thread must close, or the time is over. */
   #pause(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, patienceMilliseconds);

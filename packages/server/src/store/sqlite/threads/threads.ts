@@ -1,4 +1,4 @@
-/** The two threads of a store, as it starts them. What they run is in `writer.ts` and `reader.ts`. */
+/** Starts the two threads of a store. Their work is in `writer.ts` and `reader.ts`. */
 import { Worker } from 'node:worker_threads';
 import type { Report, Request, ThreadData } from './messages.ts';
 
@@ -17,15 +17,15 @@ export interface Threads {
   reader(data: ThreadData): Thread;
 }
 
-/** Each side on a thread of its own. */
+/** Each side on a separate thread. */
 export const THREADS: Threads = {
   writer: (data) => startThread(new URL('./writer-thread.ts', import.meta.url), data),
   reader: (data) => startThread(new URL('./reader-thread.ts', import.meta.url), data),
 };
 
 /**
- * A thread of the store keeps little for longer than a call. With the room for new objects that V8 takes otherwise,
- * each thread that some megabytes pass through holds tens of them as garbage.
+ * A thread of the store keeps little data for longer than a call. With V8's default room for new objects, each thread
+ * that handles some megabytes would hold tens of megabytes of garbage.
  */
 const newObjectsMb = 8;
 

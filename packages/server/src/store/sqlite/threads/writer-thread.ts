@@ -1,4 +1,4 @@
-/** What the thread that changes the store runs. It exports nothing: it serves the port that it was started with. */
+/** The entry of the thread that changes the store. It exports nothing, and serves the port that it was started with. */
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import '../near-imports.ts';

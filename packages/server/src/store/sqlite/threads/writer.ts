@@ -38,7 +38,7 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
     isPatient: ({ name }) => PATIENT.has(name),
     async work(waiting) {
       const answers = await group.take(waiting);
-      // Before anyone is answered: what was acknowledged is missed if it is ever lost.
+      // Before any caller is answered, so that the loss of an acknowledged change is noticed.
       const length = await reportTrouble(report, async () => markLength(checkpoints, mark));
       report({ kind: 'answers', answers });
       await reportTrouble(report, async () => {
@@ -53,15 +53,15 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
 }
 
 /**
- * Commits a step that the lock then remembers. After each checkpoint the log so holds something that the database
- * lacks, and a log that is removed is missed.
+ * Commits a step of progress that the lock then remembers. After each checkpoint the log thus has a change that the
+ * database lacks, so a removed log is noticed.
  */
 async function advance(db: StoreDatabase, lock: StoreLock): Promise<void> {
   await probe(db);
   lock.remember(await probes(db));
 }
 
-/** A checkpoint that fails loses nothing: the log keeps what it holds. Operators should know of it. */
+/** A failed checkpoint loses nothing, because the log keeps its content. It is reported to the operator. */
 async function reportTrouble<Found>(report: SendReport, upkeep: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await upkeep();
