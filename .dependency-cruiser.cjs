@@ -76,7 +76,7 @@ module.exports = {
         path: '^packages/',
         pathNot: [
           '^packages/$1/',
-          '^packages/[^/]+/src/(index|vocabulary|administration|service|vouchbox|service-verify)\\.ts$',
+          '^packages/[^/]+/src/(index|grading|vocabulary|administration|service|vouchbox|service-verify)\\.ts$',
           '\\.json$',
         ],
       },

@@ -2,14 +2,11 @@
  * `vouchbox export`: writes everything an auditor needs of one job into one directory that can be checked without the
  * service. It is read from a service with a key, or from the data directory of a stopped one.
  */
-
 import { readFileSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { CommandFailure } from './command-failure.ts';
 import { serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { type ExportSource, exportFiles } from './export-files.ts';
+import { writeDirectory } from './new-directory.ts';
 import { type JsonOption, note, printResult } from './print.ts';
 import { type AccessOptions, namedService } from './service-access.ts';
 import { readFromService } from './service-export.ts';
@@ -63,35 +60,4 @@ async function fromDataDir(job_id: string, options: ExportOptions): Promise<Expo
   const { loadConfig, readStoredJob } = await import('@vouchbox/server/administration');
   const flags = { 'data-dir': dataDir, 'database-url': databaseUrl };
   return readStoredJob({ tenant, job_id }, loadConfig(serverEnvironment(), flags));
-}
-
-/** It has a temporary name until it is whole. Only what was made here is removed. */
-async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
-  await makeNew(target);
-  const partial = await mkdtemp(`${target}.partial-`);
-  try {
-    for (const [path, bytes] of files) {
-      await mkdir(join(partial, dirname(path)), { recursive: true });
-      await writeFile(join(partial, path), bytes, { flag: 'wx' });
-    }
-    await chmod(partial, (await stat(target)).mode);
-    await rename(partial, target);
-  } catch (error) {
-    await rm(partial, { recursive: true, force: true });
-    // It is empty, unless somebody has written into it since.
-    await rmdir(target).catch(() => {});
-    throw new CommandFailure(`${target} could not be written: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-/** A rename can replace an empty directory, but no other. */
-async function makeNew(target: string): Promise<void> {
-  try {
-    await mkdir(target);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      code === 'EEXIST' ? `${target} exists already; name another with --output` : `${target} cannot be made: ${code}`,
-    );
-  }
 }

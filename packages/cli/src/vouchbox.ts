@@ -7,6 +7,7 @@ import { addBackup, addRestore } from './commands/backup.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addExport } from './commands/export.ts';
+import { addGrade } from './commands/grade.ts';
 import { addJobs } from './commands/jobs.ts';
 import { addKeys } from './commands/keys.ts';
 import { addLogin, addLogout, addProfiles } from './commands/login.ts';
@@ -24,7 +25,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   try {
     await (await vouchboxCommand(argv[2])).parseAsync([...argv]);
   } catch (error) {
-    process.exitCode = tellFailure(error, argv[2] === 'run' ? EXIT.notRun : EXIT.failed);
+    process.exitCode = tellFailure(error, RUNS_PROGRAMS.includes(argv[2]) ? EXIT.notRun : EXIT.failed);
   }
 }
 
@@ -35,6 +36,9 @@ function quietOnBrokenPipe(): void {
     throw error;
   });
 }
+
+/** The commands whose exit code 1 says something about a program. */
+const RUNS_PROGRAMS: readonly (string | undefined)[] = ['run', 'grade'];
 
 /** The commands that show or need the options of `serve`. */
 const NEED_SETTINGS: readonly (string | undefined)[] = ['serve', 'help', 'completion'];
@@ -53,6 +57,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addRun(program);
   addJobs(program);
   addExport(program);
+  addGrade(program);
   addMcp(program, version);
   addAdapter(program);
   addLogin(program);

@@ -11,6 +11,7 @@ export {
   type TransportFailureReason,
 } from './failure.ts';
 export type { FollowOptions, FollowState } from './follow.ts';
+export type { Checker, GradeOptions, GradeResult, GradeTest } from './grade.ts';
 export type {
   CallOptions,
   ListOptions,

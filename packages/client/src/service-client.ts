@@ -24,6 +24,7 @@ import type {
 import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
 import { refuse, type TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
+import type { GradeOptions, GradeResult } from './grade.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
 import { listAll, replay, result, storedEvents, submit, waitForResult } from './jobs.ts';
 import { orOlder, tooOld } from './older-route.ts';
@@ -51,6 +52,12 @@ export interface ServiceClient {
    * @param program code, in `language` (default `python`), or a whole submission of the contract
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<RunResult>;
+  /**
+   * Grades a program against tests that it does not see, each in a job of its own. The verdict is the output of one more job,
+   * and so signed.
+   * @throws TypeError if there are no tests, two of one name, or more output than a judge can be given
+   */
+  grade(program: string | JobSubmission, options: GradeOptions): Promise<GradeResult>;
   /** An empty workspace: files that stay between runs, on the caller's side. */
   workspace(): Promise<Workspace>;
   /**
@@ -130,6 +137,8 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
   const client: ServiceClient = {
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client, refuse }),
+    grade: async (program, grading) =>
+      (await import('./grade.ts')).gradeProgram((code, running) => client.run(code, running), program, grading),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client, refuse }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),

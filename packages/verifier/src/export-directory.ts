@@ -5,7 +5,7 @@
 import { closeSync, constants, type Dirent, fstatSync, opendirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportedFileBytesMax, exportFilesMax } from '@vouchbox/evidence';
-import { type ExportedJob, type ExportProblem, parseExport } from './exported-job.ts';
+import { type ExportedJob, type ExportFiles, type ExportProblem, parseExport } from './exported-job.ts';
 import { readDescriptor } from './read-file.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -14,9 +14,14 @@ const entriesMax = 16 * exportFilesMax;
 
 /** Reads a directory that holds exactly what its manifest lists. A directory that cannot be read is a `UsageError`. */
 export function readExportDirectory(directory: string): ExportedJob | ExportProblem {
+  const files = readExportFiles(directory);
+  return 'problem' in files ? files : parseExport(files);
+}
+
+/** Reads the files of an export, which nothing has checked yet. A directory that cannot be read is a `UsageError`. */
+export function readExportFiles(directory: string): ExportFiles | ExportProblem {
   try {
-    const files = readTree(directory);
-    return 'problem' in files ? files : parseExport(files);
+    return readTree(directory);
   } catch (error) {
     throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
   }

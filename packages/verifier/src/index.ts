@@ -8,3 +8,4 @@ export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';
 export type { Check, Facts, Report } from './report.ts';
 export { UsageError } from './usage-error.ts';
 export { type ExportExpectation, verifyExport } from './verify-export.ts';
+export { type VerdictExpectation, type VerdictFiles, verifyVerdict } from './verify-verdict.ts';

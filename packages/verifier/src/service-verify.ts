@@ -15,6 +15,7 @@ import type { Report } from './report.ts';
 import { requirementForms } from './requirement.ts';
 import { type Shown, showJson, showText } from './show-report.ts';
 import { UsageError } from './usage-error.ts';
+import { type VerdictOptions, verifyVerdictDirectory } from './verdict-directory.ts';
 import { type AttestationFiles, verify } from './verify.ts';
 import { verifyPolicy } from './verify-policy.ts';
 
@@ -72,6 +73,7 @@ function verifierCommand(stage: Stage): Command {
   addPolicy(program, stage);
   addChain(program, stage);
   addDirectory(program, stage);
+  addVerdict(program, stage);
   addBundle(program, stage);
   return program;
 }
@@ -135,6 +137,16 @@ function addDirectory(program: Command, stage: Stage): void {
     .option('--job <job_id>', 'the job you expect; without it, whichever was exported', once);
   withPolicy(withTrust(command)).action(async (directory: string, options: DirectoryOptions & OutputOptions) => {
     tell(stage, options, await verifyDirectory(directory, options));
+  });
+}
+
+function addVerdict(program: Command, stage: Stage): void {
+  const command = program
+    .command('verdict')
+    .description('check a verdict of `vouchbox grade`: who judged, and that each line follows from a signed job')
+    .argument('<directory>');
+  withTrust(command).action(async (directory: string, options: VerdictOptions & OutputOptions) => {
+    tell(stage, options, await verifyVerdictDirectory(directory, options));
   });
 }
 

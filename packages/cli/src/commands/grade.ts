@@ -1,0 +1,35 @@
+/** `vouchbox grade` in the table of commands. */
+import type { Command } from 'commander';
+import type { GradeCommandOptions } from '../grade.ts';
+import { collect, ending, withAccess } from './options.ts';
+
+const HELP = `
+The directory of tests has NAME.in, what the program reads, and NAME.out, what it should print; NAME.args has an argument
+a line. Each test is an isolated job of its own, and sees no other test and no expected output. A checker gets
+input/stdin, input/expected and input/output, and ends with 0 to accept or 1 to refuse.
+
+Exit codes: 0 all tests accepted, 1 some not, 2 wrong usage, 125 no verdict.`;
+
+/** `vouchbox grade`. */
+export function addGrade(program: Command): void {
+  const command = program
+    .command('grade')
+    .description('grade a program by tests that it does not see; the verdict is signed like a result')
+    .argument('<file>', 'the program')
+    .requiredOption('--tests <directory>', 'the tests')
+    .option('--checker <file>', 'a program that judges each output, in place of a comparison')
+    .option('--compare <how>', 'lines, words or exact', 'lines')
+    .option('--output <directory>', 'write the verdict with the evidence of every job here')
+    .option('--jobs <number>', 'how many tests run at the same time', '4')
+    .option('--language <language>', 'as the capabilities list them; without it the name of the file says')
+    .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
+    .option('--runtime <pack>', 'the runtime pack to run in')
+    .option('--minimum-isolation <class>', 'refuse to run in anything weaker')
+    .option('--json', 'print the verdict as JSON')
+    .addHelpText('after', HELP)
+    .action(async (file: string, options: GradeCommandOptions) => {
+      const { grade } = await import('../grade.ts');
+      await ending(grade(file, options));
+    });
+  withAccess(command);
+}

@@ -1,0 +1,57 @@
+/** Reads the tests of a grading from a directory: `NAME.in`, what the program reads, and `NAME.out`, what it should print. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import type { GradeTest } from '@vouchbox/client';
+import { COMPARISONS, type Comparison } from '@vouchbox/protocol/grading';
+import { UsageError } from './usage-error.ts';
+
+/** What each ending of a file's name is to its test. */
+const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
+
+/**
+ * One test for each name, in the order of the names. `NAME.args` has an argument a line.
+ * @throws UsageError if there is none, or a file cannot be read as text
+ */
+export async function readTests(directory: string, compare: Comparison): Promise<readonly GradeTest[]> {
+  const tests = new Map<string, { stdin?: string; expected?: string; args?: readonly string[] }>();
+  for (const file of await filesOf(directory)) {
+    const { name, ext } = parse(file);
+    if (!isMember(ext)) continue;
+    const text = await readText(join(directory, file));
+    const test = tests.get(name) ?? {};
+    tests.set(name, { ...test, [MEMBERS[ext]]: ext === '.args' ? linesOf(text) : text });
+  }
+  if (tests.size === 0) throw new UsageError(`${directory} has no tests: no NAME.in and no NAME.out`);
+  return Array.from(tests, ([name, test]) => ({ name, compare, ...test }));
+}
+
+/** @throws UsageError if it is none of them */
+export function comparisonOf(text: string): Comparison {
+  const comparison = COMPARISONS.find((one) => one === text);
+  if (comparison === undefined) throw new UsageError(`--compare ${text}: give ${COMPARISONS.join(', ')}`);
+  return comparison;
+}
+
+function isMember(ending: string): ending is keyof typeof MEMBERS {
+  return Object.hasOwn(MEMBERS, ending);
+}
+
+async function filesOf(directory: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(directory)).sort();
+  } catch (error) {
+    throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(file));
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read as UTF-8 text: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function linesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+}

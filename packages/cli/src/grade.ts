@@ -1,0 +1,102 @@
+/**
+ * `vouchbox grade`: a program against tests that it does not see. Prints what each came to, and can write the verdict
+ * with the evidence of every job, for `service-verify verdict`.
+ */
+import type { GradeResult, ServiceClient } from '@vouchbox/client';
+import type { Verdict } from '@vouchbox/protocol/grading';
+import { EXIT } from './exit-code.ts';
+import { exportFiles } from './export-files.ts';
+import { comparisonOf, readTests } from './grade-tests.ts';
+import { takeInterrupts } from './interrupts.ts';
+import { writeDirectory } from './new-directory.ts';
+import { note } from './print.ts';
+import type { AccessOptions } from './service-access.ts';
+import { readFromService } from './service-export.ts';
+import { serviceOrOwn } from './service-or-own.ts';
+import { readSubmission, type SubmissionOptions } from './submission-options.ts';
+import { tableOf } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface GradeCommandOptions extends AccessOptions, Pick<SubmissionOptions, 'language' | 'limit' | 'runtime'> {
+  readonly minimumIsolation?: string;
+  readonly tests: string;
+  readonly checker?: string;
+  readonly compare: string;
+  /** How many tests run at the same time. */
+  readonly jobs: string;
+  /** The directory to make. */
+  readonly output?: string;
+  readonly json?: true;
+}
+
+/** Returns 0 if every test was accepted, and 1 if not. */
+export async function grade(file: string, options: GradeCommandOptions): Promise<number> {
+  const { code, language, limits, runtime, requirements } = await readSubmission(file, {
+    ...options,
+    file: [],
+    env: [],
+    output: [],
+  });
+  const tests = await readTests(options.tests, comparisonOf(options.compare));
+  const checker = options.checker === undefined ? undefined : await readChecker(options.checker);
+  using interrupts = takeInterrupts();
+  await using service = await serviceOrOwn(options, 'on');
+  const program = {
+    code,
+    language,
+    ...(limits && { limits }),
+    ...(runtime && { runtime }),
+    ...(requirements && { requirements }),
+  };
+  const graded = await service.client.grade(program, {
+    tests,
+    checker,
+    concurrency: concurrencyOf(options.jobs),
+    signal: interrupts.asked,
+  });
+  if (options.output !== undefined) await writeVerdict(options.output, graded, service.client);
+  process.stdout.write(options.json ? new TextDecoder().decode(graded.bytes) : asText(graded.verdict));
+  note(`the judge was ${graded.job_id}`);
+  return graded.verdict.accepted ? EXIT.ok : 1;
+}
+
+async function readChecker(file: string) {
+  const { language, code } = await readSubmission(file, { file: [], env: [], output: [], limit: [] });
+  return { language, code };
+}
+
+function concurrencyOf(text: string): number {
+  if (!/^[1-9]\d{0,2}$/.test(text)) throw new UsageError(`--jobs ${text}: give a number from 1 to 999`);
+  return Number(text);
+}
+
+/** The verdict, and the evidence of every job that it stands on, without the program and the tests. */
+async function writeVerdict(
+  target: string,
+  { bytes, job_id, verdict }: GradeResult,
+  client: ServiceClient,
+): Promise<void> {
+  const files = new Map<string, Uint8Array>([['verdict.json', bytes]]);
+  await addExport(files, 'judge', job_id, client);
+  for (const test of verdict.tests) {
+    await addExport(files, `jobs/${test.job_id}`, test.job_id, client);
+    if (test.checker !== null) await addExport(files, `jobs/${test.checker.job_id}`, test.checker.job_id, client);
+  }
+  await writeDirectory(target, files);
+  note(`${target} has the verdict and its evidence: service-verify verdict ${target} --public-key KEY --tenant TENANT`);
+}
+
+async function addExport(
+  files: Map<string, Uint8Array>,
+  directory: string,
+  job_id: string,
+  client: ServiceClient,
+): Promise<void> {
+  const source = await readFromService(job_id, client, { publicKeyPem: null });
+  for (const [path, bytes] of exportFiles(source, { program: 'left_out' })) files.set(`${directory}/${path}`, bytes);
+}
+
+function asText({ tests, points, points_max, accepted }: Verdict): string {
+  const rows = tests.map(({ name, verdict, points: won, points_max: most }) => [name, verdict, `${won}/${most}`]);
+  return `${tableOf(rows)}${accepted ? 'accepted' : 'not accepted'}: ${points} of ${points_max} points\n`;
+}

@@ -1,0 +1,36 @@
+/** A directory of files that is written whole or not at all. */
+import { chmod, mkdir, mkdtemp, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CommandFailure } from './command-failure.ts';
+import { UsageError } from './usage-error.ts';
+
+/** It has a temporary name until it is whole. Only what was made here is removed. */
+export async function writeDirectory(target: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  await makeNew(target);
+  const partial = await mkdtemp(`${target}.partial-`);
+  try {
+    for (const [path, bytes] of files) {
+      await mkdir(join(partial, dirname(path)), { recursive: true });
+      await writeFile(join(partial, path), bytes, { flag: 'wx' });
+    }
+    await chmod(partial, (await stat(target)).mode);
+    await rename(partial, target);
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true });
+    // It is empty, unless somebody has written into it since.
+    await rmdir(target).catch(() => {});
+    throw new CommandFailure(`${target} could not be written: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** A rename can replace an empty directory, but no other. */
+async function makeNew(target: string): Promise<void> {
+  try {
+    await mkdir(target);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      code === 'EEXIST' ? `${target} exists already; name another with --output` : `${target} cannot be made: ${code}`,
+    );
+  }
+}

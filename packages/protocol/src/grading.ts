@@ -1,0 +1,171 @@
+/**
+ * Grading: a submitted program against tests that it does not see. Each test is a job of its own. The verdict is the
+ * output of one more job, whose program is the judge below: so the service signs it as it signs every result, and whoever
+ * has the records can follow each line of it. docs/GRADING.md.
+ */
+
+export const VERDICT_SCHEMA = 'urn:svc:verdict:v1';
+
+/** What the judge reads, and what it writes. */
+export const GRADING_FILE = 'input/grading.json';
+export const VERDICT_FILE = 'output/verdict.json';
+
+/** How an output is compared with the expected one. */
+export const COMPARISONS = ['lines', 'words', 'exact'] as const;
+export type Comparison = (typeof COMPARISONS)[number];
+
+/** What a test can come to. */
+export const TEST_VERDICTS = [
+  'accepted',
+  'wrong_answer',
+  'time_limit',
+  'memory_limit',
+  'runtime_error',
+  'compile_error',
+  'output_limit',
+  'checker_failed',
+  'not_run',
+] as const;
+export type TestVerdict = (typeof TEST_VERDICTS)[number];
+
+/** A test as the judge gets it. Texts are compared by the judge; a checker has compared already. */
+export interface GradedTest {
+  readonly name: string;
+  readonly points: number;
+  readonly job_id: string;
+  readonly receipt_sha256: string;
+  readonly terminal_reason: string | null;
+  readonly exit_code: number | null;
+  readonly truncated: boolean;
+  readonly stdout: string;
+  /** Null if only the end counts, or a checker judges. */
+  readonly expected: string | null;
+  readonly compare: Comparison;
+  readonly checker: CheckerRun | null;
+}
+
+/** A program that judged an output: it accepts by 0 and refuses by 1. */
+export interface CheckerRun {
+  readonly job_id: string;
+  readonly receipt_sha256: string;
+  readonly code_sha256: string;
+  readonly terminal_reason: string | null;
+  readonly exit_code: number | null;
+}
+
+export interface GradedProgram {
+  readonly language: string;
+  /** Null if no receipt states it. */
+  readonly code_sha256: string | null;
+}
+
+/** Everything that the judge reads. */
+export interface Grading {
+  readonly program: GradedProgram;
+  readonly tests: readonly GradedTest[];
+}
+
+export interface TestResult {
+  readonly name: string;
+  readonly verdict: TestVerdict;
+  readonly points: number;
+  readonly points_max: number;
+  readonly job_id: string;
+  readonly receipt_sha256: string;
+  readonly stdout_sha256: string;
+  /** Of the expected output as it was given; null if there was none. It commits the grader to it without showing it. */
+  readonly expected_sha256: string | null;
+  readonly checker: CheckerRun | null;
+}
+
+/** The verdict as the judge writes it. */
+export interface Verdict {
+  readonly schema: typeof VERDICT_SCHEMA;
+  readonly program: GradedProgram;
+  readonly accepted: boolean;
+  readonly points: number;
+  readonly points_max: number;
+  readonly tests: readonly TestResult[];
+}
+
+/**
+ * The judge, in Python. A verifier knows it by its digest: another text is another judge, and a verdict of the one before
+ * it must still be accepted.
+ */
+export const JUDGE = `import hashlib
+import json
+
+ENDS = {
+    "wall_limit": "time_limit",
+    "cpu_limit": "time_limit",
+    "memory_limit": "memory_limit",
+    "compile_failed": "compile_error",
+    "signaled": "runtime_error",
+}
+
+
+def lines(text):
+    return [line.rstrip() for line in text.rstrip().split("\\n")]
+
+
+COMPARE = {
+    "exact": lambda one, other: one == other,
+    "lines": lambda one, other: lines(one) == lines(other),
+    "words": lambda one, other: one.split() == other.split(),
+}
+
+
+def verdict(test):
+    reason = test["terminal_reason"]
+    if reason != "exited":
+        return ENDS.get(reason, "not_run")
+    if test["exit_code"] != 0:
+        return "runtime_error"
+    if test["truncated"]:
+        return "output_limit"
+    checker = test["checker"]
+    if checker is not None:
+        if checker["terminal_reason"] != "exited" or checker["exit_code"] not in (0, 1):
+            return "checker_failed"
+        return "accepted" if checker["exit_code"] == 0 else "wrong_answer"
+    expected = test["expected"]
+    if expected is None or COMPARE[test["compare"]](test["stdout"], expected):
+        return "accepted"
+    return "wrong_answer"
+
+
+def sha256(text):
+    return None if text is None else hashlib.sha256(text.encode()).hexdigest()
+
+
+def result(test):
+    said = verdict(test)
+    return {
+        "name": test["name"],
+        "verdict": said,
+        "points": test["points"] if said == "accepted" else 0,
+        "points_max": test["points"],
+        "job_id": test["job_id"],
+        "receipt_sha256": test["receipt_sha256"],
+        "stdout_sha256": sha256(test["stdout"]),
+        "expected_sha256": sha256(test["expected"]),
+        "checker": test["checker"],
+    }
+
+
+with open("${GRADING_FILE}", encoding="utf-8") as file:
+    grading = json.load(file)
+tests = [result(test) for test in grading["tests"]]
+document = {
+    "schema": "${VERDICT_SCHEMA}",
+    "program": grading["program"],
+    "accepted": all(test["verdict"] == "accepted" for test in tests),
+    "points": sum(test["points"] for test in tests),
+    "points_max": sum(test["points_max"] for test in tests),
+    "tests": tests,
+}
+with open("${VERDICT_FILE}", "w", encoding="utf-8") as file:
+    json.dump(document, file, ensure_ascii=False, indent=1)
+    file.write("\\n")
+print("accepted" if document["accepted"] else "not accepted")
+`;

@@ -1,0 +1,54 @@
+/**
+ * `service-verify verdict`: checks a directory that `vouchbox grade --output` wrote: `verdict.json`, the export of the
+ * judge in `judge/`, and those of all other jobs below `jobs/`.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileBytesMax } from '@vouchbox/protocol/vocabulary';
+import { EXIT } from './exit-code.ts';
+import { readExportFiles } from './export-directory.ts';
+import type { ExportFiles } from './exported-job.ts';
+import { readBounded } from './read-file.ts';
+import { failed, type Report } from './report.ts';
+import { UsageError } from './usage-error.ts';
+import { readPublicKey } from './verify.ts';
+import { verifyVerdict } from './verify-verdict.ts';
+
+export interface VerdictOptions {
+  readonly publicKey: readonly string[];
+  readonly tenant: string;
+}
+
+/** Far above what one grading can name in the judge's one input file. */
+const jobsMax = 20_000;
+
+export async function verifyVerdictDirectory(
+  directory: string,
+  { publicKey, tenant }: VerdictOptions,
+): Promise<Report> {
+  const publicKeys = publicKey.map(readPublicKey);
+  const verdict = readBounded(join(directory, 'verdict.json'), fileBytesMax);
+  if (verdict === null) return refused('verdict.json', `it is larger than ${fileBytesMax} bytes`);
+  const judge = readExportFiles(join(directory, 'judge'));
+  if ('problem' in judge) return refused('judge', judge.problem);
+  const jobs = new Map<string, ExportFiles>();
+  for (const name of jobNames(join(directory, 'jobs'))) {
+    const files = readExportFiles(join(directory, 'jobs', name));
+    if ('problem' in files) return refused(`jobs/${name}`, files.problem);
+    jobs.set(name, files);
+  }
+  return await verifyVerdict({ verdict, judge, jobs }, { publicKeys, tenant });
+}
+
+function jobNames(directory: string): readonly string[] {
+  try {
+    const names = readdirSync(directory, { withFileTypes: true });
+    return names.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).slice(0, jobsMax);
+  } catch (error) {
+    throw new UsageError(`${directory} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function refused(name: string, problem: string): Report {
+  return { exitCode: EXIT.record, checks: [failed(name, problem)], facts: {}, notice: null };
+}

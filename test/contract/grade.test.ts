@@ -1,0 +1,201 @@
+/** `vouchbox grade` and `service-verify verdict`: hidden tests, one signed verdict, and what forgeries of it come to. */
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { GradeTest } from '@vouchbox/client';
+import { serviceVerify } from '@vouchbox/verifier/command';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { vouchbox } from '../rig/command.ts';
+import { useRig } from '../rig/rig.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+const SUM = 'print(sum(map(int, input().split())))';
+const SUMS: readonly GradeTest[] = [
+  { name: 'small', stdin: '1 2', expected: '3' },
+  { name: 'large', stdin: '1000000 1', expected: '1000001\n', points: 3 },
+];
+
+describe('a grading', () => {
+  const grade = (code: string, tests: readonly GradeTest[], more = {}) =>
+    rig().alpha.client.grade(code, { tests, ...more });
+  const verdictsOf = async (...given: Parameters<typeof grade>) =>
+    (await grade(...given)).verdict.tests.map(({ verdict }) => verdict);
+
+  test('accepts a program that passes every test, with all points', async () => {
+    const { verdict } = await grade(SUM, SUMS);
+    expect(verdict).toMatchObject({ schema: 'urn:svc:verdict:v1', accepted: true, points: 4, points_max: 4 });
+    expect(verdict.program).toMatchObject({ language: 'python' });
+  });
+
+  test('gives no points for a test that fails', async () => {
+    const { verdict } = await grade('print(3)', SUMS);
+    expect(verdict).toMatchObject({ accepted: false, points: 1, points_max: 4 });
+    expect(verdict.tests.map((one) => one.verdict)).toEqual(['accepted', 'wrong_answer']);
+  });
+
+  test.each([
+    ['a failure', 'raise SystemExit(1)', {}, 'runtime_error'],
+    ['a signal', 'import os; os.abort()', {}, 'runtime_error'],
+    ['a time limit', 'while True: pass', { limits: { wall_seconds: 0.5 } }, 'time_limit'],
+    [
+      'a memory limit',
+      'x = bytearray(2 << 30)\nfor i in range(0, len(x), 4096): x[i] = 1',
+      { limits: { mem_mb: 64 } },
+      'memory_limit',
+    ],
+    ['too much output', 'print("x" * (2 << 20))', {}, 'output_limit'],
+  ])('tells %s apart', async (_what, code, more, verdict) => {
+    expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
+  });
+
+  test.each([
+    ['lines', 'a \nb\n\n', 'a\nb', 'accepted'],
+    ['lines', 'a b', 'a  b', 'wrong_answer'],
+    ['words', 'a\n\n b', 'a b', 'accepted'],
+    ['exact', 'a\n', 'a', 'wrong_answer'],
+    ['exact', 'é\n', 'é\n', 'accepted'],
+  ] as const)('compares %s', async (compare, output, expected, verdict) => {
+    const code = `import sys; sys.stdout.write(${JSON.stringify(output)})`;
+    expect(await verdictsOf(code, [{ name: 'one', expected, compare }])).toEqual([verdict]);
+  });
+
+  test('asks a checker, which sees the input, what is expected and the output', async () => {
+    const checker = {
+      language: 'python',
+      code: `read = lambda name: open('input/' + name).read()
+if read('output').strip() == 'crash': raise SystemExit(9)
+raise SystemExit(0 if int(read('output')) % int(read('stdin')) == int(read('expected')) else 1)`,
+    };
+    const tests = [{ name: 'one', stdin: '7', expected: '3' }];
+    expect(await verdictsOf('print(10)', tests, { checker })).toEqual(['accepted']);
+    expect(await verdictsOf('print(11)', tests, { checker })).toEqual(['wrong_answer']);
+    expect(await verdictsOf('print("crash")', tests, { checker })).toEqual(['checker_failed']);
+  });
+
+  test('shows the program no other test and no expected output', async () => {
+    const code = `import os\nfor place, _, files in os.walk('/work'): print(place, files)\nprint(os.environ, input())`;
+    const seen: string[] = [];
+    await grade(
+      code,
+      [
+        { name: 'one', stdin: 'in', expected: 'secret-expected' },
+        { name: 'two', stdin: 'other-input', expected: 'secret-expected' },
+      ],
+      { onTest: (name: string, { stdout }: { stdout: string }) => name === 'one' && seen.push(stdout) },
+    );
+    expect(seen).toHaveLength(1);
+    expect(seen[0]).not.toMatch(/secret-expected|other-input/);
+  });
+
+  test.each([
+    ['no test', [], /at least one test/],
+    ['two tests of one name', [{ name: 'a' }, { name: 'a' }], /same name/],
+  ])('refuses %s', async (_what, tests, message) => {
+    await expect(grade(SUM, tests)).rejects.toThrow(message);
+  });
+});
+
+describe('a verdict', () => {
+  let scratch: string;
+  let key: string;
+  beforeAll(async () => {
+    scratch = mkdtempSync(join(tmpdir(), 'svc-grade-'));
+    mkdirSync(join(scratch, 'tests'));
+    for (const { name, stdin = '', expected = '' } of SUMS) {
+      writeFileSync(join(scratch, 'tests', `${name}.in`), stdin);
+      writeFileSync(join(scratch, 'tests', `${name}.out`), expected);
+    }
+    writeFileSync(join(scratch, 'sum.py'), SUM);
+    writeFileSync(join(scratch, 'three.py'), 'print(3)');
+    key = join(scratch, 'key.pem');
+    writeFileSync(key, (await rig().alpha.client.publicKey()).public_key_pem);
+  });
+  afterAll(() => rmSync(scratch, { recursive: true }));
+
+  const env = () => ({ SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key });
+  const graded = (...words: string[]) => vouchbox(['grade', ...words], { cwd: scratch, env: env() });
+  const verified = (name: string, tenant = 'alpha') =>
+    serviceVerify(['verdict', join(scratch, name), '--public-key', key, '--tenant', tenant]);
+
+  test('is printed as a table and as an exit code', async () => {
+    const good = await graded('sum.py', '--tests', 'tests');
+    expect([good.code, good.stdout]).toEqual([
+      0,
+      'large  accepted  1/1\nsmall  accepted  1/1\naccepted: 2 of 2 points\n',
+    ]);
+    const bad = await graded('three.py', '--tests', 'tests', '--json');
+    expect([bad.code, JSON.parse(bad.stdout)]).toMatchObject([1, { accepted: false, points: 1 }]);
+  });
+
+  test('is verified offline with all it stands on, and shows neither program nor tests', async () => {
+    expect((await graded('three.py', '--tests', 'tests', '--output', 'out')).code).toBe(1);
+    const { exitCode, stdout } = await verified('out');
+    expect([exitCode, stdout]).toEqual([
+      0,
+      expect.stringMatching(/test large +wrong_answer.*\n(.*\n)*.*totals +1 of 2 points/),
+    ]);
+    const texts = readdirSync(join(scratch, 'out'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'));
+    expect(texts.join('\n')).not.toMatch(/print\(3\)|1000000 1|"expected":/);
+    expect((await verified('out', 'beta')).exitCode).not.toBe(0);
+  });
+
+  const jobs = (directory: string) => readdirSync(join(scratch, directory, 'jobs')).sort();
+  const edit = (file: string, change: (text: string) => string) => {
+    const path = join(scratch, file);
+    writeFileSync(path, change(readFileSync(path, 'utf8')));
+  };
+  const forgeries: readonly [what: string, forge: (directory: string) => void, names: RegExp][] = [
+    [
+      'another verdict for a test',
+      (at) => edit(`${at}/verdict.json`, (text) => text.replace('wrong_answer', 'accepted')),
+      /verdict_file/,
+    ],
+    [
+      'an event of a test',
+      (at) => edit(`${at}/jobs/${jobs(at)[0]}/events.ndjson`, (text) => text.replace('"3"', '"4"')),
+      /test \w+/,
+    ],
+    [
+      'a test that is left out',
+      (at) => rmSync(join(scratch, at, 'jobs', jobs(at)[0] ?? ''), { recursive: true }),
+      /test \w+/,
+    ],
+    [
+      'the record of one test in place of another',
+      (at) => {
+        const [one = '', other = ''] = jobs(at).map((name) => join(scratch, at, 'jobs', name));
+        rmSync(one, { recursive: true });
+        cpSync(other, one, { recursive: true });
+      },
+      /test \w+/,
+    ],
+    [
+      'a judge of one’s own',
+      (at) => {
+        const other = jobs(at)[0] ?? '';
+        rmSync(join(scratch, at, 'judge'), { recursive: true });
+        cpSync(join(scratch, at, 'jobs', other), join(scratch, at, 'judge'), { recursive: true });
+      },
+      /judge_program/,
+    ],
+  ];
+
+  test.each(forgeries)('with %s is refused, and the line says where', async (what, forge, names) => {
+    const directory = `forged-${what.replaceAll(/\W/g, '')}`;
+    cpSync(join(scratch, 'out'), join(scratch, directory), { recursive: true });
+    forge(directory);
+    const { exitCode, stderr } = await verified(directory);
+    expect([exitCode, stderr]).toEqual([6, expect.stringMatching(names)]);
+  });
+
+  test.each([
+    ['no tests', ['sum.py', '--tests', '.'], /has no tests/],
+    ['an unknown comparison', ['sum.py', '--tests', 'tests', '--compare', 'roughly'], /lines, words, exact/],
+    ['a wrong number of jobs', ['sum.py', '--tests', 'tests', '--jobs', '0'], /from 1 to 999/],
+  ])('%s is wrong usage', async (_what, words, says) => {
+    const { code, stderr } = await graded(...words);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(says)]);
+  });
+});
