@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { json, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
+import { json, noAnswer, refusal, type ScriptedService, type Seen, scriptedService } from '../test/scripted-service.ts';
 import { createServiceClient } from './service-client.ts';
 
 const event = (seq: number, kind = 'stdout') => ({ job_id: 'job_1', seq, kind, data: { text: String(seq) } });
@@ -280,6 +280,57 @@ describe('following without a stream', () => {
     await using service = await growing(missing);
     expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1, 2, 3, 4]);
     expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', after: 2 }))).toEqual([3, 4]);
+  });
+
+  /** Answers a request for a page with these in turn, and everything else as a service that can hold requests. */
+  const held = (...pages: readonly ReturnType<typeof json>[]) => {
+    const left = [...pages];
+    return scriptedService([
+      (response, { method, url }: Seen) => {
+        if (method === 'POST') return ticket(response);
+        if (url.includes('/replay')) return left.shift()?.(response);
+        if (url.includes('/capabilities')) return json({ features: ['replay_wait'] })(response);
+        refusal(400, 'invalid_request', {}, false)(response);
+      },
+    ]);
+  };
+
+  test('asks for pages that the service holds, one after the last event of the other', async () => {
+    await using service = await held(
+      json({ events: [event(1), event(2)], next_cursor: 2 }),
+      json({ events: [], next_cursor: 2 }),
+      json({ events: [event(3, 'finished')], next_cursor: null }),
+    );
+    expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay' }))).toEqual([1, 2, 3]);
+    expect(service.seen.map(({ url }) => url)).toEqual([
+      '/v1/capabilities',
+      '/v1/jobs/job_1/replay?after=0&limit=1000&wait_seconds=50',
+      '/v1/jobs/job_1/replay?after=2&limit=1000&wait_seconds=50',
+      '/v1/jobs/job_1/replay?after=2&limit=1000&wait_seconds=50',
+    ]);
+  });
+
+  test('reports reconnecting while a page is asked for again', { tags: ['Stream-5b'] }, async () => {
+    await using service = await held(
+      json({ events: [event(1)], next_cursor: 1 }),
+      noAnswer,
+      json({ events: [event(2, 'finished')], next_cursor: null }),
+    );
+    const told: string[] = [];
+    const onState = (state: string) => void told.push(state);
+    expect(await seqsOf(clientOf(service).follow('job_1', { by: 'replay', onState }))).toEqual([1, 2]);
+    expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
+  });
+
+  test('starts after two WebSockets in a row were refused for no reason that the service gives', async () => {
+    await using service = await held(json({ events: [event(1, 'finished')], next_cursor: null }));
+    let asked = 0;
+    service.server.on('upgrade', (_request, socket) => {
+      asked++;
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
+    });
+    expect(await seqsOf(clientOf(service).follow('job_1'))).toEqual([1]);
+    expect(asked).toBe(2);
   });
 
   test('never takes a foreign job for a missing route', { tags: ['Errors-28'] }, async () => {
