@@ -2,7 +2,6 @@
  * The only folder that knows HTTP. It turns requests into calls of the folders below, and their answers and refusals
  * into responses. Every operation of the contract has its route here.
  */
-import { EventEmitter } from 'node:events';
 import { type ErrorCode, OPERATION_IDS, type OperationId, operationOf } from '@vouchbox/protocol';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Access } from '../access/authenticate.ts';
@@ -32,9 +31,8 @@ import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { publicHandlers } from './routes/public.ts';
 import { serviceHandlers } from './routes/service.ts';
-import { streamRoute } from './routes/stream.ts';
 import { AuthorityWatch } from './stream/authority.ts';
-import { addWebSockets } from './stream/websocket.ts';
+import { WebSockets } from './stream/websocket.ts';
 
 export interface AppOptions {
   readonly jobs: Jobs;
@@ -82,7 +80,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   const bounds = transportBounds(options);
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
-  const upgrades = new EventEmitter();
+  const webSockets = new WebSockets(connections);
   const authority = new AuthorityWatch({
     access,
     log,
@@ -98,7 +96,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: bounds.headBytes },
     schemaController: { compilersFactory: NO_COMPILERS },
-    serverFactory: (handler) => createHttpServer(handler, { bounds, connections, crowd, upgrades, log, observer }),
+    serverFactory: (handler) =>
+      createHttpServer(handler, { bounds, connections, crowd, upgrades: webSockets.upgrades, log, observer }),
     // The router refused before any hook could run.
     frameworkErrors: (error, request, reply) => {
       watchAnswer(request, reply);
@@ -134,11 +133,11 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, log));
   app.setNotFoundHandler(answerUnrouted);
-  addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access }, upgrades);
+  addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets });
   return app;
 }
 
-function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventEmitter): void {
+function addRoutes(app: FastifyInstance, context: RouteContext): void {
   const handlers: Handlers = {
     ...publicHandlers(context),
     ...serviceHandlers(context),
@@ -154,8 +153,8 @@ function addRoutes(app: FastifyInstance, context: RouteContext, upgrades: EventE
   for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
   // In a separate scope, so that other requests do not run its hooks.
   app.register(async (scope) => {
-    await addWebSockets(scope, { upgrades, connections: context.connections });
-    scope.route({ ...routeOf('streamEvents'), ...streamRoute(context) });
+    context.webSockets.addTo(scope);
+    scope.route(routeOf('streamEvents'));
   });
 }
 

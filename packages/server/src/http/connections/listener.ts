@@ -2,7 +2,6 @@
  * The socket side of HTTP: one HTTP/1.1 server with every bound set. It refuses malformed requests before the router
  * sees them, and answers in the envelope also where Node would answer with an empty body or not at all.
  */
-import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { pipeline } from 'node:stream';
@@ -16,6 +15,7 @@ import { inspectHead } from '../request/head.ts';
 import { newRequestId } from '../request/request-id.ts';
 import { beforeDiscarding, hasUnreadBody } from '../request/unread-body.ts';
 import { isStreamHandshake } from '../stream/handshake.ts';
+import type { Upgrades } from '../stream/websocket.ts';
 import type { Connections } from './connections.ts';
 import type { Crowd } from './crowd.ts';
 import type { TransportBounds } from './transport.ts';
@@ -28,7 +28,7 @@ export interface HttpServerOptions {
   readonly connections: Connections;
   readonly crowd: Crowd;
   /** Emits `upgrade`, with the arguments of Node's event of that name, for every handshake with a well-formed head. */
-  readonly upgrades: EventEmitter;
+  readonly upgrades: Upgrades;
   readonly log: Log;
   readonly observer: Observer;
 }

@@ -7,6 +7,7 @@ import type { Log } from '../../telemetry/log/log.ts';
 import type { Metrics } from '../answer/metrics.ts';
 import type { CallContext } from '../call.ts';
 import type { Connections } from '../connections/connections.ts';
+import type { WebSockets } from '../stream/websocket.ts';
 
 /** What the service says about itself. */
 export interface ServiceFacts {
@@ -23,6 +24,7 @@ export interface RouteContext extends CallContext {
   readonly access: Pick<Access, 'stands'>;
   readonly tickets: Tickets;
   readonly connections: Connections;
+  readonly webSockets: WebSockets;
   readonly log: Log;
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */

@@ -4,7 +4,7 @@ import type { Handlers } from '../call.ts';
 import type { RouteContext } from './context.ts';
 import { replayHandler } from './replay.ts';
 import { resultHandler } from './result.ts';
-import { refusePlainStream, ticketHandler } from './stream.ts';
+import { streamHandler, ticketHandler } from './stream.ts';
 import { submitHandler } from './submission.ts';
 
 type JobOperation =
@@ -30,6 +30,6 @@ export function jobHandlers(context: RouteContext): Handlers<JobOperation> {
     getResult: resultHandler(jobs),
     replayEvents: replayHandler(jobs),
     mintStreamTicket: ticketHandler(context),
-    streamEvents: refusePlainStream,
+    streamEvents: streamHandler(context),
   };
 }

@@ -4,8 +4,8 @@
  * stream.
  */
 import type { Socket } from 'node:net';
-import type { WebSocket } from '@fastify/websocket';
 import { STREAM_CLOSE_CODES, type StreamCloseReason, streamPingMilliseconds } from '@vouchbox/protocol';
+import type { WebSocket } from 'ws';
 import type { Caller } from '../../ground/caller.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { AuthorityWatch } from './authority.ts';

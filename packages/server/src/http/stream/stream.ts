@@ -3,8 +3,8 @@
  * after the terminal event. The next page is read only when the reader has taken the last, so a slow reader holds one
  * page and no more. Spec § WebSocket stream.
  */
-import type { WebSocket } from '@fastify/websocket';
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
+import type { WebSocket } from 'ws';
 import type { Jobs } from '../../job/jobs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { lifeOfStream, type StreamLifeOptions } from './stream-life.ts';

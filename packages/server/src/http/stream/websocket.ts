@@ -1,11 +1,11 @@
 /** The WebSocket server: handshakes that passed the listener go through the router like any request. */
-import type { EventEmitter } from 'node:events';
-import type { IncomingMessage, Server } from 'node:http';
-import { fastifyWebsocket } from '@fastify/websocket';
+import { EventEmitter } from 'node:events';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from '../connections/connections.ts';
-import { isStreamHandshake } from './handshake.ts';
 
 /** Headers of every answer to a known caller, which the WebSocket server would leave out. */
 const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'];
@@ -13,45 +13,83 @@ const UPGRADE_HEADERS = ['x-request-id', 'ratelimit-limit', 'ratelimit-remaining
 /** The largest message that is read from a client. Clients may send none, and a stream that gets one is closed. */
 const messageBytesMax = 125;
 
-export interface WebSocketOptions {
-  /** Where well-formed handshakes are announced. */
-  readonly upgrades: EventEmitter;
-  readonly connections: Connections;
+/** Emits `upgrade` for every handshake with a well-formed head. */
+export type Upgrades = EventEmitter<{ upgrade: [request: IncomingMessage, socket: Socket, head: Buffer] }>;
+
+/** What came with a handshake. */
+interface Handshake {
+  readonly socket: Socket;
+  /** What the client sent after it. */
+  readonly head: Buffer;
 }
 
-/** Lets the routes of this scope have a `wsHandler`. Closing the app closes what is open. */
-export async function addWebSockets(
-  scope: FastifyInstance,
-  { upgrades, connections }: WebSocketOptions,
-): Promise<void> {
+/** The streams of one app. */
+export class WebSockets {
+  /** Where the listener announces handshakes. */
+  readonly upgrades: Upgrades = new EventEmitter();
+  readonly #connections: Connections;
+  readonly #handshakes = new WeakMap<IncomingMessage, Handshake>();
   /** Headers of the answer to a handshake, beside those of the handshake itself. */
-  const headersOf = new WeakMap<IncomingMessage, readonly string[]>();
-  scope.addHook('preHandler', (request, reply, done) => {
-    headersOf.set(
-      request.raw,
+  readonly #headers = new WeakMap<IncomingMessage, readonly string[]>();
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: messageBytesMax,
+    perMessageDeflate: false,
+    autoPong: false,
+  });
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    this.#server.on('headers', (lines, request) => lines.push(...(this.#headers.get(request) ?? [])));
+  }
+
+  /** Sends handshakes through the router. Their routes are in this scope. Closing the app closes what is open. */
+  addTo(scope: FastifyInstance): void {
+    this.upgrades.on('upgrade', (request, socket, head) => {
+      this.#handshakes.set(request, { socket, head });
+      // Node has let go of the connection, and the WebSocket server does not have it yet.
+      socket.on('error', destroyed);
+      const response = new ServerResponse(request);
+      response.assignSocket(socket);
+      scope.routing(request, response);
+    });
+    scope.addHook('onResponse', (request, reply, done) => {
+      // Node has let go of a connection that asked to become a WebSocket; a refused one is closed here.
+      if (reply.raw.statusCode !== 101) this.#handshakes.get(request.raw)?.socket.destroySoon();
+      done();
+    });
+    scope.addHook('preClose', (done) => {
+      for (const socket of this.#server.clients) socket.close(STREAM_CLOSE_CODES.restarting);
+      done();
+    });
+  }
+
+  /** Whether a request is a handshake. */
+  has({ raw }: FastifyRequest): boolean {
+    return this.#handshakes.has(raw);
+  }
+
+  /** Answers a handshake, and has the stream served. */
+  accept(request: FastifyRequest, reply: FastifyReply, serve: (socket: WebSocket) => Promise<void>): void {
+    const { raw } = request;
+    const handshake = this.#handshakes.get(raw);
+    if (handshake === undefined) throw new Error('the request is no handshake');
+    const { socket, head } = handshake;
+    this.#headers.set(
+      raw,
       UPGRADE_HEADERS.map((name) => `${name}: ${String(reply.getHeader(name))}`),
     );
-    done();
-  });
-  scope.addHook('onResponse', (request, reply, done) => {
-    // Node no longer manages a connection that asked for a WebSocket, so a refused one is closed here.
-    if (isStreamHandshake(request.raw) && reply.statusCode !== 101) request.raw.socket.destroySoon();
-    done();
-  });
-  await scope.register(fastifyWebsocket, {
-    options: {
-      // The plugin only listens for `upgrade` on it.
-      server: upgrades as Server,
-      maxPayload: messageBytesMax,
-      perMessageDeflate: false,
-      autoPong: false,
-    },
-    // The WebSocket server has answered a client that broke the protocol; this only sees the connection closed.
-    errorHandler: (_error, _socket, request) => connections.close(request.raw.socket),
-    preClose(done) {
-      for (const socket of scope.websocketServer.clients) socket.close(STREAM_CLOSE_CODES.restarting);
-      done();
-    },
-  });
-  scope.websocketServer.on('headers', (lines, request) => lines.push(...(headersOf.get(request) ?? [])));
+    reply.hijack();
+    // From here on the WebSocket server listens.
+    socket.off('error', destroyed);
+    this.#server.handleUpgrade(raw, socket, head, (stream) => {
+      // The WebSocket server has answered a client that broke the protocol; this only sees the connection closed.
+      stream.on('error', () => this.#connections.close(socket));
+      serve(stream).catch(() => this.#connections.close(socket));
+    });
+  }
+}
+
+function destroyed(this: Socket): void {
+  this.destroy();
 }
