@@ -1,5 +1,5 @@
 /** What package.json files and the lock must say, so that a fresh clone installs the same everywhere. */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -50,4 +50,10 @@ test.each(manifests)('%s pins every version exactly, as in the lock', (file) => 
   expect({ ...locked?.dependencies, ...locked?.devDependencies, ...locked?.optionalDependencies }).toEqual(
     Object.fromEntries(wanted),
   );
+});
+
+test.each(manifests.filter((file) => file !== 'package.json'))('%s can be published, and is not by mistake', (file) => {
+  const manifest = parse<Record<string, unknown>>(file);
+  expect(manifest).toMatchObject({ private: true, license: 'Apache-2.0', engines: { node: expect.any(String) } });
+  expect(existsSync(join(root, file, '../README.md'))).toBe(true);
 });

@@ -1,7 +1,7 @@
 /** What a person does who has installed the packages: on the machine's own Node, and on the pinned one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -76,10 +76,20 @@ describe.each([
     }
   });
 
-  test('nothing was compiled at the installation; the first run compiles and says so, the second does not', () => {
+  test('nothing was compiled at the installation, and a run without a compiler says so and is isolated no less', () => {
+    const file = project.write('program.py', 'print(6 * 7)');
+    expect(existsSync(join(project.path, 'node_modules/@vouchbox/server/native'))).toBe(false);
+    project.write('cc', '#!/bin/sh\nexit 1\n');
+    chmodSync(join(project.path, 'cc'), 0o755);
+    const path = `PATH=${project.path}:${project.environment['PATH']}`;
+    const words = ['run', '--minimum-isolation', 'linux-shared-kernel', file];
+    const run = project.run('env', path, join(project.path, 'node_modules/.bin/vouchbox'), ...words);
+    expect(run).toMatchObject({ status: 0, stdout: '42\n', stderr: expect.stringContaining('could not build') });
+  });
+
+  test('the first run with a compiler compiles and says so, the second does not', () => {
     const file = project.write('program.py', 'print(6 * 7)');
     const native = join(project.path, 'node_modules/@vouchbox/server/native');
-    expect(existsSync(native)).toBe(false);
     const first = project.run('vouchbox', 'run', file);
     expect(first).toMatchObject({
       status: 0,
