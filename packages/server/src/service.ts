@@ -17,7 +17,7 @@ import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
-import { createApp } from './http/app.ts';
+import type { createApp } from './http/app.ts';
 import { listen } from './http/connections/listener.ts';
 import { createJobs } from './job/create-jobs.ts';
 import { Dispatcher } from './job/dispatch/dispatcher.ts';
@@ -35,7 +35,7 @@ import type { Config } from './settings/config.ts';
 import { checkStoreDirectory, openDataDirectory } from './settings/data-directory.ts';
 import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
-import { type OpenSandbox, openSandbox } from './start/open-sandbox.ts';
+import type { OpenSandbox } from './start/open-sandbox.ts';
 import { type OpenSigning, openFormerKeys, openSigning, type PublicKeys } from './start/open-signing.ts';
 import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
 import { databasePath, openStore } from './store/open-store.ts';
@@ -133,7 +133,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const { jobs, dispatcher } = await openJobs(shared);
   parts.use(dispatcher);
   const { access, hasCallers, reload } = await openAccess({ config, rows, log });
-  const app = openHttp({ ...shared, jobs, access, permits, isEmbedded });
+  const app = await openHttp({ ...shared, jobs, access, permits, isEmbedded });
   http.defer(() => closeHttp(app));
   const { host, port, url } = await listen(app, config);
   // Only once the port is open: a start that fails must not have run a queued job.
@@ -185,16 +185,22 @@ async function closeHttp(app: HttpApp): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The two slowest steps run at the same time: the store's threads load while the canaries run. */
+/** The two slowest steps run at the same time: the store's threads load while code is loaded here and the canaries run. */
 async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
   await openDataDirectory(config.dataDir);
-  return await openBoth(openStoreOf(config, log), openSandbox(config));
+  await checkStoreDirectory(dirname(databasePath(config)));
+  return await openBoth(openStoreOf(config, log), openSandboxOf(config));
 }
 
-async function openStoreOf({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
+function openStoreOf({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
   const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
-  await checkStoreDirectory(dirname(databasePath({ dataDir, databaseUrl })));
-  return await openStore({ dataDir, databaseUrl, check, onTrouble });
+  return openStore({ dataDir, databaseUrl, check, onTrouble });
+}
+
+/** What takes long to load is loaded once the threads of the store have work: another processor would idle until then. */
+async function openSandboxOf(config: Config): Promise<OpenSandbox> {
+  const [{ openSandbox }] = await Promise.all([import('./start/open-sandbox.ts'), import('./http/app.ts')]);
+  return await openSandbox(config);
 }
 
 /** Null if jobs are kept forever. */
@@ -313,7 +319,7 @@ interface HttpParts extends JobParts {
   readonly isEmbedded: boolean;
 }
 
-function openHttp({
+async function openHttp({
   config,
   store,
   provider,
@@ -328,7 +334,8 @@ function openHttp({
   permits,
   isEmbedded,
   ...parts
-}: HttpParts): HttpApp {
+}: HttpParts): Promise<HttpApp> {
+  const { createApp } = await import('./http/app.ts');
   const { log, stopping } = parts;
   return createApp({
     jobs,
