@@ -4,19 +4,17 @@
  */
 import {
   chmodSync,
-  closeSync,
   constants,
   copyFileSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { syncDirectory, syncFile } from '../ground/durably.ts';
 import { keyPaths, readPrivateKey } from '../job/sign/keys/key-files.ts';
 import { SigningKeyError } from '../job/sign/keys/signing-key-error.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
@@ -119,20 +117,7 @@ function keyPathsOf(source: string) {
 function copyDurably(source: string, target: string): void {
   copyFileSync(source, target, constants.COPYFILE_EXCL);
   chmodSync(target, 0o600);
-  sync(target, 'r+');
-}
-
-function syncDirectory(path: string): void {
-  sync(path, 'r');
-}
-
-function sync(path: string, flags: 'r' | 'r+'): void {
-  const descriptor = openSync(path, flags);
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
+  syncFile(target);
 }
 
 /** Turns errors of the file system and of the keys into one line. */

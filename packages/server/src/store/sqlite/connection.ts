@@ -6,9 +6,10 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
+import { syncDirectory } from '../../ground/durably.ts';
 import type { StoreDatabase, Tables } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
-import { openDatabase, syncDirectory } from './database.ts';
+import { openDatabase } from './database.ts';
 import { ownFile } from './files/own-file.ts';
 import { sqliteDialect } from './sqlite-dialect.ts';
 

@@ -2,10 +2,10 @@
  * Copies one state of a store into another file, while the store is in use. An upgrade keeps such a copy before it
  * changes anything, and an operator makes one as a backup. https://www.sqlite.org/lang_vacuum.html
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { syncDirectory } from './database.ts';
+import { syncDirectory, syncFile } from '../../ground/durably.ts';
 
 /**
  * Copies the store to `target`, which only its owner can read. The copy is complete or does not exist.
@@ -31,13 +31,4 @@ export function copyStore(database: DatabaseSync, target: string): void {
 /** Copies the store as an older version left it. An existing copy is from an earlier try of this upgrade. */
 export function keepOlderStore(database: DatabaseSync, target: string): void {
   if (!existsSync(target)) copyStore(database, target);
-}
-
-function syncFile(path: string): void {
-  const descriptor = openSync(path, 'r+');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -2,7 +2,6 @@
  * Opens the store's file with SQLite, without the query builder. A backup needs no more. The settings of every
  * connection are made here.
  */
-import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 /** How long to wait for a lock of another process. An operator's command or a backup holds one for moments. */
@@ -24,14 +23,4 @@ export function openDatabase(path: string, { readOnly }: { readonly readOnly: bo
   database.exec('pragma cell_size_check = on');
   database.exec(`pragma cache_size = -${readOnly ? cacheKib.reading : cacheKib.writing}`);
   return database;
-}
-
-/** Makes the file's name durable, which syncing the file alone does not. fsync(2). */
-export function syncDirectory(directory: string): void {
-  const descriptor = openSync(directory, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }

@@ -9,7 +9,6 @@ import {
   constants,
   existsSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -18,10 +17,10 @@ import {
   renameSync,
   rmSync,
   type Stats,
-  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { keyIdOf, type PinnedKey, parsePublicKey } from '@vouchbox/evidence';
+import { syncDirectory, writeDurably } from '../../../ground/durably.ts';
 import { SigningKeyError } from './signing-key-error.ts';
 
 /** The private key that signs, and its public half. */
@@ -113,7 +112,7 @@ export function replacePrivateKey(dataDir: string): SigningKey {
   const fresh = `${path}.new`;
   return usable(path, () => {
     rmSync(fresh, { force: true });
-    writeDurably(fresh, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+    writeDurably(fresh, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, 0o600);
     renameSync(fresh, path);
     syncDirectory(directory);
     return signingKeyOf(path, privateKey);
@@ -129,7 +128,7 @@ export function retainPublicKey(dataDir: string, { key_id, public_key_pem }: Sig
     if (names.includes(publicKeyFile(key_id))) return;
     const fresh = `${path}.new`;
     rmSync(fresh, { force: true });
-    writeDurably(fresh, public_key_pem);
+    writeDurably(fresh, public_key_pem, 0o600);
     renameSync(fresh, path);
     syncDirectory(publicKeys);
   });
@@ -216,26 +215,6 @@ function refuseOthers(path: string, { mode, uid }: Stats, wanted: string): void 
     throw new SigningKeyError('exposed', `${path} is open to other users (mode ${(mode & 0o777).toString(8)})`, {
       hint: `chmod ${wanted} ${path}`,
     });
-  }
-}
-
-function writeDurably(path: string, text: string): void {
-  const descriptor = openSync(path, 'wx', 0o600);
-  try {
-    writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-/** Makes the name durable, which syncing the file alone does not. fsync(2). */
-function syncDirectory(path: string): void {
-  const descriptor = openSync(path, 'r');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

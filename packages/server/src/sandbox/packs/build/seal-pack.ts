@@ -1,6 +1,7 @@
 /** Makes a pack of what `mmdebstrap` built: its tree, the manifest of that tree, and the facts of the pack. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeDurably } from '../../../ground/durably.ts';
 import { manifestDigest, manifestText, readTree } from '../manifest.ts';
 import { PACK_FORMAT, type PackFacts, placesIn } from '../pack-store.ts';
 import { type Recipe, recipeSha256 } from './recipe.ts';
@@ -28,8 +29,8 @@ export function sealPack(recipe: Recipe, built: string, directory: string): Pack
     entries: entries.length,
     size_bytes: entries.reduce((sum, entry) => sum + (entry.type === 'file' ? entry.size : 0), 0),
   };
-  writeDurably(places.manifest, manifest);
-  writeDurably(places.facts, `${JSON.stringify(facts, null, 2)}\n`);
+  writeDurably(places.manifest, manifest, 0o644);
+  writeDurably(places.facts, `${JSON.stringify(facts, null, 2)}\n`, 0o644);
   return facts;
 }
 
@@ -44,14 +45,4 @@ function installedPackages(status: string): string[] {
 
 function field(paragraph: string, name: string): string {
   return new RegExp(`^${name}: (.*)$`, 'm').exec(paragraph)?.[1] ?? '';
-}
-
-function writeDurably(path: string, text: string): void {
-  const file = openSync(path, 'wx', 0o644);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
 }

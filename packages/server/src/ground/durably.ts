@@ -1,0 +1,32 @@
+/** Files that are still there after a power cut. */
+import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+
+/** Writes a new file and syncs it. Its name is durable once its directory is synced. Throws if there is such a file. */
+export function writeDurably(path: string, text: string, mode: number): void {
+  const descriptor = openSync(path, 'wx', mode);
+  try {
+    writeFileSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Makes the content of a file durable that was written by other means. */
+export function syncFile(path: string): void {
+  sync(path, 'r+');
+}
+
+/** Makes the names in a directory durable, which syncing a file alone does not. fsync(2). */
+export function syncDirectory(path: string): void {
+  sync(path, 'r');
+}
+
+function sync(path: string, flags: 'r' | 'r+'): void {
+  const descriptor = openSync(path, flags);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
