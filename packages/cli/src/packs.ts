@@ -16,7 +16,8 @@ import {
 import { administeredService, type DataOptions } from './administered-service.ts';
 import { proxyEnvironment, serverEnvironment } from './environment.ts';
 import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
+import { offerPack } from './offer-pack.ts';
+import { type JsonOption, printResult } from './print.ts';
 import { tableOf } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -33,16 +34,19 @@ export interface PacksOptions extends DataOptions, JsonOption {}
  * @param recipe the name of a recipe that comes with the service, or the path of another
  */
 export async function buildPackOf(recipe: string, options: PacksOptions): Promise<number> {
+  const packs = await packsIn(options);
   const { facts, directory, isNew } = await buildPack({
     recipe: readRecipe(recipeFile(recipe)),
-    packs: await packsIn(options),
+    packs,
     proxies: proxyEnvironment(),
     onLine: (line) => process.stderr.write(`${printable(line, 4096)}\n`),
   });
+  // Its files are known from here on, so that a service that takes the pack need not read them.
+  verifyPack(requirePack(packs, facts.name, facts.version), 'changed');
   const what = `${facts.name} ${facts.version} (${facts.languages.join(', ')}), ${mebibytes(facts.size_bytes)}`;
   const text = `${isNew ? 'built' : 'was built before:'} ${what}\n${directory}\nsha256 ${facts.digest}\n`;
-  printResult(options, text, { is_new: isNew, directory, ...facts });
-  if (isNew) note('a service offers it from its next start on');
+  const services = await offerPack(packs, facts);
+  printResult(options, text, { is_new: isNew, directory, services, ...facts });
   return EXIT.ok;
 }
 

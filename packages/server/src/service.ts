@@ -97,7 +97,8 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   sandbox.logFindings(log);
   const rows = rememberedRows(store);
   const credentials = createCredentials(rows);
-  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, log }));
+  const takePacks = () => sandbox.takePacks(log);
+  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, takePacks, log }));
   const nudges = createNudges();
   const { health, parked } = openCells({ config, provider, nudges, log });
   parts.use(health);

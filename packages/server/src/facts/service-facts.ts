@@ -69,7 +69,13 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
   return {
-    capabilities: () => (signing === null ? capabilities : { ...capabilities, signer: signerCapability(signing) }),
+    capabilities: () => ({
+      ...capabilities,
+      // A pack that is built while the service runs brings languages with it.
+      languages: [...provider.languages],
+      runtime_packs: [...provider.runtime_packs],
+      ...(signing !== null && { signer: signerCapability(signing) }),
+    }),
     publicKey() {
       const key = keys.published();
       return key === null ? null : publicKeyBody(key);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { instanceName, runDirectoryOf } from '../sandbox/host/run-directory.ts';
 import type { Config } from '../settings/config.ts';
 import { readInstance } from './instance.ts';
-import { isServed } from './served-credentials.ts';
+import { isServed } from './socket/ask-service.ts';
 
 /** Where a running service keeps its data. Paths are absolute. */
 export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePacksDir'>;

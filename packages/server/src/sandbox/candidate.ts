@@ -1,5 +1,5 @@
 /** What the preflight tries: a provider that was opened and is not yet proven, and what all of them are opened with. */
-import type { PackLeftOut } from './packs/load-packs.ts';
+import type { LoadedPacks, PackLeftOut } from './packs/load-packs.ts';
 import type { Provider } from './sandbox.ts';
 
 export type ProviderChoice = 'auto' | 'gvisor' | 'namespace' | 'subprocess';
@@ -27,6 +27,10 @@ export interface PreflightOptions {
 export interface Candidate extends Omit<Provider, 'languages' | 'isolation_class'> {
   /** Packs that are there and cannot be used. */
   readonly packsLeftOut: readonly PackLeftOut[];
+  /** Loads the packs whose names were not there before. Cells can be made of them; nothing is proven. */
+  loadNewPacks(): LoadedPacks;
+  /** Forgets a pack that was loaded since and did not prove itself. */
+  forgetPack(name: string): void;
   /** What is known to fail in the runtime that is in use, for an operator; null if nothing is. */
   readonly runtimeDefects: string | null;
 }

@@ -11,6 +11,7 @@ import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
 import type { PackLeftOut } from './packs/load-packs.ts';
 import { SYSTEM_PACK } from './packs/pack.ts';
 import { provePacks } from './packs/prove-packs.ts';
+import type { TakenPacks } from './packs/taken-packs.ts';
 import { sayReasons } from './reasons.ts';
 import type { PreparedCell, Provider } from './sandbox.ts';
 import { openHostCells } from './subprocess/host-cells.ts';
@@ -41,6 +42,8 @@ export interface Opened {
   readonly rejections: readonly Rejection[];
   readonly packsLeftOut: readonly PackLeftOut[];
   readonly runtimeDefects: string | null;
+  /** Loads and proves the packs that were built since, and has the provider offer them. One look at a time. */
+  takeNewPacks(): Promise<TakenPacks>;
 }
 
 /** Bootstraps are the processors' work: more of them at once are no quicker, and all late. */
@@ -84,18 +87,25 @@ async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
   const system = cells.runtime_packs.filter(isSystem);
   const others = cells.runtime_packs.filter((pack) => !isSystem(pack));
   const proven = await provePacks(others, cells);
-  const runtime_packs = [...system.map((pack) => ({ ...pack, languages: [...systemLanguages] })), ...proven.packs];
+  const offered: RuntimePack[] = [
+    ...system.map((pack) => ({ ...pack, languages: [...systemLanguages] })),
+    ...proven.packs,
+  ];
   /** The pack of a language for which none is named: the host's own where that has it, else the first that does. */
   const usualPack = (language: Language): string | null =>
     systemLanguages.includes(language)
       ? null
-      : (proven.packs.find(({ languages }) => languages.includes(language))?.name ?? null);
+      : (offered.find(({ languages }) => languages.includes(language))?.name ?? null);
   const turns = new Turns(PREPARED_AT_ONCE);
   const provider: Provider = {
     backend: cells.backend,
     isolation_class: isolation,
-    languages: LANGUAGES.filter((language) => systemLanguages.includes(language) || usualPack(language) !== null),
-    runtime_packs,
+    get languages() {
+      return LANGUAGES.filter((language) => systemLanguages.includes(language) || usualPack(language) !== null);
+    },
+    get runtime_packs() {
+      return offered;
+    },
     hasLoopback: cells.hasLoopback,
     ownMemMb: cells.ownMemMb,
     prepare(request): Promise<PreparedCell> {
@@ -107,7 +117,32 @@ async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
     },
     [Symbol.asyncDispose]: () => cells[Symbol.asyncDispose](),
   };
-  return { provider, packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut], runtimeDefects: cells.runtimeDefects };
+  return {
+    provider,
+    packsLeftOut: [...cells.packsLeftOut, ...proven.leftOut],
+    runtimeDefects: cells.runtimeDefects,
+    takeNewPacks: oneAtATime(() => takeNewPacks(cells, offered)),
+  };
+}
+
+/** A pack that proves nothing is forgotten, so that the next look tries it again. */
+async function takeNewPacks(cells: Candidate, offered: RuntimePack[]): Promise<TakenPacks> {
+  const loaded = cells.loadNewPacks();
+  const views = loaded.packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
+  const proven = await provePacks(views, cells);
+  for (const { name } of views) if (proven.packs.every((pack) => pack.name !== name)) cells.forgetPack(name);
+  offered.push(...proven.packs);
+  return { offered: [...offered], leftOut: [...loaded.leftOut, ...proven.leftOut] };
+}
+
+/** Calls wait for those before them, whether they succeed or not. */
+function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return () => {
+    const next = last.then(work, work);
+    last = next;
+    return next;
+  };
 }
 
 /** Its languages are the default ones, proven already. */

@@ -7,6 +7,7 @@ import { StartError } from '../ground/start-error.ts';
 import { openInstance } from '../operator/instance.ts';
 import { hostPosture } from '../sandbox/doctor/host-posture.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
+import type { TakenPacks } from '../sandbox/packs/taken-packs.ts';
 import { NoProviderError, type Opened, openProvider } from '../sandbox/preflight.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
@@ -17,6 +18,8 @@ export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
   /** Logs what an operator should know of the preflights. A start that fails prints only why. */
   logFindings(log: Log): void;
+  /** Offers the packs that were built since the start, or since the last call, and logs which. */
+  takePacks(log: Log): Promise<TakenPacks>;
 }
 
 /** @throws StartError if another service has the name, or no provider can be used */
@@ -29,12 +32,23 @@ export async function openSandbox(config: Config): Promise<OpenSandbox> {
   return {
     provider,
     logFindings: (log) => logFindings(opened, log),
+    takePacks: (log) => takePacks(opened, log),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
 }
 
 /** A job's files may together be as large as this many files of the largest size one may have. */
 const workFilesOfFullSize = 2;
+
+async function takePacks(opened: Opened, log: Log): Promise<TakenPacks> {
+  const before = new Set(opened.provider.runtime_packs.map(({ name }) => name));
+  const taken = await opened.takeNewPacks();
+  for (const pack of taken.offered) {
+    if (!before.has(pack.name)) log.info(pack, 'a runtime pack is offered from now on');
+  }
+  for (const leftOut of taken.leftOut) log.warn(leftOut, 'a runtime pack is not offered');
+  return taken;
+}
 
 /** The host is examined while the canaries run. The cells of jobs, which come later, record the result. */
 async function provenProvider(config: Config, instance: string): Promise<Opened> {

@@ -9,18 +9,33 @@ import type { Credentials } from '../credentials.ts';
 export const requestBytesMax = 64 * 1024;
 /** How long either end waits for the other. */
 export const patienceMilliseconds = 10_000;
+/** How long it may take to prove packs: each runs its canaries, and a compiler is slow. */
+const packsMilliseconds = 5 * 60_000;
 
 /** One request for each method of the credentials. */
-export type OperatorRequest = {
+export type CredentialRequest = {
   [Ask in keyof Credentials]: { readonly ask: Ask; readonly with: Parameters<Credentials[Ask]>[0] };
 }[keyof Credentials];
+
+/** The service is to look at its packs again. */
+interface PacksRequest {
+  readonly ask: 'takePacks';
+  readonly with: Readonly<Record<string, never>>;
+}
+
+export type OperatorRequest = CredentialRequest | PacksRequest;
+
+/** Milliseconds without a byte after which the connection of a request ends. */
+export function patienceOf({ ask }: OperatorRequest): number {
+  return ask === 'takePacks' ? packsMilliseconds : patienceMilliseconds;
+}
 
 export type OperatorAnswer =
   | { readonly answer: unknown }
   | { readonly refused: { readonly message: string; readonly hint: string | null } };
 
 /** Calls the credentials of this process as a request over the socket asks. */
-export function ask(credentials: Credentials, asked: OperatorRequest): Promise<unknown> {
+export function ask(credentials: Credentials, asked: CredentialRequest): Promise<unknown> {
   switch (asked.ask) {
     case 'create':
       return credentials.create(asked.with);

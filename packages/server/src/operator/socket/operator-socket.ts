@@ -8,10 +8,18 @@ import { rm } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { StartError } from '../../ground/start-error.ts';
 import { parseStrictJson } from '../../ground/strict-json.ts';
+import type { TakenPacks } from '../../sandbox/packs/taken-packs.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Credentials } from '../credentials.ts';
 import { OperatorError } from '../operator-error.ts';
-import { ask, type OperatorAnswer, patienceMilliseconds, requestBytesMax } from './messages.ts';
+import {
+  ask,
+  type OperatorAnswer,
+  type OperatorRequest,
+  patienceMilliseconds,
+  patienceOf,
+  requestBytesMax,
+} from './messages.ts';
 import { isOperatorRequest } from './operator-request.ts';
 import { type SocketAddress, socketAddressOf } from './socket-address.ts';
 
@@ -20,10 +28,16 @@ const connectionsMax = 8;
 /** The socket's file is made with no permission for anybody but its owner. */
 const OWNER_ONLY = 0o177;
 
-export interface OperatorSocketOptions {
-  readonly dataDir: string;
+/** What an operator may have the service do. */
+interface Operated {
   readonly credentials: Credentials;
+  /** Looks at the runtime packs again. */
+  readonly takePacks: () => Promise<TakenPacks>;
   readonly log: Log;
+}
+
+export interface OperatorSocketOptions extends Operated {
+  readonly dataDir: string;
 }
 
 /** An open socket. Disposing ends its connections and removes its file. */
@@ -46,12 +60,12 @@ export class OperatorSocket implements AsyncDisposable {
    *
    * @throws StartError if another service answers on the socket, or if no socket can be made
    */
-  static async open({ dataDir, credentials, log }: OperatorSocketOptions): Promise<OperatorSocket> {
+  static async open({ dataDir, ...operated }: OperatorSocketOptions): Promise<OperatorSocket> {
     await using opening = new AsyncDisposableStack();
     try {
       const address = opening.use(await socketAddressOf(dataDir));
       await removeLeftover(address.path, dataDir);
-      const server = createServer((socket) => void serve(socket, credentials, log));
+      const server = createServer((socket) => void serve(socket, operated));
       server.maxConnections = connectionsMax;
       await listenAlone(server, address.path);
       opening.move();
@@ -97,21 +111,27 @@ function listenAlone(server: Server, path: string): Promise<void> {
   return promise.finally(() => server.off('error', reject));
 }
 
-async function serve(socket: Socket, credentials: Credentials, log: Log): Promise<void> {
+async function serve(socket: Socket, operated: Operated): Promise<void> {
   socket.setTimeout(patienceMilliseconds, () => socket.destroy());
   try {
-    const answer = await answerTo(await lineOf(socket), credentials, log);
-    socket.end(`${JSON.stringify(answer)}\n`);
+    const asked = await requestOf(socket);
+    socket.setTimeout(patienceOf(asked));
+    socket.end(`${JSON.stringify(await answerTo(asked, operated))}\n`);
   } catch (error) {
-    log.warn({ err: error }, 'an operator could not be answered');
+    operated.log.warn({ err: error }, 'an operator could not be answered');
     socket.destroy();
   }
 }
 
-async function answerTo(line: Buffer, credentials: Credentials, log: Log): Promise<OperatorAnswer> {
-  const asked = await parseStrictJson(line);
+async function requestOf(socket: Socket): Promise<OperatorRequest> {
+  const asked = await parseStrictJson(await lineOf(socket));
   if (!isOperatorRequest(asked)) throw new Error('the line is not a known request');
+  return asked;
+}
+
+async function answerTo(asked: OperatorRequest, { credentials, takePacks, log }: Operated): Promise<OperatorAnswer> {
   try {
+    if (asked.ask === 'takePacks') return { answer: await takePacks() };
     const answer = await ask(credentials, asked);
     const { credential_id } = answer as { readonly credential_id?: string };
     if (asked.ask !== 'list') log.info({ credential_id, operator: asked.ask }, 'a credential was changed');

@@ -49,11 +49,13 @@ export class OciCells implements AsyncDisposable {
   readonly #rootfs: string;
   readonly #cells = new Map<string, OciCell>();
   readonly #preparing = new Set<Promise<unknown>>();
+  #packs: Pack[];
   #isClosed = false;
   readonly #uids = new Set<number>();
 
   constructor(options: OciFactoryOptions) {
     this.#options = options;
+    this.#packs = [...options.packs];
     this.#rootfs = join(options.directory, `rootfs-${options.runtime.name}`);
     mkdirSync(join(options.directory, 'cells'), { recursive: true, mode: 0o711 });
     if (!existsSync(this.#rootfs)) buildRootfs(this.#rootfs, options.runtime.rootFiles(options.loopback));
@@ -64,7 +66,17 @@ export class OciCells implements AsyncDisposable {
   }
 
   get packs(): readonly RuntimePack[] {
-    return this.#options.packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
+    return this.#packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));
+  }
+
+  /** Makes cells of a pack from now on. Its name must be new. */
+  addPack(pack: Pack): void {
+    this.#packs.push(pack);
+  }
+
+  /** Makes no more cells of a pack. */
+  forgetPack(name: string): void {
+    this.#packs = this.#packs.filter((pack) => pack.name !== name);
   }
 
   prepare(request: CellRequest): Promise<PreparedCell> {
@@ -134,7 +146,7 @@ export class OciCells implements AsyncDisposable {
   }
 
   #findPack(name: string | null): Pack | undefined {
-    return this.#options.packs.find((candidate) => candidate.name === (name ?? SYSTEM_PACK));
+    return this.#packs.find((candidate) => candidate.name === (name ?? SYSTEM_PACK));
   }
 
   #unprepared(error: unknown, forget: (isGone: boolean) => void): BootstrapError {

@@ -67,6 +67,12 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
     hasLoopback,
     ownMemMb: runtime.overhead.memoryBytes / MIB,
     packsLeftOut: loaded.leftOut,
+    loadNewPacks() {
+      const since = loadPacks(options.packsDirectory, new Set(cells.packs.map(({ name: known }) => known)));
+      for (const pack of since.packs) cells.addPack(pack);
+      return since;
+    },
+    forgetPack: (unproven) => cells.forgetPack(unproven),
     runtimeDefects: knownDefects(runtime.identity),
     prepare: (request) => cells.prepare(request),
     originOf: (kind) => cells.originOf(kind),

@@ -15,12 +15,16 @@ export interface LoadedPacks {
   readonly leftOut: readonly PackLeftOut[];
 }
 
-/** Loads every pack below `directory`; none if it is null or does not exist. Never rejects for one pack's fault. */
-export function loadPacks(directory: string | null): LoadedPacks {
+/**
+ * Loads every pack below `directory` but those of the known names. None if it is null or does not exist. Never throws for
+ * one pack's fault.
+ */
+export function loadPacks(directory: string | null, known: ReadonlySet<string> = new Set()): LoadedPacks {
   const packs: Pack[] = [];
   const leftOut: PackLeftOut[] = [];
   if (directory === null || !existsSync(directory)) return { packs, leftOut };
   for (const { name, version } of newestPacks(directory)) {
+    if (known.has(name)) continue;
     try {
       const places = packPlaces(directory, name, version);
       packs.push(packOf(verifyPack(places, 'changed').facts, places));

@@ -88,7 +88,7 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
   it('gives a plot of numpy, pandas and matplotlib back as an artifact, within the default memory', async () => {
     const { stdout, stderr, ending, artifacts, posture } = await run('python', PLOT, {}, ['output/plot.png']);
     expect({ stdout, stderr, ending }).toEqual({
-      stdout: '4950 1.0 agg\n',
+      stdout: '4950 1.0 module://vouchbox_figures\n',
       stderr: '',
       ending: { kind: 'exited', exit_code: 0 },
     });
@@ -96,6 +96,25 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
     expect(png.subarray(0, 8).toString('hex')).toBe(PNG_SIGNATURE);
     expect({ width: png.readUInt32BE(16), height: png.readUInt32BE(20) }).toEqual({ width: 400, height: 300 });
     expect(posture.runtime_pack).toEqual({ name: facts.name, version: facts.version, digest: facts.digest });
+  });
+
+  it('saves the figures that are open when they are shown, and keeps files that are there', async () => {
+    const code = `
+import os, matplotlib.pyplot as plt
+open('output/figure-1.png', 'w').write('own')
+os.chdir('/tmp')
+for count in (1, 2):
+    for _ in range(count):
+        plt.figure(); plt.plot([1, 2])
+    plt.show()
+figure, axes = plt.subplots()
+figure.show()
+print(plt.get_fignums())`;
+    const { stdout, stderr, artifacts } = await run('python', code, {}, ['output/**']);
+    expect({ stdout, stderr }).toEqual({ stdout: '[1]\n', stderr: '' });
+    expect(artifacts.map(({ path }) => path)).toEqual([1, 2, 3, 4, 5].map((at) => `output/figure-${at}.png`));
+    const starts = artifacts.map(({ content }) => Buffer.from(content).subarray(0, 8).toString('hex'));
+    expect(starts).toEqual([Buffer.from('own').toString('hex'), ...Array(4).fill(PNG_SIGNATURE)]);
   });
 
   it('has memory for large arrays up to the job’s limit, and not past it', async () => {

@@ -15,6 +15,7 @@ const MADE_BY = [
   'build/apt-sources.ts',
   'manifest.ts',
   'build/mmdebstrap.ts',
+  'build/plant-files.ts',
   'build/seal-pack.ts',
   'build/trim-tree.ts',
   '../language-runs.ts',

@@ -32,6 +32,8 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
     hasLoopback: true,
     ownMemMb: 0,
     packsLeftOut: [],
+    loadNewPacks: () => ({ packs: [], leftOut: [] }),
+    forgetPack() {},
     runtimeDefects: null,
     async prepare({ language }) {
       const directory = join(root, randomUUID());

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { PackError } from '../pack-error.ts';
 import { type PackFacts, packPlaces, readFacts } from '../pack-store.ts';
 import { bootstrapTree } from './mmdebstrap.ts';
+import { plantFiles } from './plant-files.ts';
 import { type Recipe, recipeSha256 } from './recipe.ts';
 import { sealPack } from './seal-pack.ts';
 
@@ -51,6 +52,7 @@ async function buildIn(work: string, { recipe, proxies, onLine }: BuildOptions):
   const temporary = join(work, 'tmp');
   mkdirSync(temporary);
   await bootstrapTree({ recipe, tree: built, work: temporary, proxies, onLine });
+  plantFiles(recipe, built);
   return sealPack(recipe, built, join(work, 'pack'));
 }
 

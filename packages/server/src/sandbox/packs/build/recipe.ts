@@ -33,6 +33,14 @@ export const RecipeSchema = Type.Object(
     etc: Type.Optional(list(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
     /** Files and directories below `/usr` that are taken out of the finished tree. */
     exclude: Type.Optional(list(/^\/usr(\/(?!\.{1,2}(\/|$))[^/\0]+)+$/)),
+    /** Small text files below `/usr` that no package has, each as its lines. */
+    files: Type.Optional(
+      Type.Record(
+        text(/^\/usr(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._+-]+)+$/),
+        Type.Array(Type.String({ maxLength: 1024 }), { minItems: 1, maxItems: 512 }),
+        { maxProperties: 32, additionalProperties: false },
+      ),
+    ),
     /** Variables that every program in this pack finds beside the fixed ones. */
     environment: Type.Optional(
       Type.Record(text(/^[A-Z][A-Z0-9_]*$/), text(/^[\x21-\x7e]*$/), {

@@ -1,0 +1,56 @@
+/** Has the services that run here offer a pack that was just built, and says what came of it. */
+import { realpathSync } from 'node:fs';
+import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from '@vouchbox/server/administration';
+import { note } from './print.ts';
+
+/** What is known of a pack that was built. */
+interface BuiltPack {
+  readonly name: string;
+  readonly digest: string;
+}
+
+/** A service that runs here, and whether it offers the pack. */
+interface Offer {
+  readonly data_dir: string;
+  readonly offered: boolean;
+  /** Why not, or why not with every language; null if all is well. */
+  readonly problem: string | null;
+}
+
+/** Asks every service that has its packs in this directory. A service that cannot be asked is no failure. */
+export async function offerPack(packs: string, pack: BuiltPack): Promise<readonly Offer[]> {
+  const services = (await runningServices()).filter(
+    (service) => realPath(packsDirectoryOf(service)) === realPath(packs),
+  );
+  const offers = await Promise.all(services.map(({ dataDir }) => offerBy(dataDir, pack)));
+  for (const { data_dir, offered, problem } of offers) {
+    note(
+      `the service of ${data_dir} ${offered ? 'offers it now' : 'does not offer it'}${problem === null ? '' : `: ${problem}`}`,
+    );
+  }
+  if (offers.length === 0) note('no service with these packs runs: one offers it from its start on');
+  return offers;
+}
+
+async function offerBy(data_dir: string, { name, digest }: BuiltPack): Promise<Offer> {
+  try {
+    const { offered, leftOut } = await offerNewPacks(data_dir);
+    const problems = leftOut.filter(({ pack }) => pack.split(' ')[0] === name).map(({ problem }) => problem);
+    const found = offered.find((pack) => pack.name === name);
+    if (found !== undefined && found.digest !== digest) {
+      return { data_dir, offered: false, problem: `it offers ${found.version} of it until its next start` };
+    }
+    return { data_dir, offered: found !== undefined, problem: problems.join('; ') || null };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { data_dir, offered: false, problem: `${error.message}; ${error.hint}` };
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

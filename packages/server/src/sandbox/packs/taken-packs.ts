@@ -1,0 +1,10 @@
+/** What a running service made of the packs that were built since it started. */
+import type { RuntimePack } from '@vouchbox/protocol';
+import type { PackLeftOut } from './load-packs.ts';
+
+export interface TakenPacks {
+  /** All that is offered now, each with the languages that passed their canaries. */
+  readonly offered: readonly RuntimePack[];
+  /** New, and not offered, or not with every language. */
+  readonly leftOut: readonly PackLeftOut[];
+}
