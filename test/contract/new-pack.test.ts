@@ -37,7 +37,7 @@ describe('a service', () => {
     const [version = ''] = readdirSync(join(packs, 'lua'));
     const file = join(packs, 'lua', version, 'tree/etc/environment');
     const content = readFileSync(file);
-    writeFileSync(file, `${content}SPOILT=1\n`);
+    writeFileSync(file, Buffer.concat([content, Buffer.from('SPOILT=1\n')]));
     const { code, stderr } = await vouchbox(['packs', 'build', 'lua', '--runtime-packs-dir', packs]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('was changed')]);
     expect((await rig().alpha.client.capabilities()).languages).not.toContain('lua');
