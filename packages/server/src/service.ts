@@ -97,8 +97,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   sandbox.logFindings(log);
   const rows = rememberedRows(store);
   const credentials = createCredentials(rows);
-  const takePacks = () => sandbox.takePacks(log);
-  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, takePacks, log }));
+  parts.use(await OperatorSocket.open({ dataDir: config.dataDir, credentials, sandbox, log }));
   const nudges = createNudges();
   const { health, parked } = openCells({ config, provider, nudges, log });
   parts.use(health);

@@ -13,7 +13,7 @@ import { requestBytesMax } from './messages.ts';
 import { OperatorSocket } from './operator-socket.ts';
 
 const log = createLog('silent');
-const takePacks = async () => ({ offered: [], leftOut: [] });
+const sandbox = { takePacks: async () => ({ offered: [], leftOut: [] }) };
 const plain = { tenant: 'acme', principal: null, scopes: null, expires_at: null };
 
 let scratch: string;
@@ -32,7 +32,7 @@ afterAll(() => rm(scratch, { recursive: true }));
 async function serving(directory = dataDir, own?: Credentials): Promise<AsyncDisposable> {
   await using parts = new AsyncDisposableStack();
   const credentials = own ?? createCredentials(parts.use(await openTestStore(directory)));
-  parts.use(await OperatorSocket.open({ dataDir: directory, credentials, takePacks, log }));
+  parts.use(await OperatorSocket.open({ dataDir: directory, credentials, sandbox, log }));
   return parts.move();
 }
 
@@ -109,7 +109,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   await using _service = await serving();
   expect(await (await served()).list({ tenant: null })).toEqual([]);
   const nothing = createCredentials({} as never);
-  await expect(OperatorSocket.open({ dataDir, credentials: nothing, takePacks, log })).rejects.toMatchObject({
+  await expect(OperatorSocket.open({ dataDir, credentials: nothing, sandbox, log })).rejects.toMatchObject({
     name: 'StartError',
     message: expect.stringContaining('another service') as string,
   });

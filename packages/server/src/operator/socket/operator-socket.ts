@@ -31,8 +31,10 @@ const OWNER_ONLY = 0o177;
 /** What an operator may have the service do. */
 interface Operated {
   readonly credentials: Credentials;
-  /** Looks at the runtime packs again. */
-  readonly takePacks: () => Promise<TakenPacks>;
+  readonly sandbox: {
+    /** Looks at the runtime packs again. */
+    takePacks(log: Log): Promise<TakenPacks>;
+  };
   readonly log: Log;
 }
 
@@ -129,9 +131,9 @@ async function requestOf(socket: Socket): Promise<OperatorRequest> {
   return asked;
 }
 
-async function answerTo(asked: OperatorRequest, { credentials, takePacks, log }: Operated): Promise<OperatorAnswer> {
+async function answerTo(asked: OperatorRequest, { credentials, sandbox, log }: Operated): Promise<OperatorAnswer> {
   try {
-    if (asked.ask === 'takePacks') return { answer: await takePacks() };
+    if (asked.ask === 'takePacks') return { answer: await sandbox.takePacks(log) };
     const answer = await ask(credentials, asked);
     const { credential_id } = answer as { readonly credential_id?: string };
     if (asked.ask !== 'list') log.info({ credential_id, operator: asked.ask }, 'a credential was changed');
