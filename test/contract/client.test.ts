@@ -41,7 +41,7 @@ const METHODS = {
 } as const satisfies Record<OperationId, readonly (keyof ServiceClient)[]>;
 
 /** Methods that are made of several operations. */
-const COMPOSED = ['run', 'verify', 'workspace'] as const;
+const COMPOSED = ['grade', 'run', 'verify', 'workspace'] as const;
 
 test('the client has a method for every operation of the contract, and few others', () => {
   expect([...Object.values<readonly string[]>(METHODS).flat(), ...COMPOSED].toSorted()).toEqual(

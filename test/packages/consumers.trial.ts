@@ -23,12 +23,13 @@ describe('a consumer of the client alone', () => {
 
   test('compiles', () => {
     const text = `
-      import { createServiceClient, ServiceFailure, type ServiceClient } from '@vouchbox/client';
+      import { createServiceClient, ServiceFailure, type ServiceClient, type Verdict } from '@vouchbox/client';
       const client: ServiceClient = createServiceClient({ baseUrl: 'http://127.0.0.1:8080', apiKey: 'key' });
       const { job_id, created_at } = await client.submit({ language: 'python', code: 'print(1)', limits: { mem_mb: 64 } });
       const { status, exit_code, violations } = await client.waitForResult(job_id);
       const words: string[] = [created_at, status, String(exit_code), ...violations.map(({ type }) => type)];
       for (const { language } of (await client.list({ limit: 5, status: ['queued'] })).items) words.push(language);
+      export const pointsOf = ({ points }: Verdict): number => points;
       export const told = (error: unknown) => (error instanceof ServiceFailure ? error.code : words.join());`;
     expect(compile(project, text, ...PAGE)).toBe('');
   });

@@ -1,5 +1,5 @@
 /** The client without imports of other packages, for Node and for browsers. */
-import { cpSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'vite';
 
@@ -24,18 +24,22 @@ export async function bundleClient(entry: string, directory: string): Promise<vo
   });
 }
 
+/** The part of the contract that is plain types already. Its declarations lie beside those of the client. */
+const GRADING = '@vouchbox/protocol/grading';
+
 /**
  * Copies the declarations that `index.d.ts` reaches: the others name packages that the client does not have.
- * @param compiled where the compiler put the declarations of the client
+ * @param compiled where the compiler put the declarations of the client, beside those of the contract
  */
 export function copyDeclarations(compiled: string, directory: string): void {
   const reached = new Set(['index.d.ts']);
   for (const file of reached) {
-    const text = readFileSync(join(compiled, file), 'utf8');
+    const text = readFileSync(join(compiled, file), 'utf8').replaceAll(`'${GRADING}'`, "'./grading.ts'");
     for (const [, module = ''] of text.matchAll(/(?:from|import) ?\(?["'](\.{1,2}\/[^"'\n]+)\.ts["']/g)) {
-      reached.add(join(dirname(file), `${module}.d.ts`));
+      if (module !== './grading') reached.add(join(dirname(file), `${module}.d.ts`));
     }
     mkdirSync(dirname(join(directory, file)), { recursive: true });
-    cpSync(join(compiled, file), join(directory, file));
+    writeFileSync(join(directory, file), text);
   }
+  cpSync(join(compiled, '../../protocol/src/grading.d.ts'), join(directory, 'grading.d.ts'));
 }

@@ -13,9 +13,7 @@ import {
   VERDICT_FILE,
   type Verdict,
 } from '@vouchbox/protocol/grading';
-import { fileBytesMax } from '@vouchbox/protocol/vocabulary';
 import type { JobSubmission } from './contract-types.ts';
-import { TransportFailure } from './failure.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
 import type { FileContent } from './submission.ts';
@@ -64,11 +62,23 @@ export interface GradeResult {
   readonly receipt_sha256: string;
 }
 
+export type { Comparison, Verdict };
+
+/** The most bytes of an input file of a job. */
+const fileBytesMax = 2 * 1024 * 1024;
+
 type Run = (program: string | JobSubmission, options: RunOptions) => Promise<RunResult>;
+
+/** What a grading needs of a client: this module imports nothing of it, so that both stay whole files. */
+export interface GradingClient {
+  readonly run: Run;
+  /** Throws TransportFailure. */
+  readonly undecodable: (message: string) => never;
+}
 
 /** @throws TypeError if there are no tests, or two of one name */
 export async function gradeProgram(
-  run: Run,
+  { run, undecodable }: GradingClient,
   program: string | JobSubmission,
   options: GradeOptions,
 ): Promise<GradeResult> {
@@ -90,7 +100,7 @@ export async function gradeProgram(
   const judged = await run(JUDGE, { language: 'python', files, outputs: [VERDICT_FILE], signal });
   const bytes = judged.files.get(VERDICT_FILE);
   if (bytes === undefined || judged.status !== 'succeeded') {
-    throw new TransportFailure('undecodable', `${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
+    return undecodable(`${judged.job_id} gave no verdict: ${judged.stderr.slice(-500)}`);
   }
   const verdict = JSON.parse(new TextDecoder().decode(bytes)) as Verdict;
   return { verdict, bytes, job_id: judged.job_id, receipt_sha256: judged.receipt_sha256 };

@@ -11,7 +11,7 @@ export {
   type TransportFailureReason,
 } from './failure.ts';
 export type { FollowOptions, FollowState } from './follow.ts';
-export type { Checker, GradeOptions, GradeResult, GradeTest } from './grade.ts';
+export type { Checker, Comparison, GradeOptions, GradeResult, GradeTest, Verdict } from './grade.ts';
 export type {
   CallOptions,
   ListOptions,

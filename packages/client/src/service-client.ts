@@ -22,7 +22,7 @@ import type {
   Whoami,
 } from './contract-types.ts';
 import { checkExactBytes, type ExactBytes } from './exact-bytes.ts';
-import { refuse, type TransportFailure } from './failure.ts';
+import { refuse, TransportFailure } from './failure.ts';
 import { type FollowOptions, followJob } from './follow.ts';
 import type { GradeOptions, GradeResult } from './grade.ts';
 import type { CallOptions, ListOptions, ReplayOptions, SubmitOptions, Submitted, WaitOptions } from './job-options.ts';
@@ -123,6 +123,9 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     const { headers, bytes } = await repeated(session, route, { accept, signal, ...(apiKey && { apiKey }) });
     return { mediaType: headers.get('content-type') ?? '', text: new TextDecoder().decode(bytes) };
   };
+  const undecodable = (message: string): never => {
+    throw new TransportFailure('undecodable', message);
+  };
   const unsigned = async (missing: TransportFailure): Promise<never> => {
     throw tooOld('nothing is signed; the detail of a job has its receipt', missing);
   };
@@ -138,7 +141,7 @@ export function createServiceClient(options: ClientOptions): ServiceClient {
     run: (program, running = {}) => runProgram(session, program, running),
     workspace: async () => (await import('./workspace.ts')).openWorkspace({ ...session, ...client, refuse }),
     grade: async (program, grading) =>
-      (await import('./grade.ts')).gradeProgram((code, running) => client.run(code, running), program, grading),
+      (await import('./grade.ts')).gradeProgram({ ...client, undecodable }, program, grading),
     verify: async (job_id, reading = {}) =>
       (await import('./verify-record.ts')).verifyJob(job_id, { ...session, ...client, refuse }, reading),
     submit: (program, submitting = {}) => submit(session, program, submitting),
