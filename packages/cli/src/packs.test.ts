@@ -21,7 +21,7 @@ test('the list is empty if no pack is built', () => {
 });
 
 test.each(['verify', 'remove'])('%s says that there is no such pack, and which command lists the packs', (command) => {
-  const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows those there are\n`;
+  const stderr = `vouchbox: there is no runtime pack nothing in ${packs}; \`vouchbox packs list\` shows all packs\n`;
   expect(svcPacks([command, 'nothing'])).toEqual({ status: 1, stdout: '', stderr });
 });
 

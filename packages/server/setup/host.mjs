@@ -39,7 +39,7 @@ const SYSTEM_PACKAGES = [
  * backports is not.
  */
 const RUNSC_CURRENT = 20230801;
-const OLD_RUNSC = 'in it `ls`, `stat` and whatever else asks statx(2) fail, and system calls are slow';
+const OLD_RUNSC = '`ls`, `stat` and other programs that call statx(2) fail in it, and system calls are slow';
 
 /**
  * Installs what is missing of these and of what the service needs.

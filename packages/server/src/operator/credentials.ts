@@ -140,14 +140,14 @@ function checkedScopes(scopes: readonly string[] | null): Scope[] {
   if (scopes === null) return [...SCOPES];
   const isKnown = (scope: string) => (SCOPES as readonly string[]).includes(scope);
   if (scopes.length > 0 && scopes.every(isKnown)) return SCOPES.filter((scope) => scopes.includes(scope));
-  throw new OperatorError('a credential has one or more of the scopes there are', { hint: SCOPES.join(', ') });
+  throw new OperatorError('a credential needs one or more of the known scopes', { hint: SCOPES.join(', ') });
 }
 
 function checkedExpiry(expires_at: string | null, now: number): string | null {
   if (expires_at === null) return null;
   const milliseconds = TIMESTAMP.test(expires_at) ? Date.parse(expires_at) : Number.NaN;
   if (milliseconds > now) return timestamp(milliseconds);
-  throw new OperatorError('a credential expires at a time to come', {
+  throw new OperatorError('a credential must expire in the future', {
     hint: 'write it as 2031-01-31T12:00:00Z',
   });
 }
@@ -166,5 +166,5 @@ function checkStanding({ credential_id, expires_at, revoked_at }: CredentialRow,
 
 function unknownCredential(credential_id: string): OperatorError {
   const shown = /^[a-z0-9]{1,64}$/.test(credential_id) ? ` ${credential_id}` : '';
-  return new OperatorError(`there is no credential${shown}`, { hint: '`vouchbox keys list` shows those there are' });
+  return new OperatorError(`there is no credential${shown}`, { hint: '`vouchbox keys list` shows all credentials' });
 }

@@ -1,6 +1,6 @@
 /**
- * Proves a language by running it for real: a small program that uses everything a job is promised. Only a language whose
- * canary came back exact is advertised. Spec § What the service does 2.
+ * Proves a language by running a small program in a real cell. The program uses every feature that a job is promised. A
+ * language is offered only if the result of its canary is exact. Spec § What the service does 2.
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { within } from '../ground/waiting/within.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
 import type { Collection, Posture, PreparedCell, Program } from './sandbox.ts';
 
-/** How long a canary has, where it is only run and where it is compiled first. */
+/** How long a canary may take, without and with a compiler. */
 const SECONDS_MAX = { run: 10, compiled: 30 };
 const STDIN = 'canary stdin\n';
 const INPUT = 'canary input';
@@ -34,12 +34,12 @@ function readProgram(language: Language): string {
   return readFileSync(new URL(`./canaries/${PROGRAMS[language]}`, import.meta.url), 'utf8');
 }
 
-/** How a canary went: the posture that was observed with it, or why the language cannot be used here. */
+/** The result of a canary: the observed posture, or why the language cannot be used here. */
 export type CanaryResult =
   | { readonly language: Language; readonly posture: Posture }
   | { readonly language: Language; readonly problem: string };
 
-/** Runs the canary of one language. Never rejects, and takes a second longer than it may at most. */
+/** Runs the canary of one language. Never rejects, and ends at most one second after its time limit. */
 export async function runCanary(language: Language, prepare: () => Promise<PreparedCell>): Promise<CanaryResult> {
   const attempt = tryCanary(language, prepare).catch((error: Error) => ({ language, problem: error.message }));
   const seconds = secondsMax(language);

@@ -1,6 +1,6 @@
 /**
- * How a program ended and what it breached, told from the facts: who killed it, what the kernel counted, and what
- * process 1 of its cell reported. An exit code alone decides nothing: a program may exit 137 as it likes.
+ * Decides how a program ended and which limits it breached, from these facts: who killed it, what the kernel counted,
+ * and what process 1 of its cell reported. An exit code alone proves nothing: any program may exit with 137.
  */
 import { constants } from 'node:os';
 import type { RequestedLimits, Violation } from '@vouchbox/protocol';
@@ -16,11 +16,11 @@ export interface EndingFacts {
   readonly breach: Breach | null;
   readonly oomKills: number;
   readonly status: WaitStatus | null;
-  /** Whether the compiler had not yet succeeded: the status is then its own, and the program never ran. */
+  /** Whether the compiler had not yet succeeded. The status is then the compiler's, and the program never ran. */
   readonly isCompiling: boolean;
-  /** Whether the tree has used the CPU time it may use: without that, every signal is of the program's own making. */
+  /** Whether all processes together have used their CPU time. If not, the program caused every signal itself. */
   readonly isCpuTimeUsedUp: boolean;
-  /** What an operator should read where the runtime failed. */
+  /** What the operator should read if the runtime failed. */
   readonly diagnostics: string;
 }
 
@@ -31,17 +31,17 @@ export interface Counters {
   readonly processesRefused: number;
 }
 
-/** Some numbers have two names (SIGABRT is SIGIOT too): the first one listed is the one that people know. */
+/** Some numbers have two names (SIGABRT is also SIGIOT). The first one listed is the usual one. */
 const SIGNAL_NAMES = new Map(
   Object.entries(constants.signals)
     .reverse()
     .map(([name, number]) => [number, name]),
 );
 
-/** What the kernel sends at the soft and at the hard limit of a process's CPU time: setrlimit(2), RLIMIT_CPU. */
+/** The signals that the kernel sends at the soft and the hard limit of a process's CPU time: setrlimit(2), RLIMIT_CPU. */
 const CPU_SIGNALS: ReadonlySet<string> = new Set(['SIGXCPU', 'SIGKILL']);
 
-/** Any memory kill outranks all else, because whatever came after it may be its consequence. */
+/** A kill for lack of memory comes before all other causes, because later events may be its consequence. */
 export function endingOf(facts: EndingFacts): Ending {
   if (facts.oomKills > 0) return { kind: 'memory_limit' };
   if (facts.breach !== null) return { kind: facts.breach };
@@ -60,7 +60,7 @@ function describe(status: WaitStatus): string {
   return 'exitCode' in status ? `exited with ${status.exitCode}` : `was ended by ${status.signal}`;
 }
 
-/** The same violations, each as the compiler's and not the program's. */
+/** The same violations, marked as the compiler's. */
 export function inCompilation(violations: readonly Violation[]): Violation[] {
   return violations.map((violation) => ({ ...violation, phase: 'compile' }));
 }
@@ -72,7 +72,7 @@ export function parseWaitStatus(report: string): WaitStatus | null {
   return how === 'exited' ? { exitCode: Number(value) } : { signal: SIGNAL_NAMES.get(Number(value)) ?? `SIG${value}` };
 }
 
-/** The breaches of an end, in the words of the `violation` event. */
+/** The breached limits of an end, as data of `violation` events. */
 export function violationsOf(ending: Ending, counters: Counters, limits: RequestedLimits): Violation[] {
   const violations: Violation[] = [];
   const add = (violation: Violation): void => void violations.push(violation);

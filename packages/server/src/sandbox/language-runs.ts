@@ -1,6 +1,6 @@
 /**
- * How a program of each language is run: the file that it is written to, what waits in a cell for it, what compiles it
- * first, and which Debian packages a runtime pack has for it. A further language is a row here, a canary and a recipe.
+ * How a program of each language is run: the file of the program, the command that waits in a cell, the command that
+ * compiles it, and the Debian packages of its runtime pack. Another language needs a row here, a canary and a recipe.
  */
 import type { Language } from '@vouchbox/protocol';
 
@@ -9,11 +9,14 @@ export interface LanguageRun {
   readonly source: string;
   /** The guest program that waits and then runs the program: in an interpreter that is up already, or as a command. */
   readonly launcher: 'launch.py' | 'launch.cjs' | 'launch.sh';
-  /** What `launch.sh` becomes. `{work}` stands for `/work`, `{heap_mb}` for the heap of a runtime that wants to know one. */
+  /**
+   * The command that `launch.sh` executes. `{work}` stands for `/work`, `{heap_mb}` for the heap size of a runtime that
+   * takes one.
+   */
   readonly command: readonly string[];
-  /** What is run first, without the program's stdin; only where it succeeds does the program run. */
+  /** The command that runs first, without the program's stdin. The program runs only if it succeeds. */
   readonly compiler: readonly string[] | null;
-  /** Where it is not the pack's own `perl-base` and `bash`, which every pack has. */
+  /** Packages beside `perl-base` and `bash`, which every pack has. */
   readonly packages: readonly string[];
 }
 
@@ -25,7 +28,7 @@ const command = (source: string, words: readonly string[], packages: readonly st
   packages,
 });
 
-/** A program that a compiler writes: below `/tmp`, so that `/work` holds only the program's own files. */
+/** A program that a compiler writes below `/tmp`, so that `/work` holds only the program's own files. */
 const compiled = (source: string, compiler: readonly string[], packages: readonly string[]): LanguageRun => ({
   source,
   launcher: 'launch.sh',
@@ -35,7 +38,7 @@ const compiled = (source: string, compiler: readonly string[], packages: readonl
 });
 
 const NODE = { launcher: 'launch.cjs', command: [], compiler: null, packages: ['libstdc++6', 'libatomic1'] } as const;
-/** Only what starts quickly: a compiler of one small program ends before a thorough optimisation would pay. */
+/** Only the fast first tier: the compiler of one small program ends before thorough optimisation pays off. */
 const JAVAC_OPTION = '-XX:TieredStopAtLevel=1';
 const JAVA_OPTIONS = ['-Xmx{heap_mb}m', '-XX:+UseSerialGC', '-XX:-UsePerfData'];
 
@@ -52,7 +55,7 @@ export const LANGUAGE_RUNS: Readonly<Record<Language, LanguageRun>> = {
     source: 'Main.java',
     launcher: 'launch.sh',
     command: ['/usr/bin/java', ...JAVA_OPTIONS, '-cp', '/tmp/classes', 'Main'],
-    // An annotation processor would be the program's own code, run as if it were the compiler.
+    // An annotation processor would run the program's own code in the compiler's place.
     compiler: [
       '/usr/bin/javac',
       ...[...JAVA_OPTIONS, JAVAC_OPTION].map((option) => `-J${option}`),
@@ -67,5 +70,5 @@ export const LANGUAGE_RUNS: Readonly<Record<Language, LanguageRun>> = {
   cpp: compiled('main.cpp', ['/usr/bin/g++', '-std=gnu++20'], ['g++', 'libc6-dev']),
 };
 
-/** The languages of the `system` pack, which are those that a host of this service has anyway. */
+/** The languages of the `system` pack, which every host of this service has. */
 export const SYSTEM_LANGUAGES = ['python', 'node', 'bash', 'typescript'] as const satisfies readonly Language[];

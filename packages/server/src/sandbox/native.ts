@@ -1,7 +1,7 @@
-/** The programs that the set-up compiles from the C below this folder, where it could. */
+/** The programs that the set-up compiles from the C below this folder, if it can. */
 import { fileURLToPath } from 'node:url';
 
-/** The path of one of them, whether or not it was built. The one place that knows where they are put. */
+/** The path of one of them, whether or not it was built. Only this function knows where they are. */
 export function nativePath(name: string): string {
   return fileURLToPath(new URL(`../../native/${name}`, import.meta.url));
 }

@@ -1,6 +1,6 @@
 /**
- * Chooses a provider by trying: every language is run for real under every candidate, and only what came back exact is
- * offered. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
+ * Chooses a provider by trying each candidate: every language runs its canary, and is offered only if the result is
+ * exact. `auto` takes the strongest class that passes and never the subprocess. Spec § What the service does 2.
  */
 import { availableParallelism } from 'node:os';
 import { LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
@@ -29,14 +29,14 @@ export class NoProviderError extends Error {
   readonly rejections: readonly Rejection[];
   constructor(rejections: readonly Rejection[]) {
     super(
-      `no sandbox can be used here: ${sayReasons(rejections.map(({ candidate, problem }) => [candidate, oneLine(problem)]))}` +
+      `no cells can be made here: ${sayReasons(rejections.map(({ candidate, problem }) => [candidate, oneLine(problem)]))}` +
         ' (run `vouchbox doctor` to see every control, or choose SERVICE_PROVIDER=subprocess for development, which isolates nothing)',
     );
     this.rejections = rejections;
   }
 }
 
-/** A provider that passed, the stronger ones that did not, and the runtime packs that it cannot offer. */
+/** A provider that passed, the stronger ones that did not, and the runtime packs that cannot be offered. */
 export interface Opened {
   readonly provider: Provider;
   readonly rejections: readonly Rejection[];
@@ -46,7 +46,7 @@ export interface Opened {
   takeNewPacks(): Promise<TakenPacks>;
 }
 
-/** Bootstraps are the processors' work: more of them at once are no quicker, and all late. */
+/** A bootstrap keeps a processor busy, so more of them at once are not faster and all become late. */
 const PREPARED_AT_ONCE = 2 * availableParallelism();
 
 type Opener = (options: PreflightOptions) => Promise<Candidate>;
@@ -72,7 +72,7 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
   throw new NoProviderError(rejections);
 }
 
-/** Runs every language's canary. Rejects, having disposed the cells, where not one passed. */
+/** Runs every language's canary. If none passes, it disposes of the cells and rejects. */
 async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
   const results = await Promise.all(
     SYSTEM_LANGUAGES.map((language) => runCanary(language, () => cells.prepare({ language, runtime: null }))),
@@ -91,7 +91,7 @@ async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
     ...system.map((pack) => ({ ...pack, languages: [...systemLanguages] })),
     ...proven.packs,
   ];
-  /** The pack of a language for which none is named: the host's own where that has it, else the first that does. */
+  /** The default pack of a language: the host's own if it has the language, else the first pack that does. */
   const usualPack = (language: Language): string | null =>
     systemLanguages.includes(language)
       ? null
@@ -145,7 +145,7 @@ function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Its languages are the default ones, proven already. */
+/** The `system` pack, whose languages were already proven. */
 function isSystem({ name }: RuntimePack): boolean {
   return name === SYSTEM_PACK;
 }

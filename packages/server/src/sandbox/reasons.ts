@@ -1,4 +1,4 @@
-/** What failed, with why, for one line that an operator reads: a reason that several share is said once. */
+/** Failures with their reasons, in one line for the operator. A reason that several share is stated once. */
 
 /** `one, other: reason; third: another reason`, in the order given. */
 export function sayReasons(failures: readonly (readonly [name: string, reason: string])[]): string {

@@ -1,7 +1,7 @@
 /**
- * What a waiting interpreter is told when its program is released, on its descriptor 3, after which that descriptor ends:
+ * The message to a waiting interpreter at the release of its program. It comes on descriptor 3, which then ends:
  *
- *   `HEAP_MB ARGUMENTS\n`   the JavaScript or Java heap, in MiB, and how many of the words are arguments
+ *   `HEAP_MB ARGUMENTS\n`   the JavaScript or Java heap in MiB, and how many of the words are arguments
  *   `WORD\0` ...            the arguments in their order, then the variables as `NAME=VALUE`
  *
  * Every launcher in `oci/guest` reads this form.

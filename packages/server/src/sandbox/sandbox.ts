@@ -40,7 +40,7 @@ export interface Program {
   readonly code: string;
   /** Null gives the program a stdin at end-of-file. */
   readonly stdin: string | null;
-  /** Words after the program's name, and variables beside the fixed ones. None holds a NUL. */
+  /** Words after the program's name, and variables beside the fixed ones. None contains a NUL. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly files: readonly { readonly path: string; readonly content: Uint8Array }[];
@@ -48,7 +48,7 @@ export interface Program {
   readonly limits: RequestedLimits;
 }
 
-/** A stream exceeded a recording cap: nothing of it is offered from there on. Spec § Limits, stored stdout and stderr. */
+/** A stream exceeded a recording cap. No more of its records are offered. Spec § Limits, stored stdout and stderr. */
 export interface Cut {
   /** Bytes that the program had written to the stream until then. */
   readonly bytes_seen: number;
@@ -56,11 +56,11 @@ export interface Cut {
 
 /**
  * Takes recorded output as it comes, in order within a stream. `cut` comes once, with the last records of a stream that
- * exceeded a cap; there may be none with it. Called often: it must not block and must not throw.
+ * exceeded a cap, perhaps with none. It is called often, and must not block or throw.
  */
 export type OutputSink = (stream: StreamName, records: readonly OutputRecord[], cut?: Cut) => void;
 
-/** What was on, as observed from the cell itself and never from configuration. Null says: not observed. */
+/** The protections that were on, observed from the cell and never taken from configuration. Null means not observed. */
 export interface Posture {
   readonly bootstrap_ready: boolean;
   readonly backend: Backend;
@@ -91,7 +91,7 @@ export type StopCause = 'cancelled' | 'server_shutdown';
 export type Ending =
   | { readonly kind: 'exited'; readonly exit_code: number }
   | { readonly kind: 'signaled'; readonly signal: string }
-  /** The program never ran. `how` says what became of its compiler. */
+  /** The program never ran. `how` says how its compiler ended. */
   | { readonly kind: 'compile_failed'; readonly how: string }
   | { readonly kind: 'wall_limit' | 'cpu_limit' | 'memory_limit' }
   | { readonly kind: 'stopped'; readonly cause: StopCause }
@@ -101,7 +101,7 @@ export interface CollectedArtifact extends ArtifactRecord {
   readonly content: Uint8Array;
 }
 
-/** Everything observed of one run. `violations` are in the order they were noticed. */
+/** Everything that was observed in one run. `violations` are in the order in which they were noticed. */
 export interface Collection {
   readonly ending: Ending;
   readonly usage: ResourceUsage;
@@ -113,13 +113,15 @@ export interface Collection {
 /** A cell that waits. Disposing it, at any step, kills everything inside and leaves nothing behind. */
 export interface PreparedCell extends AsyncDisposable {
   readonly language: Language;
-  /** What was observed at the workload-ready boundary, before anything of a job entered. */
+  /** What was observed at the workload-ready boundary, before anything of a job was in the cell. */
   readonly posture: Posture;
   /** Resolves once process 1 of the cell has ended, whoever ended it. Never rejects. */
   readonly ended: Promise<void>;
-  /** Whether everything that waited at the workload-ready boundary is still alive. Asked before a hand-over only. */
+  /**
+   * Whether all processes that waited at the workload-ready boundary are still alive. Only valid before the hand-over.
+   */
   isWhole(): boolean;
-  /** Memory that the cell holds now, in bytes, as the kernel counts it for its group or its processes. */
+  /** The cell's memory now, in bytes, as the kernel counts it for its group or its processes. */
   memoryBytes(): number;
   /** Sets the limits, reads them back, and gives the files and the program. Rejects with `BootstrapError`. */
   handOver(program: Program): Promise<LoadedCell>;
@@ -138,7 +140,9 @@ export interface LoadedCell {
 export interface RunningCell {
   /** Ends the program from outside. Idempotent, and harmless after the end. */
   stop(cause: StopCause): void;
-  /** Resolves once the program has ended, nothing of it is alive, all output was offered and outputs were read. */
+  /**
+   * Resolves once the program has ended, none of its processes is alive, all output was offered and outputs were read.
+   */
   collect(): Promise<Collection>;
 }
 
@@ -150,9 +154,9 @@ export interface CellKind {
 }
 
 /**
- * What kind of cell is wanted. `readyMilliseconds` is how long its bootstrap may take, 10,000 by default. Where
- * `signal` aborts before that has begun, it does not begin. A cell that is made ahead of demand gets a small share of the
- * processors until `aheadUntil` aborts.
+ * The kind of cell that is wanted. `readyMilliseconds` is how long its bootstrap may take, 10,000 by default. If
+ * `signal` aborts before the bootstrap has begun, it does not begin. A cell that is made ahead of demand gets a small
+ * share of the processors until `aheadUntil` aborts.
  */
 export interface CellRequest extends CellKind {
   readonly readyMilliseconds?: number;
@@ -160,7 +164,7 @@ export interface CellRequest extends CellKind {
   readonly aheadUntil?: AbortSignal;
 }
 
-/** What a cell of some kind would be made of now. */
+/** What a cell of a kind would be made of now. */
 export interface CellOrigin {
   /** The same for every request of this kind, whether it names its pack or not. */
   readonly kind: string;
@@ -168,7 +172,7 @@ export interface CellOrigin {
   readonly madeOf: string;
 }
 
-/** What a provider proved about itself by running every language for real. */
+/** What a provider proved by running the canary of every language. */
 export interface Provider extends AsyncDisposable {
   readonly backend: Backend;
   readonly isolation_class: IsolationClass;
@@ -177,18 +181,18 @@ export interface Provider extends AsyncDisposable {
   readonly runtime_packs: readonly RuntimePack[];
   /** Whether programs may reach one another over `127.0.0.1` and `::1`. */
   readonly hasLoopback: boolean;
-  /** MiB that a cell may take beside its job's `mem_mb`: those of a runtime that is a kernel of its own. */
+  /** MiB that a cell may take beside its job's `mem_mb`, for a runtime that has its own kernel. */
   readonly ownMemMb: number;
   /**
    * Resolves at the workload-ready boundary, or rejects with `BootstrapError`, having left nothing behind. A few are
-   * prepared at a time, in the order in which they were asked for.
+   * prepared at a time, in the order of the requests.
    */
   prepare(request: CellRequest): Promise<PreparedCell>;
   /** Read from the host at each call. Null if there is no such cell. */
   originOf(kind: CellKind): CellOrigin | null;
 }
 
-/** A bootstrap took too long. On a busy machine another may be quick enough. */
+/** A bootstrap took too long. On a busy machine, another may be fast enough. */
 export class NotReadyInTime extends Error {
   override readonly name = 'NotReadyInTime';
   constructor(milliseconds: number) {
@@ -197,8 +201,8 @@ export class NotReadyInTime extends Error {
 }
 
 /**
- * A cell could not be built: the program never ran. `step` names where, for operators; `posture` is what may be said. Its
- * cause is `NotReadyInTime` where that is why.
+ * A cell could not be built: the program never ran. `step` names the failed step for the operator, and `posture` is
+ * what may be claimed. If the cell was too slow, the cause is `NotReadyInTime`.
  */
 export class BootstrapError extends Error {
   override readonly name = 'BootstrapError';
@@ -212,7 +216,8 @@ export class BootstrapError extends Error {
 }
 
 /**
- * What may be claimed when the workload-ready boundary was not reached: nothing. Spec § Receipt, `bootstrap_ready`.
+ * The posture of a cell that did not reach the workload-ready boundary: nothing is claimed. Spec § Receipt,
+ * `bootstrap_ready`.
  */
 export function unreadyPosture(backend: Backend, runtime_identity: RuntimeIdentity): Posture {
   return {

@@ -1,18 +1,18 @@
 /**
- * Lets so many do something at a time, and the others in the order in which they came. A burst of work that has a deadline
- * would otherwise fail as a whole where each of it alone would be quick.
+ * Lets a bounded number of callers work at a time; the others get their turn in order. Without it, a burst of work with
+ * a deadline could fail as a whole, although each piece alone is fast.
  */
 
 export class Turns {
   #free: number;
   readonly #waiting = new Set<() => void>();
 
-  /** @param atOnce how many may be at it together */
+  /** @param atOnce how many may work at a time */
   constructor(atOnce: number) {
     this.#free = atOnce;
   }
 
-  /** Does the work when its turn comes. Rejects with the signal's reason where that aborts before. */
+  /** Does the work when its turn comes. Rejects with the signal's reason if it aborts before that. */
   async take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#turn(signal);
     try {
@@ -39,7 +39,7 @@ export class Turns {
     signal?.removeEventListener('abort', leave);
   }
 
-  /** Hands the turn on: it is never free while somebody waits. */
+  /** Passes the turn on. It is never free while a caller waits. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

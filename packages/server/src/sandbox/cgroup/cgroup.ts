@@ -1,6 +1,6 @@
 /**
- * A control group of one cell: made before anything untrusted runs, joined by the runtime before it starts, read for what
- * is effective and what was used, and the one handle by which everything of a cell is killed.
+ * The control group of one cell. It is made before untrusted code runs, and the runtime joins it before it starts. The
+ * effective limits and the usage are read from it, and all processes of the cell are killed through it.
  */
 
 /** The limits of a group, in the units of the kernel. */
@@ -9,10 +9,10 @@ export interface GroupLimits {
   readonly processes: number;
 }
 
-/** What a group has that was just made. */
+/** The limits of a new group. */
 export const UNLIMITED: GroupLimits = { memoryBytes: Number.POSITIVE_INFINITY, processes: Number.POSITIVE_INFINITY };
 
-/** Where a group is: plain data, by which another thread opens it (`open-group.ts`). */
+/** Where a group is, as plain data from which another thread can open it (`open-group.ts`). */
 export type GroupLocation =
   | { readonly version: 'v1'; readonly paths: V1Paths }
   | { readonly version: 'v2'; readonly directory: string };
@@ -26,16 +26,16 @@ export interface V1Paths {
   readonly all: readonly string[];
 }
 
-/** What can be read of a group, each as one number. */
+/** The numbers that can be read from a group. */
 export type Measure =
   | 'memoryLimitBytes'
   | 'processesLimit'
-  /** CPU time of everything that was ever in the group. */
+  /** CPU time of all processes that were ever in the group. */
   | 'cpuMicroseconds'
   | 'memoryPeakBytes'
-  /** Memory in use, with that of files and of the kernel. */
+  /** Memory in use, including files and kernel memory. */
   | 'memoryBytes'
-  /** How many processes the kernel killed for want of memory. */
+  /** How many processes the kernel killed for lack of memory. */
   | 'oomKills'
   /** How many forks were refused by the process limit. */
   | 'processesRefused';
@@ -46,7 +46,7 @@ export interface GroupFile {
   readonly file: string;
 }
 
-/** Where a number is read, and how it is found in what is read there. */
+/** The file of a number, and how to find the number in its text. */
 export interface Reading extends GroupFile {
   readonly parse: (text: string) => number;
 }
@@ -56,48 +56,51 @@ export interface Writing extends GroupFile {
   readonly value: number;
 }
 
-/**
- * Which files hold what. Whoever can reach the directories of a group follows it: the service itself, or a launcher that
- * is told.
- */
+/** Which files of a group hold which values. The service carries it out, or tells a launcher to do so. */
 export interface GroupPlan {
   readonly readings: Readonly<Record<Measure, Reading>>;
-  /** In this order. `now` are the limits in force: one that stays as it is is not written again. */
+  /** To be written in this order. `now` are the present limits: an unchanged limit is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
-  /** Its part of the processors where other groups want them too; 1 is that of a job. Empty if nothing shares them out. */
+  /**
+   * Sets its share of the processors when other groups want them too; a job's share is 1. Empty if shares cannot be
+   * set.
+   */
   toShare(part: number): readonly Writing[];
   /** Bounds the memory of network sockets, in bytes. Empty if the kernel counts it with the rest. */
   toLimitSockets(bytes: number): readonly Writing[];
-  /** Starts peak memory anew from the present use. Empty if the kernel cannot. */
+  /** Resets the peak memory to the present use. Empty if the kernel cannot do this. */
   readonly toResetPeak: readonly Writing[];
 }
 
-/** One cell's group on either cgroup version. Every number is read from the kernel when asked for. */
+/** One cell's group on either cgroup version. Every number is read from the kernel when it is requested. */
 export interface Group {
   readonly location: GroupLocation;
-  /** Every directory of it, one for each hierarchy. */
+  /** Its directories, one for each hierarchy. */
   readonly directories: readonly string[];
   readonly plan: GroupPlan;
-  /** Files that a process of one thread writes `0` to, in order, to be held by this group: it and all it starts. */
+  /** Files to which a process with one thread writes `0`, in order, to join this group with everything that it starts. */
   readonly joinFiles: readonly string[];
-  /** Makes it, in every hierarchy or in none. */
+  /** Makes the group, in every hierarchy or in none. */
   make(): void;
   read(measure: Measure): number;
-  /** Does what a part of the plan says. */
+  /** Carries out a part of the plan. */
   write(writings: readonly Writing[]): void;
-  /** Sets both limits and returns what the kernel then says they are. */
+  /** Sets both limits and returns those that the kernel then reports. */
   limit(limits: GroupLimits): GroupLimits;
-  /** Memory in use that is no file's, of this host or of a file system in memory: that of processes and of the kernel. */
+  /** Memory in use that belongs to no file, neither on disk nor in a tmpfs: the memory of processes and of the kernel. */
   anonymousBytes(): number;
-  /** Host ids of everything alive in the group. */
+  /** Host ids of all processes in the group. */
   members(): readonly number[];
-  /** Kills everything in the group; new processes cannot escape it. Returns at once. */
+  /** Kills all processes in the group; new ones cannot escape. Returns at once. */
   kill(): void;
-  /** Kills, waits until nothing is alive, and removes the group. Rejects if that takes longer than ten seconds. */
+  /**
+   * Kills all processes, waits until none is alive, and removes the group. Rejects if that takes longer than ten
+   * seconds.
+   */
   remove(): Promise<void>;
 }
 
-/** Where groups are made on this host. */
+/** The place where groups are made on this host. */
 export interface GroupRoot {
   readonly version: 'v1' | 'v2';
   /** A v2 mount beside v1 controllers: crun refuses to start where it sees one. */

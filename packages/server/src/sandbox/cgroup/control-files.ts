@@ -11,7 +11,7 @@ export function parseNumber(text: string): number {
   return word === 'max' ? Number.POSITIVE_INFINITY : Number(word);
 }
 
-/** Finds a member of a `name value` file; 0 where the kernel does not count it. */
+/** Finds a member of a `name value` file; 0 if the kernel does not count it. */
 export function memberOf(name: string): (text: string) => number {
   return (text) => {
     const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
@@ -19,7 +19,7 @@ export function memberOf(name: string): (text: string) => number {
   };
 }
 
-/** Reads one number of a group, whose directories are given by number. */
+/** Reads one number of a group. A reading names its directory by index. */
 export function readFrom(directories: readonly string[], { directory, file, parse }: Reading): number {
   return parse(readFileSync(`${directories[directory]}/${file}`, 'utf8'));
 }
@@ -29,7 +29,7 @@ export function writeTo(directories: readonly string[], writings: readonly Writi
   for (const { directory, file, value } of writings) write(`${directories[directory]}/${file}`, value);
 }
 
-/** Sets both limits of a group as its plan says, and returns what the kernel then says they are. */
+/** Sets both limits of a group by its plan, and returns those that the kernel then reports. */
 export function setLimits(group: Pick<Group, 'plan' | 'read' | 'write'>, limits: GroupLimits): GroupLimits {
   const inForce = () => ({ memoryBytes: group.read('memoryLimitBytes'), processes: group.read('processesLimit') });
   group.write(group.plan.toLimit(limits, inForce()));
@@ -66,7 +66,7 @@ export function isGone(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENODEV';
 }
 
-/** Makes every directory, or none: a group that is there in part would hold in part. */
+/** Makes every directory, or none: an incomplete group would hold only some limits. */
 export function makeDirectories(directories: readonly string[]): void {
   const made: string[] = [];
   try {
@@ -93,8 +93,8 @@ export function removeDirectory(directory: string): boolean {
 }
 
 /**
- * Removes every directory, and where something is alive repeats `kill` until nothing is. The kernel tells no one when a v1
- * group becomes empty, so this asks again, at first after a millisecond and then ever more slowly.
+ * Removes every directory. While a process is alive it repeats `kill`. The kernel does not report when a v1 group
+ * becomes empty, so this polls, at first after a millisecond and then more and more slowly.
  */
 export async function killAndRemove(kill: () => void, directories: readonly string[]): Promise<void> {
   const deadline = performance.now() + REMOVE_MILLISECONDS_MAX;

@@ -17,7 +17,7 @@ import {
   writeTo,
 } from './control-files.ts';
 
-/** Directories of the v1 controllers that are used, as mounted on this host. `cpu` only shares out the processors. */
+/** Directories of the v1 controllers in use, as mounted on this host. `cpu` only sets shares of the processors. */
 export interface V1Controllers {
   readonly memory: string;
   readonly pids: string;
@@ -53,13 +53,13 @@ export function groupRootV1(controllers: V1Controllers, parent: string, hybridMo
   };
 }
 
-/** Whether this kernel limits swap, which is the same for all groups. Null until it was looked at. */
+/** Whether this kernel limits swap, which is the same for all groups. Null until it was checked. */
 let hasSwapLimit: boolean | null = null;
 
-/** What every group has of `cpu.shares` when it is made. */
+/** The `cpu.shares` of a new group. */
 const WHOLE_SHARES = 1024;
 
-/** The same for all groups of one root: directories are told apart by number. */
+/** The same for all groups of one root, because directories are named by index. */
 function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
   const [ofMemory, ofPids, ofCpuacct] = [memory, pids, cpuacct].map((path) => all.indexOf(path)) as [
     number,
@@ -114,7 +114,7 @@ export class GroupV1 implements Group {
     this.location = { version: 'v1', paths: at };
     this.directories = at.all;
     this.plan = plan;
-    // A thread that moves itself by `tasks` need not wait, as by `cgroup.procs`, until no thread of the host forks or ends.
+    // Unlike `cgroup.procs`, moving a thread by `tasks` does not wait until no thread of the host forks or ends.
     this.joinFiles = at.all.map((directory) => join(directory, 'tasks'));
   }
 
@@ -145,7 +145,7 @@ export class GroupV1 implements Group {
 
   kill(): void {
     this.#forbidForks();
-    // A pid is used the moment it was read: while its process is in the group it cannot have been given to another.
+    // A pid is used as soon as it is read. While its process is in the group, no other process can have the pid.
     for (const pid of this.members()) killProcess(pid);
   }
 

@@ -19,9 +19,9 @@ import {
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /**
- * Makes `parent` below `mount`, with the controllers that limits need handed down to it. Where the mount is a delegated
- * subtree that holds this service itself, the kernel forbids that (*no internal processes*), and the processes found
- * there are first moved into a leaf of their own.
+ * Makes `parent` below `mount`, and enables the controllers that limits need in it. If the mount is a delegated subtree
+ * that contains this service itself, the kernel forbids this (*no internal processes*), so the processes in it are
+ * first moved into a separate leaf.
  */
 export function groupRootV2(mount: string, parent: string): GroupRoot {
   const base = join(mount, parent);
@@ -62,14 +62,14 @@ function makeRoom(directory: string): void {
   for (const pid of readProcesses(join(directory, 'cgroup.procs'))) write(join(leaf, 'cgroup.procs'), pid);
 }
 
-/** What every group has of `cpu.weight` when it is made. */
+/** The `cpu.weight` of a new group. */
 const WHOLE_WEIGHT = 100;
 
 const setting = (file: string, value: number): Writing => ({ directory: 0, file, value });
 const number = (file: string) => ({ directory: 0, file, parse: parseNumber });
 const member = (file: string, name: string) => ({ directory: 0, file, parse: memberOf(name) });
 
-/** The same for all groups of a kernel: `parent` is where they are. */
+/** The same for all groups below `parent`. */
 function planOf(parent: string): GroupPlan {
   const has = (file: string) => existsSync(join(parent, file));
   const onceForAll = [
@@ -93,12 +93,15 @@ function planOf(parent: string): GroupPlan {
     ],
     toShare: (part) => [setting('cpu.weight', Math.max(1, Math.round(part * WHOLE_WEIGHT)))],
     toLimitSockets: () => [],
-    /** v2 keeps one peak for the group's whole life (it can be reset only for one open file): bootstrap is in it. */
+    /**
+     * v2 keeps one peak for the group's whole life, which includes the bootstrap. It can be reset only for one open
+     * file.
+     */
     toResetPeak: [],
   };
 }
 
-/** The plan of the groups below a directory, once it was made. */
+/** The plan of the groups below a directory, made once. */
 let known: { readonly parent: string; readonly plan: GroupPlan } | null = null;
 
 export class GroupV2 implements Group {

@@ -1,5 +1,5 @@
 /**
- * Finds how this host lays out its control groups: v2, v1, or v1 with a v2 mount beside it (hybrid), and whether this
+ * Finds the layout of this host's control groups: v2, v1, or v1 with a v2 mount beside it (hybrid), and whether this
  * process may make groups there.
  */
 import { accessSync, constants, readFileSync } from 'node:fs';
@@ -8,13 +8,13 @@ import type { GroupRoot } from './cgroup.ts';
 import { groupRootV1, type V1Controllers } from './group-v1.ts';
 import { groupRootV2 } from './group-v2.ts';
 
-/** What was found, in words for an operator; `usable` is null if nothing can hold limits here. */
+/** What was found, in words for the operator; `usable` is null if no limits can be held here. */
 export interface CgroupLayout {
   readonly version: 'v1' | 'v2' | 'hybrid' | 'none';
   readonly usable: { readonly v1: V1Controllers } | { readonly v2: string } | null;
   /** The v2 mount of a hybrid layout. */
   readonly hybridMount: string | null;
-  /** What is missing and how to mend it, where nothing is usable. */
+  /** What is missing and how to provide it, if no layout is usable; else null. */
   readonly problem: string | null;
 }
 
@@ -42,7 +42,7 @@ export function readCgroupLayout(mountinfo: string = readFileSync('/proc/self/mo
   return { version: 'none', usable: null, hybridMount: v2?.path ?? null, problem };
 }
 
-/** Makes the directory that all groups of this service live in. Throws one clear line where that is not possible. */
+/** Makes the directory for all groups of this service. Throws one clear line if that is not possible. */
 export function openGroupRoot(layout: CgroupLayout, name: string): GroupRoot {
   if (layout.usable === null) throw new Error(layout.problem ?? 'control groups cannot be used');
   return 'v2' in layout.usable

@@ -1,4 +1,4 @@
-/** Opens a group that exists by where it is: what a thread of its own is told of a cell. */
+/** Opens an existing group by its location, on a separate thread. */
 import type { Group, GroupLocation } from './cgroup.ts';
 import { GroupV1 } from './group-v1.ts';
 import { GroupV2 } from './group-v2.ts';

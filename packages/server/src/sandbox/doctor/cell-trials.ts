@@ -1,6 +1,6 @@
 /**
- * A whole provider, tried: its runtime, then real cells in which every language, the ordinary tools and every runtime pack
- * run a program. It is the same cells that a service makes.
+ * Tries a whole provider: its runtime, then real cells in which every language, the ordinary tools and every runtime
+ * pack run a program. They are the same cells that a service makes.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { runCanary } from '../canary.ts';
@@ -76,7 +76,7 @@ async function tryLanguage(language: Language, cells: Candidate): Promise<Findin
   return pass(describePosture(result.posture));
 }
 
-/** What was seen of a running cell; every one of these is a condition of its being made at all. */
+/** Describes what was observed in a running cell. A cell that lacks any of it is not made. */
 function describePosture(posture: Posture): string {
   const { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs } = posture;
   const facts = { isolation_class, seccomp, no_new_privileges, capabilities, networking, private_rootfs };

@@ -1,6 +1,6 @@
 /**
- * The control groups of this host, tried with a group of the doctor's own: limits are set and read back, run into, and
- * everything in the group is killed through it. The group is gone afterwards.
+ * Tries the control groups of this host with a group of the doctor: limits are set, read back and exceeded, and all
+ * processes in the group are killed through it. The group is removed afterwards.
  */
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
 import { type CgroupLayout, openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
@@ -14,7 +14,10 @@ const TOO_MUCH_BYTES = 256 * MIB;
 const TOO_MANY = 64;
 const DELEGATE = 'run as root, and in a container give it a writable cgroup of its own (systemd: Delegate=yes)';
 
-/** Trials that share one group, below a group root named `instance`. Dispose it when they are through, and before the probes. */
+/**
+ * Trials that share one group, below a group root named `instance`. Dispose of it after the trials, and before the
+ * probes.
+ */
 export class CgroupTrials implements AsyncDisposable {
   readonly #instance: string;
   readonly #probes: Probes;

@@ -1,6 +1,6 @@
 /**
- * Tries every control of this host for real, one at a time, and leaves nothing behind. It only returns data: what to print
- * and with which exit code to end is for the command line.
+ * Tries every control of this host, one at a time, and leaves nothing behind. It only returns data: the command line
+ * prints it and chooses the exit code.
  */
 
 import type { PreflightOptions } from '../candidate.ts';
@@ -21,7 +21,7 @@ export interface DoctorOptions extends HostTrialOptions, Pick<PreflightOptions, 
   readonly onCheck?: (check: Check) => void;
 }
 
-/** A running service of the same data directory is not disturbed; a second doctor of it would be. */
+/** It does not disturb a running service of the same data directory, but it would disturb a second doctor. */
 export async function runDoctor(options: DoctorOptions): Promise<DoctorReport> {
   const checks = new Checks(options.onCheck);
   await checks.run(hostTrials(options));

@@ -1,4 +1,4 @@
-/** What came of one trial, in a word, a line and what to do. */
+/** The result of one trial: a word, a line, and what to do. */
 
 /** `warn`: the service works without it, but less well or less safely. `not_tried`: what it needs did not pass. */
 export type CheckResult = 'pass' | 'warn' | 'fail' | 'not_tried';

@@ -1,11 +1,11 @@
 /**
- * What this host is, as far as isolation depends on it, in one canonical document. A service computes its digest at start and
- * writes it into every receipt as `host_posture_sha256`; `vouchbox doctor --json` prints the document and the same digest, so
- * that an auditor who may look at the host can tell whether it still is the host that ran a job. Spec § Receipt.
+ * Everything about this host that isolation depends on, in one canonical document. A service computes its digest at the
+ * start and writes it into every receipt as `host_posture_sha256`. `vouchbox doctor --json` prints the document and the
+ * same digest, so that an auditor with access to the host can tell whether it is still as it was. Spec § Receipt.
  *
- * In it is only what stays the same until the host changes: versions and digests of what holds a cell, settings of the kernel,
- * and the result of trying each of the kernel's controls. Not in it: times, ids, free space, load, directories and
- * anything of a job or a tenant.
+ * It contains only what stays the same until the host changes: versions and digests of the runtimes, settings of the
+ * kernel, and the result of trying each of the kernel's controls. It has no times, ids, free space, load or
+ * directories, and nothing about a job or a tenant.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -33,11 +33,11 @@ export interface HostFindings {
   readonly cgroup: string | null;
   /** Result by id of every check of the kernel and of its control groups, as `vouchbox doctor` lists them. */
   readonly controls: Readonly<Record<string, CheckResult>>;
-  /** What the kernel says of each known weakness of the processor: /sys/devices/system/cpu/vulnerabilities. */
+  /** The kernel's report on each known weakness of the processor: /sys/devices/system/cpu/vulnerabilities. */
   readonly vulnerabilities: Readonly<Record<string, string>>;
   /** Kernel settings that decide who may do what: /proc/sys. */
   readonly settings: Readonly<Record<string, string | null>>;
-  /** The runtimes that are there, whether they are used or not. */
+  /** The installed runtimes, whether or not they are used. */
   readonly runtimes: Readonly<Record<string, RuntimeFinding | null>>;
 }
 
@@ -74,7 +74,7 @@ export async function hostPosture(instance: string): Promise<HostPosture> {
   return postureOf([...kernel.all, ...cgroup.all]);
 }
 
-/** The posture of a host whose controls were tried already. Checks of anything else are passed over. */
+/** The posture of a host whose controls were already tried. Other checks are ignored. */
 export async function postureOf(checks: readonly Check[]): Promise<HostPosture> {
   const findings: HostFindings = {
     schema: HOST_POSTURE_SCHEMA,

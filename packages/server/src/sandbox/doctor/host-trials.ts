@@ -1,4 +1,4 @@
-/** What the service needs of the machine and of its settings before any cell. */
+/** Tries what the service needs from the machine and its settings, before any cell. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import type { Trial } from './trial.ts';
 
 const run = promisify(execFile);
 const NODE_OLDEST = [26, 4] as const;
-/** The oldest long-term kernel that the hostile suite is meant for; older ones may hold, but were not tried. */
+/** The oldest long-term kernel that the hostile suite supports. Older ones may work, but were not tried. */
 const KERNEL_OLDEST = [5, 10] as const;
 const GIB = 1024 ** 3;
 

@@ -1,4 +1,4 @@
-/** The kernel's controls that a cell is made of, each tried on a process of its own. They change nothing of the host. */
+/** Tries each control of the kernel that cells use, on a separate process. The trials change nothing on the host. */
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const USER_FIX = isRoot
   : ROOT_FIX;
 const OVERLAY_FIX =
   'load the overlay module (modprobe overlay), or run a kernel with CONFIG_OVERLAY_FS; in containers keep /usr on one overlay at most';
-/** A pair of host users as a cell gets them; none that a user database hands out. */
+/** A pair of host users, as a cell gets them. No user database assigns these numbers. */
 const HOST_UID = 0x70000000;
 const TMPFS_BYTES = 1024 * 1024;
 const TMPFS_INODES = 16;

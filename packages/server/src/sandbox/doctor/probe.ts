@@ -9,7 +9,7 @@ const PROBE = fileURLToPath(new URL('./probe.pl', import.meta.url));
 
 /** How a probe ended. */
 export interface Probed {
-  /** The line it printed, or what it printed of why it could not go on. */
+  /** The line that it printed: its result, or why it failed. */
   readonly said: string;
   readonly ok: boolean;
   /** The signal that ended it; null if it ended by itself. */
@@ -34,9 +34,9 @@ interface Waiting {
 export class Probes implements Disposable {
   readonly #waiting = new Map<string, Waiting>();
   #perl: ChildProcessWithoutNullStreams | null = null;
-  /** The part of its output that is no whole line yet. */
+  /** The part of its output that is not yet a whole line. */
   #unread = '';
-  /** What the perl itself complained of. */
+  /** The errors that the perl itself printed. */
   #complaint = '';
   #last = 0;
 
@@ -98,7 +98,7 @@ export class Probes implements Disposable {
     this.#settle(number, { said, ok: code === 0 && signal === 0, signal: signalName(signal) });
   }
 
-  /** The perl is gone, and every probe with it. Another may take its place. */
+  /** Handles the end of the perl, which ends every probe. Another perl may replace it. */
   #lose(perl: ChildProcessWithoutNullStreams, why: Pick<Probed, 'said' | 'signal'>): void {
     if (this.#perl !== perl) return;
     this.#perl = null;

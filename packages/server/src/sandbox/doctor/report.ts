@@ -4,13 +4,13 @@ import type { ProviderChoice } from '../candidate.ts';
 import type { Finding } from './finding.ts';
 import type { HostPosture } from './host-posture.ts';
 
-/** One control of this host, tried for real. `id` is stable and made of words with dots between. */
+/** One control of this host, and the result of trying it. `id` is stable and made of words with dots between. */
 export interface Check extends Finding {
   readonly id: string;
   readonly title: string;
 }
 
-/** Whether programs could be run by a provider, and in which languages. */
+/** Whether a provider could run programs, and in which languages. */
 export interface ProviderFinding {
   readonly provider: Exclude<ProviderChoice, 'auto' | 'subprocess'>;
   readonly usable: boolean;
@@ -24,6 +24,6 @@ export interface DoctorReport {
   readonly usable: ProviderFinding['provider'] | null;
   readonly providers: readonly ProviderFinding[];
   readonly checks: readonly Check[];
-  /** The part of the findings that does not change until the host does. Its digest is in every receipt of this host. */
+  /** The part of the findings that changes only when the host changes. Its digest is in every receipt of this host. */
   readonly host_posture: HostPosture;
 }

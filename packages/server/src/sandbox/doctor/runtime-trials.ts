@@ -42,7 +42,7 @@ const FIXES: Readonly<Record<GvisorPlatform, string>> = {
   ptrace: 'allow ptrace: sysctl -w kernel.yama.ptrace_scope=1',
 };
 
-/** Tries every platform and gives the best that started a cell; null if none did. One alone is enough. */
+/** Tries every platform and returns the best that started a cell; null if none did. One is enough. */
 export async function tryPlatforms(checks: Checks, options: PreflightOptions): Promise<GvisorPlatform | null> {
   await checks.run(GVISOR_PLATFORMS.map((platform) => platformTrial(platform, options)));
   return GVISOR_PLATFORMS.find((platform) => checks.passed(`gvisor.platform.${platform}`)) ?? null;

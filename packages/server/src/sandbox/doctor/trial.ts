@@ -1,4 +1,4 @@
-/** Trying one control: bounded in time, never throwing, and not at all where what it needs did not pass. */
+/** Tries one control. A trial is bounded in time, never throws, and is left out if a check that it needs did not pass. */
 import { within } from '../../ground/waiting/within.ts';
 import type { Finding } from './finding.ts';
 import type { Check } from './report.ts';
@@ -11,13 +11,13 @@ export interface Trial {
   readonly title: string;
   /** Ids of checks that must have passed, with or without a warning. */
   readonly needs?: readonly string[];
-  /** What to do where the trial throws or does not end. */
+  /** What to do if the trial throws or does not end. */
   readonly fix: string;
-  /** Rejects with what was seen where the control does not hold. */
+  /** Rejects with what was seen if the control does not work. */
   attempt(): Promise<Finding> | Finding;
 }
 
-/** Tries controls one at a time and keeps what came of each. */
+/** Tries controls one at a time and keeps the results. */
 export class Checks {
   readonly #done = new Map<string, Check>();
   readonly #onCheck: (check: Check) => void;
@@ -46,7 +46,7 @@ export class Checks {
     for (const trial of trials) await this.#run(trial);
   }
 
-  /** As `run`, and with the same outcome, but trials that need no other are made at the same time. */
+  /** Like `run`, with the same results, but trials that need no other trial run at the same time. */
   async runTogether(trials: readonly Trial[]): Promise<void> {
     await Promise.all(trials.filter(({ needs = [] }) => needs.length === 0).map((trial) => this.#run(trial)));
     await Promise.all(trials.filter(({ needs = [] }) => needs.length > 0).map((trial) => this.#run(trial)));

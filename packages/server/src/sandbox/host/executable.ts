@@ -1,6 +1,6 @@
 /**
- * What is known of an executable of the host: which version it says it is, and its digest. A file that the kernel says has not
- * changed is not asked or read again: its number, size and change time are its identity, and only root could forge those.
+ * The version that an executable of the host reports, and its digest. A file that has not changed is not run or read
+ * again: its inode, size and change time identify it, and only root could forge those.
  */
 import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
@@ -16,8 +16,8 @@ const VERSIONS = '/run/svc/versions.json';
 const said = new Map<string, Promise<string>>();
 
 /**
- * What a program says of its version with `--version`; null if that does not fit. It is asked once in each run of the
- * machine, and again where it was changed, or said nothing that fits.
+ * The version that a program prints with `--version`; null if its output does not match. It is run once after each
+ * boot, and again if it changed or its output did not match.
  */
 export async function versionOf(path: string, pattern: RegExp, remembered = VERSIONS): Promise<string | null> {
   const identity = identityOf(path);
@@ -40,18 +40,18 @@ function versionIn(text: string, pattern: RegExp): string | null {
   return pattern.exec(text)?.[1] ?? null;
 }
 
-/** SHA-256 of an executable, in hex. It is read once in each run of the machine, and again where it was changed. */
+/** SHA-256 of an executable, in hex. It is read once after each boot, and again if it changed. */
 export function digestOf(path: string, remembered = DIGESTS): string {
   const identity = identityOf(path);
   const known = recalled(remembered, path, identity);
   if (known !== null) return known;
   const sha256 = hashFile(path);
-  // A file that was changed while it was read is remembered as what it was before: the next look reads it again.
+  // A file that changed while it was read is remembered with its identity from before, so the next call reads it again.
   rememberOf(remembered, path, { identity, fact: sha256 });
   return sha256;
 }
 
-/** What is known of each path, as long as that is the same file. */
+/** The known fact of each path, valid as long as it is the same file. */
 type Known = Readonly<Record<string, { readonly identity: string; readonly fact: string }>>;
 
 function recalled(file: string, path: string, identity: string): string | null {
@@ -67,6 +67,6 @@ function rememberOf(file: string, path: string, fact: Known[string]): void {
 
 function identityOf(path: string): string {
   const { dev, ino, size, ctimeNs } = statSync(path, { bigint: true });
-  // A change time may be set back together with the clock of another run of the machine.
+  // After another boot the clock, and so the change time, may have been set back.
   return [path, bootId(), dev, ino, size, ctimeNs].join(' ');
 }

@@ -1,9 +1,9 @@
-/** Whether a file is still the one that it was, without reading it. */
+/** Shows whether a file changed, without reading it. */
 import { statSync } from 'node:fs';
 
 /**
- * Device, inode, size and times of what a path leads to, which change when it is replaced or written; `-` where nothing
- * is there.
+ * Device, inode, size and times of the file at a path, which change when the file is replaced or written; `-` if there
+ * is none.
  */
 export function fileStamp(path: string): string {
   const facts = statSync(path, { bigint: true, throwIfNoEntry: false });

@@ -1,16 +1,16 @@
 /**
- * Facts of this host that are found out once in each run of the machine. They are kept in files below `/run`, which go with
- * it, and in which root alone writes.
+ * Facts of this host that are found out once after each boot. They are kept in files below `/run`, which do not outlive
+ * the boot, and which only root can write.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Another in each run of the machine: what is remembered names it, in case the file outlives the run. */
+/** Differs after each boot. Remembered facts name it, in case their file outlives the boot. */
 export function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
 }
 
-/** What a file remembers, as JSON; null if it remembers nothing, or nothing legible: it is found out again. */
+/** The JSON value of a file; null if there is none or it cannot be parsed, so that the fact is found out again. */
 export function recall(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -19,7 +19,7 @@ export function recall(file: string): unknown {
   }
 }
 
-/** Has a file remember something in place of what it did. Throws where it cannot be written. */
+/** Replaces the content of a file. Throws if it cannot be written. */
 export function remember(file: string, facts: unknown): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
   writeFileSync(file, JSON.stringify(facts), { mode: 0o600 });

@@ -1,6 +1,6 @@
 /**
- * Brings a cell to the workload-ready boundary: confined, started, observed from outside, with nothing of any job in it.
- * Where any step fails, nothing of it is left.
+ * Brings a cell to the workload-ready boundary: confined, started, observed from outside, with nothing of any job in
+ * it. If any step fails, nothing of the cell is left.
  */
 import { rm } from 'node:fs/promises';
 import { Workspace } from '../output/workspace.ts';
@@ -9,10 +9,10 @@ import type { CellOptions } from './cell-options.ts';
 import type { ObservedPosture } from './observe/observe.ts';
 import type { Boot, Start, WaitingCell } from './runtime/start.ts';
 
-/** What an interpreter may use before it is handed a job. */
+/** The memory that an interpreter may use before the hand-over. */
 const BOOT_MEMORY_BYTES = 256 * 1024 * 1024;
 const BOOT_PROCESSES = 64;
-/** What the buffers of a job's Internet sockets may hold, where they are no memory of its group. */
+/** The bound on the buffers of a job's Internet sockets, if they do not count as memory of its group. */
 const SOCKET_BYTES = 16 * 1024 * 1024;
 /** The share of the processors that a cell gets while no job waits for it and others want them too. */
 const AHEAD_SHARE = 1 / 16;
@@ -53,7 +53,7 @@ interface Progress {
   start: Start | null;
 }
 
-/** What went wrong where, with what the cell printed of it. */
+/** A failure: the step, the error, and what the cell printed. */
 export interface CellFailure {
   readonly step: string;
   readonly error: unknown;
@@ -78,8 +78,8 @@ function bootOf({ runtime, loopback, aheadUntil }: CellOptions): Boot {
 }
 
 /**
- * A cell that is made ahead lets whatever has a job go first, until somebody waits for it. A group that is not there yet, or
- * no more, cannot be given more: the cell gets it with its job.
+ * A cell that is made ahead yields the processors to cells with jobs until a job waits for it. If its group does not
+ * exist yet, or no longer, its share cannot be raised now: the cell gets it with its job.
  */
 function watchDemand({ aheadUntil, group }: CellOptions, { share }: Boot): Disposable & { isSmall(): boolean } {
   let isSmall = share !== 1;

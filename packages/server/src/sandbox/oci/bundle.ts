@@ -1,6 +1,6 @@
 /**
- * The one hardened OCI configuration that crun and runsc both run. It is a pure function of its options: what it says is
- * only what was asked for; what was really on is observed from the running cell.
+ * The one hardened OCI configuration that crun and runsc both run. It is a pure function of its options. It states only
+ * what was requested; the protections that are really on are observed in the running cell.
  */
 import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { heapOption } from '../javascript-heap.ts';
@@ -20,7 +20,7 @@ export const GUEST = {
   node: '/opt/svc/bin/node',
 } as const;
 
-/** The fixed environment of a program: all of it in the `system` pack. */
+/** The fixed environment of a program. In the `system` pack there are no other variables. */
 export const ENVIRONMENT: readonly string[] = [
   'PATH=/opt/svc/bin:/usr/local/bin:/usr/bin:/bin',
   'HOME=/tmp',
@@ -32,18 +32,18 @@ export const ENVIRONMENT: readonly string[] = [
   'MPLCONFIGDIR=/tmp/matplotlib',
 ];
 
-/** What runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
+/** The command that runs each launcher. `/opt/svc/bin/node` is the Node that the service runs on. */
 const LAUNCHERS: Readonly<Record<LanguageRun['launcher'], readonly string[]>> = {
   'launch.py': ['/usr/bin/python3', '-I', '-u'],
   'launch.cjs': [GUEST.node, heapOption(LIMIT_DEFAULTS.mem_mb)],
   'launch.sh': ['/bin/bash', '--norc', '--noprofile'],
 };
 
-/** What waits in a cell for its one program; and for a language that is compiled, what waits to compile it. */
+/** The commands that wait in a cell: one to run the program and, for a compiled language, one to compile it. */
 function waitingCommands({ language, runtime }: BundleOptions) {
   const { launcher, command, compiler, source } = LANGUAGE_RUNS[language];
   const waiting = (words: readonly string[]) => [...LAUNCHERS[launcher], `${GUEST.guest}/${launcher}`, ...words];
-  // gVisor takes a long write in part.
+  // gVisor may accept only a part of a long write.
   const python = runtime === 'runsc' ? ['whole-writes'] : [];
   const words = { 'launch.cjs': [source], 'launch.py': python, 'launch.sh': command }[launcher];
   return {
@@ -52,10 +52,10 @@ function waitingCommands({ language, runtime }: BundleOptions) {
   };
 }
 
-/** The command of process 1 where the cell's root has no compiled one. */
+/** The command of process 1 if the cell's root has no compiled one. */
 export const INTERPRETED_INIT: readonly string[] = ['/usr/bin/perl', `${GUEST.guest}/init.pl`];
 
-/** Capabilities of process 1 inside its user namespace; the interpreter it starts gives up every one of them. */
+/** Capabilities of process 1 inside its user namespace. The interpreter that it starts gives up all of them. */
 const INIT_CAPABILITIES = ['CAP_KILL', 'CAP_SETGID', 'CAP_SETPCAP', 'CAP_SETUID', 'CAP_SYS_RESOURCE'];
 
 export interface MountPoint {
@@ -134,13 +134,13 @@ function processOf(options: BundleOptions): OciConfiguration['process'] {
     },
     rlimits: Object.entries(RLIMITS).map(([name, value]) => ({ type: `RLIMIT_${name}`, soft: value, hard: value })),
     noNewPrivileges: true,
-    // What is set already before the runtime starts: nothing below it is allowed.
+    // The value that is already set before the runtime starts. A lower one is not allowed.
     oomScoreAdj: 1000,
   };
   return process;
 }
 
-/** A second line behind the cgroup. File size, CPU and process limits are set when a job is handed over. */
+/** A second bound beside the cgroup. File size, CPU and process limits are set at the hand-over. */
 const RLIMITS = {
   NOFILE: 256,
   CORE: 0,
@@ -152,13 +152,13 @@ const RLIMITS = {
   RTPRIO: 0,
 } as const;
 
-/** Terminals of the cell's own, by way of `/dev/ptmx`: few, because the kernel has one number of them for all. */
+/** The cell's own terminals, by way of `/dev/ptmx`. They are few, because the kernel has one bound for all of them. */
 const TERMINALS = ['nosuid', 'noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620', 'max=16'];
 
 function mountsOf(options: BundleOptions): OciMount[] {
   const flags = ['nosuid', 'nodev'];
   return [
-    // Read-only: nothing there need be written, and a program could lower its own score for a kernel in need of memory.
+    // Read-only: nothing needs to be written there, and a program could lower its own out-of-memory score.
     { destination: '/proc', type: 'proc', source: 'proc', options: ['ro', 'nosuid', 'noexec', 'nodev'] },
     tmpfs('/dev', ['nosuid', 'noexec', 'strictatime', 'mode=755', 'size=64k', 'nr_inodes=64']),
     tmpfs('/dev/shm', ['nosuid', 'noexec', 'nodev', 'mode=1777', 'size=16m', 'nr_inodes=1024']),

@@ -1,4 +1,4 @@
-/** Everything one cell is made of, chosen before it exists, and how its parts learn of it. */
+/** Everything that one cell is made of, chosen before it exists, and the forms in which its parts get it. */
 import { join } from 'node:path';
 import type { Language } from '@vouchbox/protocol';
 import type { Group } from '../cgroup/cgroup.ts';
@@ -35,7 +35,7 @@ export interface CellOptions {
   readonly aheadUntil?: AbortSignal | undefined;
 }
 
-/** `stage.pl` joins the group, makes the cell's mounts and becomes the command that follows these words. */
+/** `stage.pl` joins the group, makes the cell's mounts and executes the command that follows these words. */
 export function interpretedStage(options: CellOptions): readonly string[] {
   const { directory, group, rootfs, rootUid, runtime, workBytes, hybridMount, programs, loopback } = options;
   return [
@@ -77,12 +77,12 @@ export function compiledStage(program: string, options: CellOptions): readonly s
   ];
 }
 
-/** The options of the tmpfs that holds all that a job can write below `/work`: tmpfs(5). */
+/** The options of the tmpfs that holds everything that a job can write below `/work`: tmpfs(5). */
 export function workFileSystem({ workBytes }: CellOptions): string {
   return `size=${workBytes},nr_inodes=${WORK_INODES},mode=755`;
 }
 
-/** What the bundle of this cell is to say. */
+/** The options for the bundle of this cell. */
 export function bundleOptions(options: CellOptions): BundleOptions {
   const { directory, language, loopback, pack, rootUid, runtime } = options;
   const binds = treesOf(options).map(({ destination }, at) => ({
@@ -102,7 +102,7 @@ export function bundleOptions(options: CellOptions): BundleOptions {
   };
 }
 
-/** What a cell is shown of the host, and where in the cell. */
+/** The trees of the host that a cell sees, and where it sees them. */
 export function treesOf({ pack, programs }: CellOptions): readonly MountPoint[] {
   return [...pack.binds, { source: join(programs, 'guest'), destination: GUEST.guest }];
 }

@@ -1,17 +1,20 @@
-/** Reads what process 1 of a cell said of the program's end: in a directory that no job can write to, or to the launcher. */
+/**
+ * Reads the report of process 1 about the program's end. Process 1 writes it to a directory that no job can write to,
+ * or to the launcher.
+ */
 import { parseWaitStatus, type WaitStatus } from '../ending.ts';
 import type { Workspace } from '../output/workspace.ts';
 
-/** How far a job came: what ended it, null if process 1 did not live to write it, and in which phase. */
+/** How a job ended and in which phase. The status is null if process 1 died before it could report. */
 export interface EndingReport {
   readonly status: WaitStatus | null;
-  /** Whether the compiler was at work, and so the status its own. */
+  /** Whether the compiler was running; the status is then the compiler's. */
   readonly isCompiling: boolean;
 }
 
-/** Process 1 writes less: the one line that says how far the job is. */
+/** The report of process 1 is one line and shorter than this. */
 const REPORT_BYTES_MAX = 256;
-/** Every report is as long as the first. */
+/** Reports are padded to one length. */
 const PADDING = / +\n$/;
 const COMPILING = /^compiling\n$/;
 const COMPILER_ENDED = /^compiler /;
@@ -20,7 +23,7 @@ export function readEnding(report: Workspace): EndingReport {
   return parseEnding(report.read('ending', REPORT_BYTES_MAX)?.toString('latin1') ?? '');
 }
 
-/** Reads the last that process 1 said of the program: one line, or nothing. */
+/** Reads the last report of process 1: one line, or nothing. */
 export function parseEnding(line: string): EndingReport {
   const text = line.replace(PADDING, '\n');
   return {

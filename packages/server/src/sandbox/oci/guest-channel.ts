@@ -1,6 +1,6 @@
 /**
- * The conversation with process 1 of a cell, on the same pipes that later are the program's: it ends the moment the
- * program is released, and from then on every byte is the program's own.
+ * The protocol with process 1 of a cell, on the pipes that the program uses later. It ends with the release: from then
+ * on, every byte is the program's.
  */
 import type { Socket } from 'node:net';
 import type { PipeInput } from '../output/pipe-input.ts';
@@ -11,7 +11,7 @@ const DIAGNOSTICS_CHARS_MAX = 4096;
 const REPORT_BYTES_MAX = 256 * 1024;
 const LINE_BYTES = 64;
 
-/** What process 1 read back from the kernel after it set them on the interpreter. */
+/** The limits that process 1 read back from the kernel after it set them on the interpreter. */
 export interface GuestLimits {
   readonly fileBytes: number;
   readonly cpuSeconds: number;
@@ -37,12 +37,12 @@ export class GuestChannel {
     streams.stderr.on('data', this.#diagnose).on('error', this.#fail);
   }
 
-  /** What the runtime or process 1 printed before the program was released, for an operator. */
+  /** What the runtime or process 1 printed before the release, for the operator. */
   get diagnostics(): string {
     return this.#diagnostics.trim();
   }
 
-  /** Ends a conversation that waits: the pending and every later step rejects with this reason. */
+  /** Ends the protocol: the pending step and every later one reject with this reason. */
   abort(reason: Error): void {
     this.#failure ??= reason;
     this.#wake();
@@ -55,7 +55,9 @@ export class GuestChannel {
     return (await this.#bytes(Number(length))).toString();
   }
 
-  /** Has the limits set on the interpreter and resolves to what the kernel then says. The heap is for Node alone. */
+  /**
+   * Sets the limits on the interpreter and resolves to those that the kernel then reports. The heap is for Node alone.
+   */
   async limit(limits: GuestLimits, heapMb: number): Promise<GuestLimits> {
     this.#send(`limits ${limits.fileBytes} ${limits.cpuSeconds} ${limits.processes} ${heapMb}`);
     const held = (await this.#line())
@@ -70,8 +72,8 @@ export class GuestChannel {
   }
 
   /**
-   * Lets the program run with its words and its stdin, and hands the output streams over: this channel reads no more. Where
-   * process 1 was told no limits, it is told the heap here.
+   * Lets the program run with its words and its stdin, and gives up the output streams: this channel reads no more. If
+   * process 1 was told no limits, it gets the heap size here.
    */
   release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb?: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

@@ -1,6 +1,6 @@
 /**
- * Makes cells under one OCI runtime. It owns what cells share: the directory on the host, the group root and the empty
- * root.
+ * Makes cells under one OCI runtime. It owns what all cells share: the directory on the host, the group root and the
+ * empty root.
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
@@ -26,7 +26,7 @@ import type { Runtime } from './runtime/runtime.ts';
 const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));
 /**
  * Host users of jobs: a range that no user database, subordinate range or container manager hands out by default. Every
- * cell gets two that were not in use, so that no job shares a user with another, and none is a user of the host.
+ * cell gets two unused ones, so that no two jobs share a user, and none is a user of the host.
  */
 const UID_FIRST = 0x70000000;
 const UID_COUNT = 0x0ffffffe;
@@ -94,7 +94,7 @@ export class OciCells implements AsyncDisposable {
     return { kind: `${language} ${pack.name}`, madeOf: [pack.digest, ...files.map(fileStamp)].join(' ') };
   }
 
-  /** Ends every cell, those too that are still being made, and makes no more. */
+  /** Ends every cell, including those that are still being made, and makes no more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#preparing);

@@ -1,4 +1,7 @@
-/** Opens the two sandboxed providers on this host: finds the runtime, the groups and the packs, and clears the ground. */
+/**
+ * Opens the two isolating providers on this host: finds the runtime, the groups and the packs, and removes what earlier
+ * processes left.
+ */
 import { existsSync, rmSync } from 'node:fs';
 import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
@@ -12,7 +15,7 @@ import { crunRuntime, type GvisorWay, type Runtime, runscRuntime } from './runti
 import { knownDefects } from './runtime/runtime-version.ts';
 
 const MIB = 1024 * 1024;
-/** How long a platform has to start a cell: one that does not work may hang. */
+/** How long a platform may take to start a cell. A platform that does not work may hang. */
 const TRY_MILLISECONDS_MAX = 5000;
 
 /** Candidate of the namespace class: forked by a launcher, or under crun. */

@@ -1,6 +1,7 @@
 /**
- * The empty root of every cell: mount points, links into `/usr`, and a few small files. Of the host it holds the names that
- * its packages leave in `/etc` for every program, and nothing of a job. It is shared by all cells and read-only in each.
+ * The empty root of every cell: mount points, links into `/usr`, and a few small files. From the host it has only the
+ * files in `/etc` that packages provide for every program. It holds nothing of a job. All cells share it, and it is
+ * read-only in each.
  */
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ const LINKS = ['bin', 'lib', 'lib64', 'sbin'];
 /** A mount point: the interpreter is bound over it. */
 const NODE = 'opt/svc/bin/node';
 
-/** What every cell has in its `/etc`, by name: its own two users, and no network. */
+/** The files in the `/etc` of every cell, by name: its own two users, and no network. */
 export const ETC_FILES: Readonly<Record<string, string>> = {
   passwd: 'root:x:0:0:root:/:/bin/false\nrunner:x:1000:1000:runner:/tmp:/bin/bash\n',
   group: 'root:x:0:\nrunner:x:1000:\n',
@@ -20,22 +21,23 @@ export const ETC_FILES: Readonly<Record<string, string>> = {
   'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
 };
 
-/** What a cell of the host's own system has besides, by where it leads. */
+/** Further links in a cell of the `system` pack, and their targets. */
 const ETC_LINKS: Readonly<Record<string, string>> = {
   localtime: '../usr/share/zoneinfo/Etc/UTC',
   'os-release': '../usr/lib/os-release',
 };
 
 /**
- * Files of the host's own `/etc` that belong to what its `/usr` holds: where libraries are, what services, protocols and
- * kinds of files are called, what keys do, and what Debian's Python links to. None of them says anything about the machine.
+ * Files of the host's `/etc` that belong to the content of its `/usr`: the places of libraries, the names of services,
+ * protocols and file types, key bindings, and the files that Debian's Python links to. None of them describes the
+ * machine.
  */
 const ETC_OF_USR = ['inputrc', 'ld.so.cache', 'locale.alias', 'mime.types', 'protocols', 'services'];
 const PYTHON_DIRECTORY = /^python3\.\d+$/;
 const LARGEST_COPY = 1024 * 1024;
 const READABLE_FOR_ALL = 0o004;
 
-/** Programs and files that a root has besides, by their path in it. */
+/** Further programs and files in a root, by their path in it. */
 export type RootFiles = Readonly<Record<string, Uint8Array>>;
 
 /** Builds the root in `path`, which must not exist. */
@@ -56,7 +58,7 @@ function etcOfUsr(): readonly string[] {
   return [...ETC_OF_USR, ...pythons.map((name) => `${name}/sitecustomize.py`)];
 }
 
-/** Copies what every user of the host may read. What is not there, or is no small file, is left out. */
+/** Copies a file that every user of the host may read. It is left out if it is missing or not a small file. */
 function copyFromHost(source: string, destination: string): void {
   const stats = statSync(source, { throwIfNoEntry: false });
   if (!stats?.isFile() || stats.size > LARGEST_COPY || (stats.mode & READABLE_FOR_ALL) === 0) return;

@@ -1,4 +1,4 @@
-/** Records both output streams of a released program, from the pipes that were its cell's until then. */
+/** Records both output streams of a released program from the pipes of its cell. */
 import type { ExecutorOutput } from '@vouchbox/protocol';
 import type { OutputSink } from '../sandbox.ts';
 import { OutputCapture } from './output.ts';
@@ -8,7 +8,7 @@ export class Captures {
   readonly #stdout: OutputCapture;
   readonly #stderr: OutputCapture;
 
-  /** Starts to read. What is recorded of each stream goes to the sink in the stream's order. */
+  /** Starts to read. The records of each stream go to the sink in order. */
   constructor(pipes: Pipes, sink: OutputSink) {
     this.#stdout = new OutputCapture((records, cut) => sink('stdout', records, cut));
     this.#stderr = new OutputCapture((records, cut) => sink('stderr', records, cut));
@@ -16,7 +16,7 @@ export class Captures {
     pipes.stderr.on('data', (chunk: Buffer) => this.#stderr.write(chunk));
   }
 
-  /** What was observed of each. The streams must have ended. */
+  /** What was observed of each stream. Both must have ended. */
   end(): ExecutorOutput {
     return { stdout: this.#stdout.end(), stderr: this.#stderr.end() };
   }

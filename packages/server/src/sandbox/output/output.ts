@@ -14,20 +14,19 @@ import {
 import type { Cut } from '../sandbox.ts';
 
 const LF = 0x0a;
-/** A line that stays unfinished this long is shown as it is: a prompt or a progress bar must not seem to hang. */
+/** A line that stays unfinished for this long is recorded as it is, so that a prompt or a progress bar is shown. */
 const IDLE_MILLISECONDS = 1000;
 
 /**
- * Records of one stream. Bytes go in with `write`; records come out through `offer`, which gets each of them once, in
- * order, and is told once where a cap is exceeded, as soon as it is. Folding the records (`text`, and LF unless
- * `partial`) gives back the exact UTF-8 text; a byte that is not UTF-8 becomes U+FFFD. The caps count bytes of that
- * folded text.
+ * Makes the records of one stream. Bytes go in with `write`. Records come out through `offer`, each once and in order.
+ * When a cap is exceeded, `offer` is told once, at once. Folding the records (`text`, and LF unless `partial`) gives
+ * back the exact UTF-8 text; a byte that is not UTF-8 becomes U+FFFD. The caps count bytes of that folded text.
  */
 export class OutputCapture {
   readonly #offer: (records: readonly OutputRecord[], cut?: Cut) => void;
   readonly #hash = createHash('sha256');
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  /** Decoded text of the line being written, as yet without its end; always shorter than one record. */
+  /** Decoded text of the unfinished line; always shorter than one record. */
   #line = '';
   #idle: NodeJS.Timeout | undefined;
   #bytesSeen = 0;
@@ -40,7 +39,7 @@ export class OutputCapture {
     this.#offer = offer;
   }
 
-  /** Takes what was read from the pipe; the buffer is not kept. */
+  /** Takes bytes that were read from the pipe. The buffer is not kept. */
   write(chunk: Uint8Array): void {
     this.#bytesSeen += chunk.byteLength;
     this.#hash.update(chunk);
@@ -51,7 +50,7 @@ export class OutputCapture {
       this.#idle = setTimeout(() => this.#flushLine(), IDLE_MILLISECONDS).unref();
   }
 
-  /** Offers an unfinished last line and says what was observed. Nothing may be written afterwards. */
+  /** Offers an unfinished last line and returns what was observed. Nothing may be written afterwards. */
   end(): StreamTelemetry {
     clearTimeout(this.#idle);
     if (!this.#truncated) {
@@ -75,13 +74,13 @@ export class OutputCapture {
     while (start < chunk.byteLength && !this.#truncated) {
       const newline = chunk.indexOf(LF, start);
       const end = newline < 0 ? chunk.byteLength : newline;
-      // A slice bounded by one record keeps a 64 KiB chunk of one endless line from being decoded again and again.
+      // Slices of at most one record keep a 64 KiB chunk of one endless line from being decoded repeatedly.
       for (let from = start; from < end && !this.#truncated; from += recordBytesMax) {
         const piece = chunk.subarray(from, Math.min(end, from + recordBytesMax));
         this.#appendText(this.#decoder.decode(piece, { stream: true }), records);
       }
       if (newline < 0) break;
-      // An unfinished character before the newline ends here: LF is never part of one.
+      // An unfinished character ends before the newline, because LF is never part of a character.
       this.#appendText(this.#decoder.decode(), records);
       this.#endLine(records);
       start = newline + 1;
@@ -150,7 +149,7 @@ export class OutputCapture {
 
 /** The longest prefix of `text`, in UTF-16 units, that takes at most `bytesMax` bytes of UTF-8 and splits no character. */
 function cutAt(text: string, bytesMax: number): number {
-  // Three bytes a unit is the most that UTF-8 takes: short text needs no counting.
+  // UTF-8 takes at most three bytes for a unit, so short text needs no counting.
   if (text.length * 3 <= bytesMax) return text.length;
   const { read } = new TextEncoder().encodeInto(text, scratch.subarray(0, Math.min(bytesMax, scratch.byteLength)));
   return read;

@@ -1,19 +1,19 @@
 /**
- * Lists what a program left below a directory, for outputs that are asked for without their names. It goes down from a
- * directory that is held open, one name at a time, following no link; what is found is not yet believed to be a file.
+ * Lists the files that a program left below a directory, for outputs that are requested by a pattern. It walks down
+ * from an open directory, one name at a time, and follows no link. The caller still checks that each entry is a file.
  */
 import { closeSync, constants, type Dirent, opendirSync, openSync } from 'node:fs';
 import { pathProblem, type Violation } from '@vouchbox/protocol';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 
-/** Directories that are held open at once, and so how deep a tree is followed. */
+/** Directories that are held open at once, which bounds the depth of the walk. */
 const DEPTH_MAX = 32;
-/** A cell holds fewer; where nothing bounds a program, this bounds the walk. */
+/** A cell holds fewer. For a development subprocess, this bounds the walk. */
 const ENTRIES_MAX = 10_000;
 const SHOWN_CHARS_MAX = 100;
 
-/** Everything below that is no directory, in the order of the paths' bytes, and what could not be followed. */
+/** All entries below that are not directories, in the order of the paths' bytes, and the problems that were found. */
 export interface Below {
   readonly paths: readonly string[];
   readonly violations: readonly Violation[];
@@ -33,7 +33,7 @@ export function outputsBelow(directory: number, path: string): Below {
 
 class Walk {
   readonly paths: string[] = [];
-  /** One of each kind: a program could leave thousands of them. */
+  /** One of each kind, because a program could cause thousands. */
   readonly problems = new Map<string, Violation>();
   readonly #pattern: string;
   #entries = 0;
@@ -88,7 +88,7 @@ class Walk {
   }
 }
 
-/** An unchecked name, in a form that is harmless to print. */
+/** An unchecked name, in a form that is safe to print. */
 function shown(path: string): string {
   const escaped = JSON.stringify(path).slice(1, -1);
   return escaped.length <= SHOWN_CHARS_MAX ? escaped : `${escaped.slice(0, SHOWN_CHARS_MAX)}...`;

@@ -1,11 +1,11 @@
 /**
- * The writing end of a pipe. What the pipe has room for is written at once, which is all of most inputs; a stream, which costs
- * the main thread more than all else that is done to a pipe, is made only for the rest.
+ * The writing end of a pipe. As much as fits is written at once, which is the whole of most inputs. Only for the rest
+ * is a stream made, because a stream costs the main thread more than all other work on a pipe.
  */
 import { closeSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-/** Takes over a descriptor that does not block. A reader is not needed: what cannot be written for want of one is dropped. */
+/** Takes over a descriptor that does not block. If there is no reader, the input is dropped. */
 export class PipeInput {
   #descriptor: number | null;
   #rest: Socket | null = null;
@@ -20,7 +20,7 @@ export class PipeInput {
     else if (this.#descriptor !== null) this.#writeTo(this.#descriptor, bytes);
   }
 
-  /** Whoever reads finds the end behind this. */
+  /** Writes the text and closes the pipe, so that the reader then finds the end. */
   end(text: string | Uint8Array = ''): void {
     this.write(text);
     if (this.#rest !== null) this.#rest.end();
@@ -43,7 +43,7 @@ export class PipeInput {
   }
 }
 
-/** How many bytes are done with. */
+/** Returns how many bytes need not be written any more. */
 function writeWhatFits(descriptor: number, bytes: Buffer): number {
   try {
     return bytes.byteLength === 0 ? 0 : writeSync(descriptor, bytes);

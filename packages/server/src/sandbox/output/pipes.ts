@@ -1,7 +1,7 @@
 /**
  * Starts a process with real pipes for stdin, stdout and stderr. Node's own `stdio: 'pipe'` is a socket pair, which a
- * program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself (`pipes.pl`) and goes on
- * only when this end has opened its sides of them through `/proc/PID/fd`.
+ * program cannot open again as `/dev/stdin` or `/dev/stderr`. The child makes the pipes itself (`pipes.pl`), and
+ * continues only when the service has opened its ends through `/proc/PID/fd`.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type SpawnOptions, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -16,7 +16,7 @@ const DIAGNOSTICS_CHARS_MAX = 4096;
 const OURS = { stdin: 20, stdout: 21, stderr: 22 } as const;
 
 export const PERL = '/usr/bin/perl';
-/** Runs the command that follows it with real pipes, and says on descriptor 5 how it ended. */
+/** Runs the command that follows it with real pipes, and reports its end on descriptor 5. */
 export const SUPERVISE = fileURLToPath(new URL('../subprocess/supervise.pl', import.meta.url));
 
 /** Our ends of a child's standard streams. Chunks of both outputs are valid until their listener returns. */
@@ -24,7 +24,7 @@ export interface Pipes {
   readonly stdin: PipeInput;
   readonly stdout: Socket;
   readonly stderr: Socket;
-  /** Resolves once both outputs have ended, which is when no process has them open any more, or were destroyed. */
+  /** Resolves once both outputs were destroyed or have ended. They end when no process has them open any more. */
   readonly drained: Promise<void>;
   destroy(): void;
 }
@@ -32,15 +32,15 @@ export interface Pipes {
 /** A started process. */
 export interface PipedProcess {
   readonly child: ChildProcess;
-  /** Rejects if the process ends before they are ours; it is not left alive then. */
+  /** Rejects if the process ends before the pipes are opened. It is then not left alive. */
   readonly pipes: Promise<Pipes>;
-  /** What it printed until it took its own ends, which is why it ended before; complete at its `close`. */
+  /** What it printed before it took its own ends, which explains an early end. Complete at its `close`. */
   readonly said: () => string;
 }
 
 /**
  * Starts a perl program that offers and takes pipes. `extra` are further stdio entries, from descriptor 3 on. The child
- * leads a session of its own: a signal to the service's terminal does not reach it.
+ * leads its own session, so that a signal to the service's terminal does not reach it.
  */
 export function spawnWithPipes(
   command: readonly string[],
@@ -67,12 +67,12 @@ async function takeOurEnds(child: ChildProcess, said: () => string): Promise<Pip
   return streamsOf(ends);
 }
 
-/** Resolves when the child says that its pipes are there. */
+/** Resolves when the child reports that its pipes exist. */
 function offered(output: Readable): Promise<void> {
   return new Promise((resolve) => output.once('data', () => resolve()));
 }
 
-/** Rejects when the child has ended, with what it said. */
+/** Rejects when the child has ended, with what it printed. */
 function endOf(child: ChildProcess, said: () => string): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>();
   child.once('error', reject);
@@ -83,7 +83,10 @@ function endOf(child: ChildProcess, said: () => string): Promise<never> {
 
 type Ends = Readonly<Record<keyof typeof OURS, number>>;
 
-/** Null if the child has ended meanwhile. Its id is still its own: it is reaped by the event loop, which waits for us. */
+/**
+ * Null if the child has ended meanwhile. No other process can have its id yet: the event loop reaps it only after this
+ * function returns.
+ */
 function openEnds(child: ChildProcess): Ends | null {
   if (child.exitCode !== null || child.signalCode !== null) return null;
   try {
@@ -95,7 +98,7 @@ function openEnds(child: ChildProcess): Ends | null {
   }
 }
 
-/** The pipes that a process offers at their known numbers. Throws where it has ended, or has none. */
+/** The pipes that a process offers at their known numbers. Throws if it has ended or has none. */
 export function openPipesOf(pid: number): Pipes {
   return streamsOf(openEndsOf(pid));
 }
@@ -133,12 +136,14 @@ function streamsOf(descriptors: Ends): Pipes {
   };
 }
 
-/** What is read of every pipe passes through this one buffer. Else a flood leaves a new buffer behind with every read. */
+/**
+ * All pipes are read through this one buffer. Otherwise a flood of output would allocate a new buffer with every read.
+ */
 const passing = Buffer.alloc(64 * 1024);
 
 /**
- * The reading end of a pipe. A chunk of its `data` event is the listener's until it returns, and is overwritten by the next
- * read. Without a listener it is kept, as by any stream.
+ * The reading end of a pipe. A chunk of its `data` event is valid until the listener returns; the next read overwrites
+ * it. Without a listener the stream buffers it as usual.
  */
 function readInPlace(descriptor: number): Socket {
   const socket: Socket = new Socket({

@@ -1,7 +1,7 @@
 /**
- * What the host does with a cell's `/work`: it writes the program and its inputs before anything of the job runs, and
- * reads the requested outputs after everything of the job is dead. It holds the directory open and walks from there one
- * name at a time, never following a link, so that no path a program shaped ever leads the host anywhere.
+ * The host's access to a cell's `/work`. It writes the program and its inputs before the program runs, and reads the
+ * requested outputs after all processes of the job are dead. It holds the directory open and walks from there one name
+ * at a time without following links, so that the host never follows a path that a program shaped.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
@@ -12,21 +12,21 @@ import { type Below, outputsBelow } from './outputs-below.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
-/** What came back of what was asked for. */
+/** The collected outputs, and the violations of those that are missing. */
 interface Collected {
   readonly artifacts: CollectedArtifact[];
   readonly violations: Violation[];
 }
 
-/** An open directory whose name no longer matters: it stays reachable after its mount namespace is gone. */
+/** An open directory. It stays reachable after its mount namespace is gone. */
 export class Workspace implements Disposable {
   readonly #directory: number;
   readonly #mayShareFiles: boolean;
 
   /**
-   * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` where nothing but this cell's
-   * files can be on it: every name of such a file was given by the job itself, and a hard-linked output comes back. On
-   * a `shared` one another name may be a file of the host, so an output with a second name is refused.
+   * Opens `path`, which must not yet be reachable by any program. `fileSystem` is `own` if it can hold only files of
+   * this cell: the job itself made all names of such a file, so a hard-linked output is collected. On a `shared` one,
+   * another name may belong to a file of the host, so an output with a second name is refused.
    */
   constructor(path: string, fileSystem: 'own' | 'shared') {
     this.#directory = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -40,10 +40,10 @@ export class Workspace implements Disposable {
   }
 
   /**
-   * Reads the requested outputs. Called once, after everything of the job is dead. Each that is missing, special,
-   * behind a symbolic link or too large is a violation that names it; the others still come back. A sparse file counts
-   * with its whole size, and its holes come back as zeros. Files that were named come first, then those below the
-   * patterns, each once. Spec § Job submission, path rules.
+   * Reads the requested outputs. Called once, after all processes of the job are dead. An output that is missing,
+   * special, behind a symbolic link or too large gives a violation that names it; the others are still collected. A
+   * sparse file counts with its whole size, and its holes are read as zeros. Named files come first, then those below
+   * the patterns, each once. Spec § Job submission, path rules.
    */
   collect(outputs: readonly string[]): Collected {
     const collected: Collected = { artifacts: [], violations: [] };
@@ -57,7 +57,7 @@ export class Workspace implements Disposable {
     return collected;
   }
 
-  /** What a file directly below holds, at most so many bytes of it; null if there is no such file. */
+  /** The content of a file directly below, at most `bytesMax` bytes; null if there is no such file. */
   read(name: string, bytesMax: number): Buffer | null {
     const opened = this.#open(name);
     if (typeof opened !== 'number') return null;
@@ -88,7 +88,7 @@ export class Workspace implements Disposable {
     else artifacts.push(found);
   }
 
-  /** As many as fit, in the order of their paths; what is left out is one violation. */
+  /** Collects as many as fit, in the order of their paths. Those that are left out give one violation. */
   #collectBelow(pattern: string, collected: Collected, seen: Set<string>): void {
     const { paths, violations } = this.#below(directoryOfPattern(pattern) as string);
     collected.violations.push(...violations);

@@ -1,4 +1,4 @@
-/** What a service does with its packs directory at start: takes the newest version of each pack whose tree is intact. */
+/** Loads the packs at the start of a service: the newest version of each pack, if its tree is intact. */
 import { existsSync } from 'node:fs';
 import type { Pack } from './pack.ts';
 import { newestPacks, packOf, packPlaces } from './pack-store.ts';

@@ -1,7 +1,7 @@
 /**
- * What a pack's tree holds, entry by entry, and the digest that stands for all of it. The manifest is text of one canonical
- * JSON object a line, sorted by the bytes of the path; a pack's digest is the SHA-256 of that text, so an auditor needs
- * nothing of ours to compute it again.
+ * The entries of a pack's tree, and one digest over all of them. The manifest is a text with one canonical JSON object
+ * a line, sorted by the bytes of the path. A pack's digest is the SHA-256 of that text, so an auditor can compute it
+ * without our code.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { canonicalJson } from '@vouchbox/evidence';
 
 const { O_NOFOLLOW, O_RDONLY } = constants;
-/** One for all: a tree has tens of thousands of small files. */
+/** One buffer for all files, because a tree has tens of thousands of small ones. */
 const buffer = Buffer.alloc(1024 * 1024);
 
 /** One entry. `path` is relative to the tree; `mode` is four octal digits, and a link has none of its own. */
@@ -33,7 +33,10 @@ export type ManifestEntry =
     }
   | { readonly path: string; readonly type: 'link'; readonly target: string };
 
-/** Everything below `tree`, parents first. @throws Error on what no pack may hold: devices, pipes, sockets, odd names */
+/**
+ * Everything below `tree`, parents first. @throws Error on an entry that no pack may have: a device, pipe, socket or
+ * odd name
+ */
 export function readTree(tree: string): ManifestEntry[] {
   return walkTree(tree, ({ path, absolute, stats }) => entryOf(path, absolute, stats));
 }
@@ -73,7 +76,7 @@ export function walkTree<T>(tree: string, visit: (visited: Visited) => T, below 
   });
 }
 
-/** What an entry is apart from a file's content. @throws Error on what no pack may hold */
+/** An entry without the content of a file. @throws Error on an entry that no pack may have */
 export function entryOf(path: string, absolute: string, stats: BigIntStats): ManifestEntry {
   const mode = (stats.mode & 0o7777n).toString(8).padStart(4, '0');
   if (stats.isDirectory()) return { path, type: 'directory', mode };

@@ -1,6 +1,6 @@
 /**
- * Runtime packs on disk: `NAME/VERSION/` below the packs directory, each with its tree, its manifest and what is known of
- * it. A pack is put there whole by one rename, and is only ever read from then on.
+ * Runtime packs on disk: `NAME/VERSION/` below the packs directory, each with its tree, its manifest and its facts. One
+ * rename puts a whole pack there, and from then on it is only read.
  *
  *   NAME/VERSION/pack.json        what the pack is, `PackFacts`
  *   NAME/VERSION/manifest.jsonl   every entry of the tree; its SHA-256 is the pack's digest
@@ -59,16 +59,16 @@ export function placesIn(directory: string): PackPlaces {
   };
 }
 
-/** One name and version below the packs directory, legible or not. */
+/** One name and version below the packs directory, whether or not it can be read. */
 export interface Listed {
   readonly name: string;
   readonly version: string;
   readonly facts: PackFacts | null;
-  /** Why it is of no use, where `facts` is null. */
+  /** Why it cannot be used, if `facts` is null. */
   readonly problem: string | null;
 }
 
-/** Every pack, by name and, within a name, oldest version first. None where the directory does not exist. */
+/** Every pack, by name and, within a name, oldest version first. None if the directory does not exist. */
 export function listPacks(packs: string): Listed[] {
   return directoriesIn(packs, PACK_NAME).flatMap((name) =>
     directoriesIn(join(packs, name), PACK_VERSION)
@@ -82,22 +82,22 @@ export function newestPacks(packs: string): Listed[] {
   return [...new Map(listPacks(packs).map((listed) => [listed.name, listed])).values()];
 }
 
-/** The version of a pack that is meant: the one given, or the newest. @throws PackError if there is none */
+/** The given version of a pack, or the newest. @throws PackError if there is none */
 export function requirePack(packs: string, name: string, version: string | null): PackPlaces {
   const listed = listPacks(packs).filter((pack) => pack.name === name && (version ?? pack.version) === pack.version);
   const last = listed.at(-1);
   if (last !== undefined) return packPlaces(packs, name, last.version);
   const wanted = version === null ? name : `${name} ${version}`;
   throw new PackError(`there is no runtime pack ${wanted} in ${packs}`, {
-    hint: '`vouchbox packs list` shows those there are',
+    hint: '`vouchbox packs list` shows all packs',
   });
 }
 
 /**
- * What is known of a pack, once its layout is what it must be: every directory on the way to the two trees is a real one,
- * of root's, that nobody else may write to, and the tree holds those two and nothing else.
+ * The facts of a pack, after a check of its layout: every directory on the path to the two trees is a real directory
+ * that belongs to root and that nobody else may write to, and the tree has these two and no other entry.
  *
- * @throws PackError naming what is wrong
+ * @throws PackError naming the fault
  */
 export function readFacts(places: PackPlaces): PackFacts {
   const { directory, tree } = places;
@@ -124,7 +124,7 @@ export function packOf(facts: PackFacts, places: PackPlaces): Pack {
   return { name, version, languages, digest, binds, environment };
 }
 
-/** Takes a pack away. A service that offers it must not be running: its cells would see the tree vanish. */
+/** Removes a pack. No service that offers it may be running, because its cells would lose their tree. */
 export function removePack(packs: string, name: string, version: string | null): PackPlaces {
   const places = requirePack(packs, name, version);
   removeDirectory(packs, places.directory);
@@ -132,7 +132,7 @@ export function removePack(packs: string, name: string, version: string | null):
   return places;
 }
 
-/** It is moved aside first, so that half a pack is never found. */
+/** Renames the directory first, so that a partial pack is never found. */
 function removeDirectory(packs: string, directory: string): void {
   const aside = join(packs, `.removed-${process.pid}-${Date.now()}`);
   renameSync(directory, aside);

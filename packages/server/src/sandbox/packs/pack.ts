@@ -1,11 +1,11 @@
-/** A runtime pack: the read-only trees that a cell sees as its system, and what may be said of them. */
+/** A runtime pack: the read-only trees that a cell sees as its system, and their names and digest. */
 import type { RuntimePack } from '@vouchbox/protocol';
 import type { MountPoint } from '../oci/bundle.ts';
 
 /** The name of the pack that every host has, which no other pack may take. */
 export const SYSTEM_PACK = 'system';
 
-/** A pack's name: also a directory, and what a submission says as `runtime`. */
+/** A pack's name, which is also its directory and the `runtime` of a submission. */
 export const PACK_NAME = /^[a-z0-9][a-z0-9.-]{0,63}$/;
 /** A pack's version: also a directory. */
 export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
@@ -14,6 +14,6 @@ export const PACK_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~-]{0,63}$/;
 export interface Pack extends RuntimePack {
   /** Trees and files of the host, and where a cell has them. */
   readonly binds: readonly MountPoint[];
-  /** What is added to the fixed environment of a program, as `NAME=VALUE`. */
+  /** Variables beside the fixed environment of a program, as `NAME=VALUE`. */
   readonly environment: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Where runtime packs are. */
+/** The directory of runtime packs. */
 import { join } from 'node:path';
 
 /** The directory that the settings name, or the one in the data directory. */

@@ -1,19 +1,19 @@
-/** Proves runtime packs as languages are proven: each language of each pack runs its canary in a real cell. */
+/** Proves runtime packs: each language of each pack runs its canary in a real cell. */
 import type { RuntimePack } from '@vouchbox/protocol';
 import { type CanaryResult, runCanary } from '../canary.ts';
 import type { Provider } from '../sandbox.ts';
 import type { PackLeftOut } from './load-packs.ts';
 
 export interface ProvenPacks {
-  /** Each with the languages that passed, of which there is at least one. */
+  /** Packs with at least one language that passed, and those languages. */
   readonly packs: readonly RuntimePack[];
   /** A whole pack, or one of its languages. */
   readonly leftOut: readonly PackLeftOut[];
 }
 
 /**
- * Runs every canary of the packs, one pack after the other. Never rejects; a pack takes eleven seconds at most, or 31
- * where it compiles.
+ * Runs every canary of the packs, one pack after the other. Never rejects. A pack takes at most eleven seconds, or 31
+ * if it compiles.
  */
 export async function provePacks(
   packs: readonly RuntimePack[],

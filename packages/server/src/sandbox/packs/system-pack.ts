@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 /**
  * The host's own interpreters, read-only: `/usr/bin/python3`, `/bin/bash`, and the Node that this service runs on. Its
- * version and digest name what those interpreters say they are; the host's `/usr` itself is not hashed.
+ * version and digest cover the versions that those interpreters report; the host's `/usr` itself is not hashed.
  */
 export async function systemPack(): Promise<Pack> {
   const [python, bash] = await Promise.all([
@@ -35,15 +35,15 @@ export async function systemPack(): Promise<Pack> {
 }
 
 /**
- * Places below a directory where this host mounts something else, parents first: a cell's view of a file system ends
- * there, so each is shown by itself. `mountinfo` is the text of /proc/self/mountinfo (proc(5)).
+ * The mount points below a directory of this host, parents first. A cell's view of a file system ends at a mount point,
+ * so each is mounted separately. `mountinfo` is the text of /proc/self/mountinfo (proc(5)).
  */
 export function mountsBelow(directory: string, mountinfo = readFileSync('/proc/self/mountinfo', 'utf8')): string[] {
   const places = mountinfo.split('\n').map((line) => unescaped(line.split(' ')[4] ?? ''));
   return [...new Set(places)].filter((path) => path.startsWith(`${directory}/`)).toSorted();
 }
 
-/** A space, a tab, a line feed and a backslash stand in mountinfo as three octal digits. */
+/** Mountinfo writes a space, a tab, a line feed and a backslash as three octal digits. */
 function unescaped(path: string): string {
   return path.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
 }

@@ -1,7 +1,7 @@
 /**
- * Whether a pack's tree still is what its manifest says. Content that is known to be right up to a moment is not read again
- * where the kernel says that the file has not changed since; so a service that starts looks at every entry and reads
- * almost none.
+ * Checks that a pack's tree still matches its manifest. The content of a file is not read again if the kernel reports
+ * that the file has not changed since the last check. So a service that starts checks every entry but reads almost no
+ * content.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { canonicalJson } from '@vouchbox/evidence';
@@ -11,7 +11,7 @@ import { type PackFacts, type PackPlaces, readFacts } from './pack-store.ts';
 
 const PROBLEMS_MAX = 10;
 
-/** What a look at a tree came to. */
+/** The result of a check. */
 export interface Verified {
   readonly facts: PackFacts;
   readonly entries: number;
@@ -21,7 +21,7 @@ export interface Verified {
 
 /**
  * Compares every entry's type, mode, owner, size and link target with the manifest, and the manifest with the pack's
- * digest. `every` also reads the content of each file, `changed` only of those that changed since that was last done.
+ * digest. `every` also reads the content of each file, `changed` only of those that changed since the last such check.
  *
  * @throws PackError naming the first entries that differ
  */
@@ -78,7 +78,7 @@ function isSame(a: ManifestEntry, b: ManifestEntry): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-/** Up to which change time content is known, or -1 where it is not. */
+/** The change time up to which content was checked; -1 if there is none. */
 function readChecked({ checked }: PackPlaces, digest: string): bigint {
   try {
     const value = JSON.parse(readFileSync(checked, 'utf8')) as { digest?: unknown; ctime_ns?: unknown };
@@ -88,7 +88,7 @@ function readChecked({ checked }: PackPlaces, digest: string): bigint {
   }
 }
 
-/** Best effort: where the packs are on a read-only file system, everything is read each time. */
+/** Best effort: if the packs are on a read-only file system, all content is read each time. */
 function writeChecked({ checked }: PackPlaces, digest: string, newest: bigint): void {
   try {
     writeFileSync(checked, `${JSON.stringify({ digest, ctime_ns: String(newest) })}\n`, { mode: 0o644 });

@@ -1,30 +1,30 @@
-/** How much cells of one kind are asked for, as far as it says how many should wait. It remembers times and no job. */
+/** The demand for cells of one kind, which decides how many should be parked. It remembers times, but no jobs. */
 
 /** For how long the busiest moment counts. */
 const PEAK_MILLISECONDS = 60_000;
-/** For how long one cell is kept waiting after it was last asked for. */
+/** For how long one cell stays parked after the last request. */
 const KEPT_MILLISECONDS = 600_000;
-/** In this time what was asked counts half as much when kinds compete for memory. */
+/** After this time a request counts half as much when kinds compete for memory. */
 const HALF_LIFE_MILLISECONDS = 60_000;
-/** More cells of one kind never wait. */
+/** The most cells of one kind that are parked. */
 const WANTED_MAX = 32;
 
 /** All times are milliseconds of one monotonic clock. */
 export class Demand {
   readonly #isUsual: boolean;
-  /** Within the present moment, oldest first. */
+  /** Requests within the present moment, oldest first. */
   #asked: number[] = [];
   /** The busiest moments, each less busy than the one before it. */
   #peaks: { readonly at: number; readonly count: number }[] = [];
   #weight = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
 
-  /** Of a usual kind one cell always waits. */
+  /** A usual kind always has one parked cell. */
   constructor(isUsual: boolean) {
     this.#isUsual = isUsual;
   }
 
-  /** A cell was asked for at a time when making one takes so long. */
+  /** Records a request for a cell, and how long making one takes at present. */
   note(now: number, makingMilliseconds: number): void {
     this.#weight = this.weight(now) + 1;
     this.#lastAt = now;
@@ -34,8 +34,8 @@ export class Demand {
   }
 
   /**
-   * How many cells should wait: as many as were asked for in twice the time that making one takes, at the busiest moment
-   * of the last minute.
+   * How many cells should be parked: as many as were requested within twice the time that making one takes, at the
+   * busiest moment of the last minute.
    */
   wanted(now: number): number {
     this.#peaks = this.#peaks.filter(({ at }) => now - at < PEAK_MILLISECONDS);
@@ -43,7 +43,7 @@ export class Demand {
     return Math.max(isKept ? 1 : 0, this.#peaks[0]?.count ?? 0);
   }
 
-  /** How much it counts beside other kinds. */
+  /** The weight of this kind when kinds compete for memory. */
   weight(now: number): number {
     return this.#weight === 0 ? 0 : this.#weight * 2 ** ((this.#lastAt - now) / HALF_LIFE_MILLISECONDS);
   }

@@ -1,6 +1,7 @@
 /**
- * A cell that a job has. It is the cell itself, and tells when others may be made without holding the job up. A cell that
- * waited and fails at the hand-over is replaced once: nothing of the job ran in it, and it is gone before the other begins.
+ * A cell that a job has. It wraps the cell, and reports when others may be made without delaying the job. A parked cell
+ * that fails at the hand-over is replaced once: nothing of the job ran in it, and it is gone before the other one
+ * starts.
  */
 import {
   BootstrapError,
@@ -12,13 +13,13 @@ import {
   type RunningCell,
 } from '../sandbox.ts';
 
-/** Making a cell takes about as long as a short program. Beside one, it would hold its result up. */
+/** Making a cell takes about as long as a short program, and at the same time it would delay the program's result. */
 const HEAD_START_MILLISECONDS = 50;
 
 export interface HandedOutOptions {
-  /** Makes another of the same kind, or rejects; null if the cell did not wait before it was handed out. */
+  /** Makes another of the same kind, or rejects; null if the cell was not parked. */
   readonly replace: ((error: BootstrapError) => Promise<PreparedCell>) | null;
-  /** Called once, when the program has ended or had its head start, or the cell was given up before. */
+  /** Called once, when the program has ended or had its head start, or when the cell was given up before. */
   readonly settled: () => void;
 }
 

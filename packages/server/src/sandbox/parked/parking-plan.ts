@@ -1,20 +1,20 @@
-/** How many cells of each kind should wait, where memory is not enough for all that are wanted. */
+/** Plans how many cells of each kind to park if the memory does not suffice for all that are wanted. */
 
 /** One kind of cell. */
 export interface Wanted {
   readonly wanted: number;
-  /** What one takes, in bytes; null if none was made yet. */
+  /** The memory of one cell in bytes; null if none was made yet. */
   readonly bytes: number | null;
-  /** Kinds with more go first. */
+  /** Kinds with a higher rank go first. */
   readonly rank: number;
 }
 
-/** More never wait together: each has descriptors, users and processes beside its memory. */
+/** The most parked cells in all. Beside memory, each takes descriptors, users and processes. */
 const CELLS_MAX = 64;
 
 /**
- * First one of each kind, then a second, and so on, as far as the memory goes. Of a kind that nobody knows the size of one
- * is made to learn it. Returns a number for each kind, in the order given.
+ * Plans one of each kind, then a second, and so on, as far as the memory goes. Of a kind whose size is unknown, one is
+ * made to learn it. Returns a number for each kind, in the given order.
  */
 export function planParking(kinds: readonly Wanted[], bytesMax: number): readonly number[] {
   const plan = kinds.map(() => 0);

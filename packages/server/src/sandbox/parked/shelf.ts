@@ -1,13 +1,13 @@
-/** The cells of one kind that wait or are being made, and what is known of making one. */
+/** The cells of one kind that are parked or being made, and how long making one takes. */
 import type { CellKind, PreparedCell } from '../sandbox.ts';
 import { Demand } from './demand.ts';
 
 const FIRST_PAUSE_MILLISECONDS = 250;
 const PAUSE_MILLISECONDS_MAX = 60_000;
-/** How much of the newest time is believed. */
+/** The weight of the newest time in the average. */
 const NEWEST_PART = 0.3;
 
-/** A cell that waits. */
+/** A parked cell. */
 export interface Parked {
   readonly cell: PreparedCell;
   /** What it was made of, as `CellOrigin` says. */
@@ -31,7 +31,7 @@ export class Shelf {
   readonly parked: Parked[] = [];
   /** Those that no job has claimed. */
   readonly making = new Set<Making>();
-  /** What the newest takes of memory; null if none was made yet. */
+  /** The memory of the newest cell; null if none was made yet. */
   bytes: number | null = null;
   #makingMilliseconds = 0;
   #failures = 0;
@@ -46,12 +46,12 @@ export class Shelf {
     return this.#makingMilliseconds;
   }
 
-  /** Cells that wait or will. */
+  /** Cells that are parked or being made. */
   get count(): number {
     return this.parked.length + this.making.size;
   }
 
-  /** Before this time none is made ahead: each failure doubles the pause. */
+  /** No cell is made ahead before this time. Each failure doubles the pause. */
   get pausedUntil(): number {
     if (this.#failures === 0) return Number.NEGATIVE_INFINITY;
     return this.#failedAt + Math.min(PAUSE_MILLISECONDS_MAX, FIRST_PAUSE_MILLISECONDS * 2 ** (this.#failures - 1));
@@ -62,14 +62,14 @@ export class Shelf {
     this.#makingMilliseconds = before + NEWEST_PART * (milliseconds - before);
   }
 
-  /** One could not be made, or died while it waited. Returns how often that was in a row. */
+  /** Records that a cell could not be made or died while parked. Returns the number of failures in a row. */
   failed(now: number): number {
     this.#failedAt = now;
     this.#failures += 1;
     return this.#failures;
   }
 
-  /** One was good enough for a job. */
+  /** Records that a job got a working cell. */
   succeeded(): void {
     this.#failures = 0;
   }

@@ -1,29 +1,29 @@
-/** All cells that wait: a shelf for each kind, how many there should be, and the end of those that no job gets. */
+/** All parked cells: a shelf for each kind, how many there should be, and the end of cells that no job gets. */
 import type { Language } from '@vouchbox/protocol';
 import type { CellKind, CellOrigin, PreparedCell, Provider } from '../sandbox.ts';
 import { planParking } from './parking-plan.ts';
 import { type Parked, Shelf } from './shelf.ts';
 
-/** Of these one cell waits from the start, in the usual pack. */
+/** Each of these has one parked cell from the start, in its usual pack. */
 const USUAL_LANGUAGES = ['python', 'node', 'bash'] as const satisfies readonly Language[];
-/** A kind of which a cell waits gives its room up to one that was asked for so many times as often. */
+/** A kind with a parked cell gives way only to a kind that was requested this many times as often. */
 const STAYING_FACTOR = 2;
 
 export interface StockOptions {
   readonly provider: Pick<Provider, 'languages' | 'originOf'>;
   /** Memory that all waiting cells may take together, in bytes. */
   readonly bytesMax: number;
-  /** Told where a cell cannot be ended. */
+  /** Called if a cell cannot be ended. */
   readonly onEndFailed: (language: Language, error: Error) => void;
 }
 
-/** Where a kind of cell is kept, and what one would be made of now. */
+/** The shelf of a kind, and what a cell of it would be made of now. */
 export interface Found {
   readonly shelf: Shelf;
   readonly origin: CellOrigin;
 }
 
-/** Cells that were given up while they waited, by why: dead, of another make, or more than wanted. */
+/** Parked cells that were given up, by reason: dead, made from a former runtime or pack, or more than wanted. */
 export interface LostCells {
   readonly died: number;
   readonly changed: number;
@@ -48,14 +48,14 @@ export class Stock {
     return this.#lost;
   }
 
-  /** Memory of all that wait, in bytes. */
+  /** Memory of all parked cells, in bytes. */
   get bytes(): number {
     let sum = 0;
     for (const { parked } of this.#shelves.values()) for (const { bytes } of parked) sum += bytes;
     return sum;
   }
 
-  /** How many of each language wait. */
+  /** How many cells of each language are parked. */
   countByLanguage(): ReadonlyMap<Language, number> {
     const counts = new Map<Language, number>();
     for (const { kind, parked } of this.#shelves.values()) {
@@ -64,7 +64,7 @@ export class Stock {
     return counts;
   }
 
-  /** Makes shelves for cells that wait although no job asked for them. */
+  /** Makes shelves for cells that are parked without a request. */
   addUsual(): void {
     const { languages } = this.#options.provider;
     for (const language of USUAL_LANGUAGES) if (languages.includes(language)) this.find({ language, runtime: null });
@@ -84,7 +84,7 @@ export class Stock {
     return { shelf, origin };
   }
 
-  /** How many of each kind should wait. */
+  /** How many cells of each kind should be parked. */
   plan(now: number): readonly (readonly [Shelf, number])[] {
     const shelves = [...this.#shelves.values()];
     const wanted = shelves.map(({ demand, bytes, count }) => ({
@@ -96,7 +96,7 @@ export class Stock {
     return shelves.map((shelf, at) => [shelf, counts[at] ?? 0] as const);
   }
 
-  /** Ends a cell that waited. */
+  /** Ends a parked cell. */
   discard({ cell }: Parked, why: keyof LostCells): void {
     this.#lost[why] += 1;
     this.end(cell);
@@ -116,7 +116,7 @@ export class Stock {
     }
   }
 
-  /** Resolves once everything that was given up until now is gone. */
+  /** Resolves once every cell that was given up until now is gone. */
   async settled(): Promise<void> {
     await Promise.all(this.#ending);
   }

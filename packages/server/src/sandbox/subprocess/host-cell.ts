@@ -1,6 +1,6 @@
 /**
- * The development subprocess: a program on the bare host, for machines where no sandbox runs. It isolates nothing and says
- * so. Only the wall clock is held. It is used only where an operator asks for it by name.
+ * The development subprocess: a program on the bare host, for machines where no isolating provider works. It isolates
+ * nothing and says so. Only the wall clock is held. It is used only if the operator names it.
  */
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, mkdirSync, readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ import {
 } from '../sandbox.ts';
 
 const READY_MILLISECONDS_MAX = 10_000;
-/** How long output may go on after everything we can kill is dead: a daemon that left the group keeps its pipe open. */
+/** How long output may continue after the process group was killed: a daemon that left the group keeps its pipe open. */
 const DRAIN_MILLISECONDS_MAX = 1000;
 
 export interface HostCellOptions {
@@ -72,8 +72,8 @@ export class HostCell implements PreparedCell {
   }
 
   /**
-   * Starts the interpreter and waits until it waits. Rejects with `BootstrapError`. `forget` is called once, when nothing
-   * of the cell is left.
+   * Starts the interpreter and resolves when it waits. Rejects with `BootstrapError`. `forget` is called once, when
+   * nothing of the cell is left.
    */
   static async prepare(options: HostCellOptions, forget: () => void): Promise<HostCell> {
     try {
@@ -229,7 +229,7 @@ function killGroup(id: number): void {
 
 const HOST_IDENTITY = { name: 'host', version: null, platform: null };
 
-/** Resolves when the launcher has said that its interpreter is up and waiting. */
+/** Resolves when the launcher has reported that its interpreter waits. */
 async function ready({ child, readiness }: HostProcess): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const deadline = setTimeout(() => reject(new NotReadyInTime(READY_MILLISECONDS_MAX)), READY_MILLISECONDS_MAX);
@@ -244,13 +244,13 @@ function interpreterOf(supervisor: number): number {
   return Number(readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8').split(' ')[0]);
 }
 
-/** Memory of a process alone, without what it maps of files: proc(5), /proc/PID/status. */
+/** Memory of a single process, without mapped files: proc(5), /proc/PID/status. */
 function residentBytes(pid: number): number {
   const status = parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return (Number.parseInt(status.get('RssAnon') ?? '0', 10) || 0) * 1024;
 }
 
-/** Nothing is isolated here; what can be read of the process itself is still said. */
+/** Nothing is isolated here, but the values that can be read from the process itself are still reported. */
 function observeHost(pid: number): Posture {
   const status = parseStatus(readFileSync(`/proc/${pid}/status`, 'utf8'));
   const noNewPrivileges = status.get('NoNewPrivs');
@@ -266,7 +266,7 @@ function observeHost(pid: number): Posture {
   };
 }
 
-/** Waits for the end of both streams, and gives up on them when a survivor keeps one open for too long. */
+/** Waits for the end of both streams, and gives up if a survivor keeps one open for too long. */
 async function drained(pipes: Pipes): Promise<void> {
   const deadline = setTimeout(() => pipes.destroy(), DRAIN_MILLISECONDS_MAX);
   await pipes.drained;

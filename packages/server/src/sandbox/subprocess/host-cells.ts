@@ -1,4 +1,4 @@
-/** Makes development subprocesses: finds the host's interpreters and gives every program a directory of its own. */
+/** Makes development subprocesses: finds the host's interpreters and gives every program its own directory. */
 import { randomUUID } from 'node:crypto';
 import { accessSync, chmodSync, constants, mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -15,11 +15,11 @@ import { BootstrapError, unreadyPosture } from '../sandbox.ts';
 import { HostCell } from './host-cell.ts';
 
 const GUEST = fileURLToPath(new URL('../oci/guest/', import.meta.url));
-/** Where a service started by root goes when it runs programs: the user that owns nothing. */
+/** The user as which a service of root runs programs: it owns nothing. */
 const NOBODY = 65534;
 const SEARCH_PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 
-/** Candidate without isolation, each a process of the host. Only what an operator names gets here. */
+/** Candidate without isolation, whose cells are processes of the host. It is opened only if the operator names it. */
 export async function openHostCells(_options: PreflightOptions): Promise<Candidate> {
   const root = mkdtempSync(join(tmpdir(), 'svc-subprocess-'));
   chmodSync(root, 0o711);
@@ -28,7 +28,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   return {
     backend: 'subprocess',
     runtime_packs: [],
-    // The host's own, as is every other interface.
+    // The host's own loopback, like every other interface.
     hasLoopback: true,
     ownMemMb: 0,
     packsLeftOut: [],
@@ -55,7 +55,7 @@ export async function openHostCells(_options: PreflightOptions): Promise<Candida
   };
 }
 
-/** An explicit list: nothing of the service's own environment reaches a program. */
+/** An explicit list, so that no variable of the service reaches a program. */
 function environmentIn(root: string): Readonly<Record<string, string>> {
   const fixed = Object.fromEntries(ENVIRONMENT.map((entry) => entry.split('=', 2) as [string, string]));
   return { ...fixed, PATH: SEARCH_PATH, HOME: root, MPLCONFIGDIR: join(root, 'matplotlib') };

@@ -1,4 +1,4 @@
-/** What the service and the thread that watches limits tell each other, and the memory that they share for each watch. */
+/** The messages between the service and the thread that watches limits, and the memory that they share for each watch. */
 import type { GroupLocation } from '../cgroup/cgroup.ts';
 
 export type Breach = 'wall_limit' | 'cpu_limit' | 'memory_limit';
@@ -17,7 +17,7 @@ export interface WatchRequest {
   readonly wallMilliseconds: number;
   /** CPU time that the program may use; null if it is not watched. */
   readonly cpuMillisecondsMax: number | null;
-  /** What the group's counter said before the program was released. */
+  /** The group's counter before the program was released. */
   readonly cpuMicrosecondsBefore: number;
   readonly cores: number;
   readonly verdict: SharedArrayBuffer;
@@ -31,8 +31,8 @@ const BREACHES: readonly Breach[] = ['wall_limit', 'cpu_limit', 'memory_limit'];
 const FIRST_BREACH = 2;
 
 /**
- * Who ended a program, decided once: a limit, by the thread that watches, or the service. Both sides ask before they kill,
- * and only the first is told yes.
+ * Decides once who ended a program: a limit, through the thread that watches, or the service. Both sides ask before
+ * they kill, and only the first gets true.
  */
 export class Verdict {
   readonly shared: SharedArrayBuffer;
@@ -45,7 +45,7 @@ export class Verdict {
     this.#ended = new BigInt64Array(shared, 8, 1);
   }
 
-  /** Whether the limit is why the program ends. The moment is kept. */
+  /** Returns whether the limit ends the program, and keeps the time. */
   breach(breach: Breach): boolean {
     const now = process.hrtime.bigint();
     if (Atomics.compareExchange(this.#word, 0, OPEN, FIRST_BREACH + BREACHES.indexOf(breach)) !== OPEN) return false;
@@ -53,7 +53,7 @@ export class Verdict {
     return true;
   }
 
-  /** From now on no limit is why the program ends. False if one already is. */
+  /** From now on no limit ends the program. False if one already has. */
   close(): boolean {
     return Atomics.compareExchange(this.#word, 0, OPEN, CLOSED) === OPEN;
   }

@@ -1,8 +1,7 @@
 /**
- * The thread that watches limits: its timers and its kills wait for nothing that the service does. It is told of a program
- * when that is released, and notices by the verdict that it was collected: a program that is over sooner than its limits could be
- * costs no look at all. One that ended by itself breaks no limit afterwards, however
- * late it is collected.
+ * The thread that watches limits: its timers and kills never wait for the service. It is told of a program when that is
+ * released, and notices by the verdict that it was collected: a program that is over sooner than its limits could be
+ * costs no look at all. One that ended by itself breaks no limit afterwards, however late it is collected.
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
@@ -11,12 +10,12 @@ import type { Group } from '../cgroup/cgroup.ts';
 import { openGroup } from '../cgroup/open-group.ts';
 import { type Breach, Verdict, type Watched, type WatchMessage, type WatchRequest } from './watch-messages.ts';
 
-/** How often CPU and memory events are looked at: no kernel interface reports both on every host. */
+/** How often CPU and memory events are checked: no kernel interface reports both on every host. */
 const LOOK_MILLISECONDS_MAX = 100;
 const LOOK_MILLISECONDS_MIN = 5;
 const NANOSECONDS = 1_000_000;
 
-/** What can be asked of the processes of one program, and done to them. */
+/** The processes of one program: what can be read from them and done to them. */
 interface Processes {
   readonly group: Group | null;
   isAlive(): boolean;
@@ -54,7 +53,7 @@ class Watching {
       if (breach === null) this.#timer = this.#lookIn(this.#pause(this.#cpuMillisecondsLeft()));
       else if (this.#processes.isAlive() && this.#verdict.breach(breach)) this.#processes.kill();
     } catch {
-      // The group is gone, or the host refused a read for the moment: whichever it is shows at the next look.
+      // The group is gone, or a read failed for the moment. The next check shows which.
       this.#timer = this.#lookIn(LOOK_MILLISECONDS_MAX);
     }
   }
@@ -66,7 +65,10 @@ class Watching {
     return this.#wallMillisecondsLeft() <= 0 ? 'wall_limit' : null;
   }
 
-  /** No tree can spend its remaining CPU time faster than on every core at once, so there is no need to look earlier. */
+  /**
+   * Processes cannot use their remaining CPU time faster than on all cores at once, so there is no need to check
+   * earlier.
+   */
   #pause(cpuMillisecondsLeft: number): number {
     const cpuPause = cpuMillisecondsLeft / this.#request.cores;
     const pause = Math.min(Math.max(cpuPause, LOOK_MILLISECONDS_MIN), LOOK_MILLISECONDS_MAX);
@@ -101,7 +103,7 @@ function processGroup(id: number): Processes {
   };
 }
 
-/** For as long as the thread is. */
+/** Kept for the life of the thread. */
 new IdleMemory();
 
 const watchings = new Map<number, Watching>();

@@ -1,7 +1,7 @@
 /**
- * Holds the limits that the kernel does not: the wall clock, the CPU time of a whole process tree, and the end of
- * everything once one process of it was killed for want of memory. They are watched, and programs are killed, on a thread
- * of their own: no limit is late because the service is busy. Spec § Limits; decisions: outcomes.
+ * Holds the limits that the kernel does not hold: the wall clock, the CPU time of all processes together, and the end
+ * of all once one was killed for lack of memory. A separate thread watches them and kills programs, so that no limit is
+ * late because the service is busy. Spec § Limits; decisions: outcomes.
  */
 import { type Breach, Verdict, type Watched } from './watch-messages.ts';
 import { WatchingThread } from './watching-thread.ts';
@@ -12,8 +12,8 @@ export interface WatchOptions {
   readonly watched: Watched;
   readonly wallSeconds: number;
   /**
-   * How much CPU time the group may use on how many cores, and what its counter said before the program; null if there is no
-   * group. Its memory events count then, too.
+   * How much CPU time the group may use on how many cores, and its counter before the program. Null if there is no
+   * group; with one, its memory events are watched, too.
    */
   readonly cpu: { readonly seconds: number; readonly cores: number; readonly microsecondsBefore: number } | null;
 }
@@ -44,17 +44,17 @@ export class Watch implements Disposable {
     });
   }
 
-  /** Takes the end of the program for the service. False if a limit has ended it, or will have at any moment. */
+  /** Claims the end of the program for the service. False if a limit has ended it or is about to. */
   close(): boolean {
     return this.#verdict.close();
   }
 
-  /** The limit that ended the program; null if none did. Does not change any more once the program has ended. */
+  /** The limit that ended the program; null if none did. It no longer changes once the program has ended. */
   get breach(): Breach | null {
     return this.#verdict.found;
   }
 
-  /** Until now, or until a limit ended the program. */
+  /** The wall time until now, or until a limit ended the program. */
   wallMilliseconds(): number {
     const ended = this.#verdict.foundNanoseconds ?? process.hrtime.bigint();
     return Number(ended - this.#startedNanoseconds) / 1_000_000;

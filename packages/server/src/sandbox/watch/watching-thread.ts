@@ -47,8 +47,8 @@ export class WatchingThread {
 }
 
 /**
- * Does not keep the process alive. Without the thread nothing holds a limit: if it dies, the service dies, and every program
- * ends with that.
+ * Does not keep the process alive. Without the thread no limit would be held, so if it dies, the service dies, and with
+ * it every program.
  */
 function startWorker(): Worker {
   const worker = new Worker(new URL('./watch-thread.ts', import.meta.url), { execArgv: [] });

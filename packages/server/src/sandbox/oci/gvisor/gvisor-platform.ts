@@ -1,6 +1,7 @@
 /**
- * Chooses how gVisor intercepts system calls on this host, and what starts its cells, by trying: a platform may hang instead
- * of failing, and what `runsc` says of itself proves nothing. What was found is remembered until the machine starts again.
+ * Chooses how gVisor intercepts system calls on this host, and what starts its cells. It tries each way, because a
+ * platform may hang instead of failing, and `runsc` itself does not report this reliably. The choice is remembered
+ * until the next boot.
  */
 
 import { bootId, recall, remember } from '../../host/remembered.ts';
@@ -10,12 +11,12 @@ import { sentryObstacle } from './sentry-command.ts';
 
 const REMEMBERED = '/run/svc/gvisor-platform.json';
 
-/** Resolves where a cell started in that way. */
+/** Resolves if a cell started in that way. */
 type TryWay = (way: GvisorWay) => Promise<void>;
 
 /**
- * The best way that starts a cell in time. `launcher` is the only one that may start cells; `auto` prefers our own. Rejects,
- * saying how each way failed.
+ * The best way that starts a cell in time. Only `launcher` may start cells; `auto` prefers our own. Rejects with the
+ * failure of each way.
  */
 export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWay): Promise<GvisorWay> {
   const { identity } = await runscRuntime({ platform: 'ptrace', launcher: 'runsc' });
@@ -28,7 +29,7 @@ export async function chooseWay(launcher: GvisorLauncher | 'auto', tryWay: TryWa
   return best;
 }
 
-/** Best first. Our own start is for the best platform alone: the others need more of the host than it gives. */
+/** Best first. Our own start is only for the best platform: the others need more from the host than it provides. */
 function waysWith(launcher: GvisorLauncher | 'auto', obstacle: string | null): readonly GvisorWay[] {
   if (launcher === 'direct' && obstacle !== null) throw new Error(obstacle);
   const direct = { platform: 'systrap', launcher: 'direct' } as const;
@@ -37,7 +38,7 @@ function waysWith(launcher: GvisorLauncher | 'auto', obstacle: string | null): r
   return launcher === 'auto' && obstacle === null ? [direct, ...run] : run;
 }
 
-/** One at a time: where the best works, none is tried that could hang. */
+/** Tries one at a time: if the best works, none is tried that could hang. */
 async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promise<GvisorWay> {
   const failures: [string, string][] = [];
   for (const way of ways) {
@@ -55,7 +56,7 @@ function nameOf({ platform, launcher }: GvisorWay): string {
   return launcher === 'direct' ? `${platform} by svc-sentry` : platform;
 }
 
-/** What a remembered choice is good for: this runsc, with this choice, on this start of this machine. */
+/** The key of a remembered choice: this runsc, these ways, this boot. */
 function hostKey(version: string | null, ways: readonly GvisorWay[]): string {
   const names = ways.map(nameOf).join(', ');
   return `${version} ${bootId()} ${names}`;

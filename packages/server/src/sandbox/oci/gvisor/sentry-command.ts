@@ -1,6 +1,7 @@
 /**
- * The program that starts gVisor's own two processes for a cell as `runsc run` would, with far fewer starts of runsc
- * (`../../sentry`). It speaks to parts of runsc that change with every release, so it is for releases that it was tried with.
+ * The program (`../../sentry`) that starts gVisor's two processes for a cell as `runsc run` would, with far fewer
+ * starts of runsc. It uses internal interfaces of runsc that change with every release, so it is used only with
+ * releases that it was tried with.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -12,14 +13,14 @@ import type { RootFiles } from '../rootfs.ts';
 import { runscSeccompProfile, type SeccompProfile } from '../seccomp/seccomp.ts';
 import { ruleLine } from '../seccomp/seccomp-rule.ts';
 
-/** Built of `../../sentry`, and process 1 of cells that are started so of `../../launcher`. */
+/** Built from `../../sentry`. Process 1 of its cells is built from `../../launcher`. */
 const SVC_SENTRY = nativePath('svc-sentry');
 const SVC_STAGE = nativePath('svc-stage');
 const SVC_INIT = nativePath('svc-init');
 const SVC_FILTER = nativePath('svc-filter');
 const ENOSYS = 38;
 
-/** The release of Debian 13 and of the backports to Debian 12, as both builds of it name themselves. */
+/** The release of Debian 13 and of the backports to Debian 12, with the names that its two builds report. */
 const RELEASES: ReadonlySet<string> = new Set(['0.0~20240729.0', 'release-20240729.0']);
 
 /** mount(2) flags by the words that a bundle has for them. */
@@ -33,7 +34,7 @@ export function sentryObstacle(version: string | null): string | null {
   return `svc-sentry was not tried with runsc ${version}, but with ${[...RELEASES].join(' and ')}`;
 }
 
-/** Makes the cell's own mounts and becomes the command that follows these words. */
+/** Makes the cell's own mounts and executes the command that follows these words. */
 export function sentryStage(options: CellOptions): readonly string[] {
   return compiledStage(SVC_STAGE, options);
 }
@@ -59,7 +60,10 @@ export function sentryCommand(options: CellOptions, runsc: readonly string[]): r
   ];
 }
 
-/** The command of process 1, which sets the system call filter where that was made; else runsc makes one for each cell. */
+/**
+ * The command of process 1, which sets the compiled system call filter. Without one, runsc makes a filter for each
+ * cell.
+ */
 export function compiledInit(): readonly string[] {
   return [GUEST.init, hasFilter() ? GUEST.filter : '-'];
 }
@@ -75,7 +79,7 @@ function hasFilter(): boolean {
   return existsSync(SVC_FILTER);
 }
 
-/** The same rules that runsc is given, in the same order. Rules that trace are for calls that the filter does not know. */
+/** The same rules that runsc gets, in the same order. Rules that trace are for calls that the filter does not know. */
 function compileFilter({ syscalls }: SeccompProfile): Uint8Array {
   const lines = [...syscalls.map(ruleLine), `otherwise ${ENOSYS}`];
   return execFileSync(SVC_FILTER, { input: `${lines.join('\n')}\n`, stdio: ['pipe', 'pipe', 'pipe'] });

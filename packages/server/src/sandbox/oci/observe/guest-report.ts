@@ -1,6 +1,7 @@
 /**
- * Reads what process 1 of a cell says before any job exists: sections of /proc as the kernel inside shows them. Under
- * crun they are the host kernel's own words and are checked again from outside; under runsc there is no other witness.
+ * Reads the report of process 1 of a cell, made before any job exists: sections of /proc as the cell's kernel shows
+ * them. Under crun that is the host's kernel, and the values are checked again from outside. Under runsc there is no
+ * other source.
  */
 import type { SeccompMode } from '@vouchbox/protocol';
 
@@ -37,7 +38,7 @@ export interface GuestMount {
   has(option: string): boolean;
 }
 
-/** Parses a report; unreadable sections come out empty, so that nothing is claimed of them. */
+/** Parses a report. Unreadable sections are empty, so that nothing is claimed from them. */
 export function parseGuestReport(text: string): GuestReport {
   const sections = sectionsOf(text);
   const namespaces = [...sections].filter(([name, body]) => name.startsWith('ns/') && body.includes(':['));
@@ -52,7 +53,7 @@ export function parseGuestReport(text: string): GuestReport {
   };
 }
 
-/** Reads few members of many: each is looked for when it is asked for. */
+/** Only a few of many members are read, so each is searched when it is requested. */
 export function parseStatus(text: string): Status {
   const lines = `\n${text}`;
   return {
@@ -66,12 +67,12 @@ export function parseStatus(text: string): Status {
   };
 }
 
-/** The seccomp mode that a status tells; null if it tells none. */
+/** The seccomp mode of a status; null if it states none. */
 export function seccompOf(status: Status): SeccompMode | null {
   return SECCOMP_MODES_BY_NUMBER[status.get('Seccomp') ?? ''] ?? null;
 }
 
-/** The effective capability set that a status tells, as hex without leading zeros; null if it tells none. */
+/** The effective capability set of a status, as hex without leading zeros; null if it states none. */
 export function capabilitiesOf(status: Status): string | null {
   const effective = status.get('CapEff');
   return effective === undefined ? null : BigInt(`0x${effective}`).toString(16);

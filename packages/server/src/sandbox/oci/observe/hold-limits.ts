@@ -1,4 +1,7 @@
-/** Sets a job's limits on a cell, and says of each only what the kernel reports: that is what a receipt may say. */
+/**
+ * Sets a job's limits on a cell, and returns for each only what the kernel reports, because a receipt may claim no
+ * more.
+ */
 import type { RequestedLimits } from '@vouchbox/protocol';
 import { heapMb } from '../../javascript-heap.ts';
 import type { HeldLimits } from '../../sandbox.ts';
@@ -7,15 +10,16 @@ import type { LimitsInForce, WantedLimits } from '../runtime/start.ts';
 
 const MIB = 1024 * 1024;
 /**
- * The watch holds the CPU time of the whole tree. Behind it stands a resource limit of each process, but not in gVisor: its
- * clock counts the time that a program waits for a processor, and on a busy host runs several times too fast.
+ * The watch holds the CPU time of all processes together. A resource limit of each process is a second bound, but not
+ * in gVisor: its clock also counts the time that a program waits for a processor, and on a busy host runs several times
+ * too fast.
  */
 const CPU_SECONDS_UNLIMITED = 2 ** 31;
 
 /**
- * Memory and processes are held by the group, which holds the runtime too: what that takes of memory is measured while the
- * interpreter waits, and the group may have so much more. What the runtime takes later, for a larger program, is the job's.
- * File size is held by the interpreter's resource limit, wall clock and CPU time by the watch.
+ * The group holds memory and processes, including those of the runtime. The runtime's memory is measured while the
+ * interpreter waits, and the group may have that much more. Memory that the runtime takes later counts as the job's.
+ * The interpreter's resource limit holds the file size, and the watch holds wall clock and CPU time.
  */
 export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesShare: boolean): WantedLimits {
   const { overhead, sharesHostKernel } = runtime;

@@ -1,7 +1,7 @@
 /**
- * What is really on in a cell, read from the kernel that holds it after the bootstrap and before any job: from outside
- * through the host's /proc for crun, from gVisor's own kernel for runsc. Whatever is not as the class demands fails the
- * cell; nothing here looks at what was configured. Spec § Receipt, § Job detail.
+ * Observes which protections are really on in a cell. It reads them from the kernel after the bootstrap and before any
+ * job: for crun from outside through the host's /proc, for runsc from gVisor's own kernel. A cell that lacks a
+ * protection of its class is refused. Nothing here reads the configuration. Spec § Receipt, § Job detail.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import type { Posture } from '../../sandbox.ts';
@@ -18,7 +18,7 @@ import {
 
 const NAMESPACES = ['mnt', 'pid', 'net', 'ipc', 'uts', 'user', 'cgroup'] as const;
 
-/** The members of a posture that are observed in the cell; who runs it is known without looking. */
+/** The members of a posture that are observed in the cell. The runtime is known without observation. */
 export type ObservedPosture = Pick<
   Posture,
   | 'isolation_class'
@@ -31,15 +31,18 @@ export type ObservedPosture = Pick<
   | 'networking'
 >;
 
-/** What the host's kernel says of a namespace cell from outside, as text of /proc, by the names that `report.c` gives it too. */
+/**
+ * What the host's kernel reports about a namespace cell from outside, as text of /proc, by the same names that
+ * `report.c` uses.
+ */
 export interface CellReport {
-  /** `init/status`, `status`, `mountinfo`, `/proc/net/dev` or `ns/NAME`. The empty text where it could not be read. */
+  /** `init/status`, `status`, `mountinfo`, `/proc/net/dev` or `ns/NAME`. Empty if it could not be read. */
   section(name: string): string;
   /** Whether a compiler waits beside the interpreter: then there is a section `compiler/status`. */
   readonly hasCompiler: boolean;
 }
 
-/** Reads it of a cell under a runtime, whose only child is process 1, which starts the compiler first. */
+/** Reads the report of a cell under a runtime. The runtime's only child is process 1, which starts the compiler first. */
 export function readCellReport(runtimePid: number): CellReport {
   const [init] = childrenOf(runtimePid, 1);
   const [first, second] = childrenOf(init, 2);
@@ -94,8 +97,8 @@ export function observeNamespaceCell(report: CellReport): ObservedPosture {
 }
 
 /**
- * Observes a runsc cell through the kernel that answers inside it. That this is not the host's kernel is itself
- * observed: it names another version, and none of its processes is one of the host's.
+ * Observes a runsc cell through the kernel that answers inside it. It also checks that this is not the host's kernel:
+ * it must report another version, and none of its processes may be one of the host's.
  */
 export function observeGvisorCell(report: GuestReport): ObservedPosture {
   const hostKernel = readFileSync('/proc/version', 'utf8').trim();
@@ -123,7 +126,10 @@ export function observeGvisorCell(report: GuestReport): ObservedPosture {
   };
 }
 
-/** Flags without which a mount would be a way out: some runtimes drop them silently from a bind in a user namespace. */
+/**
+ * Flags without which a program could escape through a mount. Some runtimes silently drop them from a bind mount in a
+ * user namespace.
+ */
 const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/usr': ['ro', 'nosuid', 'nodev'],
   '/proc': ['ro', 'nosuid', 'nodev', 'noexec'],
@@ -136,10 +142,10 @@ const MOUNT_FLAGS: Readonly<Record<string, readonly string[]>> = {
   '/svc/guest': ['ro', 'nosuid', 'nodev', 'noexec'],
 };
 
-/** gVisor holds no device of the host and no privilege to gain, and shows nothing of the flags against them. */
+/** gVisor has no devices of the host and no privileges to gain, and does not show the flags against them. */
 const SHOWN_BY_GVISOR: ReadonlySet<string> = new Set(['ro', 'noexec']);
 
-/** Flags that are not on. Only those that are in `shown` can be missed, where a kernel does not show them all. */
+/** The flags that are not on. If a kernel does not show all flags, only those in `shown` are checked. */
 function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<string>): string[] {
   return Object.entries(MOUNT_FLAGS).flatMap(([path, flags]) => {
     const mount = mounts.find((candidate) => candidate.path === path);
@@ -153,7 +159,7 @@ function missingMountFlags(mounts: readonly GuestMount[], shown?: ReadonlySet<st
 /** File systems that are made for each cell. */
 const OF_ONE_CELL: ReadonlySet<string> = new Set(['devpts', 'overlay', 'proc', 'tmpfs']);
 
-/** An inode that is shared with others reveals them, through a watch or a lock. */
+/** Mounts whose inodes other cells share. A watch or a lock on a shared inode reveals what the others do. */
 function foreignInodes(mounts: readonly GuestMount[]): string[] {
   return mounts.filter(({ type }) => !OF_ONE_CELL.has(type)).map(({ path }) => `inodes of its own on ${path}`);
 }
@@ -169,12 +175,12 @@ function missingCredentials(status: Status, ownUser: boolean): string[] {
   return missing;
 }
 
-/** Real, effective, saved and file system user: one number where all four are the same. */
+/** Real, effective, saved and file system user; one number if all four are equal. */
 function uidsOf(status: Status): string {
   return [...new Set((status.get('Uid') ?? '').split(/\s+/))].join(' ');
 }
 
-/** The compiler is given the job's source: it is to have no more than the program itself. */
+/** The compiler reads the job's source, so it must have no more rights than the program. */
 function missingOfCompiler(report: CellReport): string[] {
   if (!report.hasCompiler) return [];
   const status = parseStatus(report.section('compiler/status'));
@@ -194,13 +200,13 @@ function ownNamespace(name: string): string {
   return known;
 }
 
-/** What could not be read is no proof. */
+/** Whether a namespace is the cell's own. A value that could not be read proves nothing. */
 function isPrivate(report: CellReport, name: string): boolean {
   const found = report.section(`ns/${name}`).trim();
   return found.startsWith(`${name}:[`) && found !== ownNamespace(name);
 }
 
-/** The children of a process in the order in which it started them: at least one, and no more than there should be. */
+/** The children of a process, in the order in which it started them: at least one, and at most `most`. */
 function childrenOf(pid: number, most: number): [number, ...number[]] {
   const [first, ...others] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     .trim()

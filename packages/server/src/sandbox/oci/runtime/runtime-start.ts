@@ -1,4 +1,4 @@
-/** Has an OCI runtime make a cell, and speaks with process 1 in it by the pipes that later are the program's. */
+/** Makes a cell with an OCI runtime, and talks to its process 1 over the pipes that the program uses later. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,10 +23,10 @@ import {
   type WantedLimits,
 } from './start.ts';
 
-/** How long the kernel may take to free the memory of what was killed. */
+/** How long the kernel may take to free the memory of killed processes. */
 const FREED_MILLISECONDS_MAX = 2000;
 
-/** What of a cell is observed how: from the host by its runtime's process, or by what process 1 said. */
+/** How a cell is observed: from the host through its runtime's process, or from the report of process 1. */
 type Observe = (runtimePid: number, report: GuestReport) => ObservedPosture;
 
 /** Makes the group of a cell, with the limits of its bootstrap. */
@@ -37,7 +37,10 @@ export function confineGroup({ group }: CellOptions, { socketBytes, share, ...li
   if (share !== 1) group.write(group.plan.toShare(share));
 }
 
-/** Writes the bundle, and has the cell's own mounts made by what then becomes the runtime. Its group is there. */
+/**
+ * Writes the bundle, and starts the program that makes the cell's mounts and then executes the runtime. The group must
+ * exist.
+ */
 export function startUnderRuntime(options: CellOptions, observe: Observe): Start {
   const { directory, group, runtime } = options;
   mkdirSync(join(directory, 'cell'), { recursive: true, mode: 0o711 });
@@ -82,11 +85,11 @@ class RuntimeCell implements WaitingCell {
   readonly #reportDirectory: string;
   #guest: GuestReport = parseGuestReport('');
   #report: Workspace | null = null;
-  /** How many processes a cell had that was made ahead; null if its own kernel says when one of them is missing. */
+  /** How many processes the cell had when it began to wait; null if its own kernel reports when one is missing. */
   #members: number | null = null;
 
   constructor(options: CellOptions, started: Started) {
-    // The cell's tmpfs is only in its own mount namespace; an open directory outlives that namespace.
+    // The cell's tmpfs exists only in its own mount namespace. An open directory outlives that namespace.
     const cell = `/proc/${started.pid}/root${join(options.directory, 'cell')}`;
     this.#options = options;
     this.#started = started;
@@ -116,7 +119,7 @@ class RuntimeCell implements WaitingCell {
     return this.#members === null || this.#options.group.members().length === this.#members;
   }
 
-  /** The group comes last, because it may end the cell. */
+  /** The group is limited last, because that may end the cell. */
   async hold(wanted: WantedLimits): Promise<LimitsInForce> {
     const { group, runtime } = this.#options;
     if (wanted.takesShare) group.write(group.plan.toShare(1));
@@ -155,8 +158,8 @@ class RuntimeCell implements WaitingCell {
 }
 
 /**
- * Where more memory is in use than may be, cgroup v2 kills, and v1 refuses (`EBUSY`): the cell is then killed here, and
- * limited when its memory is free again. Rejects if that does not come to pass.
+ * If more memory is in use than the limit allows, cgroup v2 kills, but v1 refuses the limit (`EBUSY`). The cell is then
+ * killed here, and limited once its memory is free. Rejects if that takes too long.
  */
 export async function limitedOnceFree<Result>(
   group: Pick<Group, 'kill'>,

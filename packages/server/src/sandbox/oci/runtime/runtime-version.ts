@@ -1,16 +1,16 @@
 /**
- * The oldest runtimes that cells are built with, and what fails in old ones. Those before them were never tried here, and
- * some have known ways out of a container (crun: CVE-2019-18837, CVE-2022-27650). Distributions mend a release without
- * changing its number, so no newer one can be refused by its number.
+ * The oldest runtimes that cells are built with, and known defects of old ones. Older runtimes were never tried here,
+ * and some have known escapes (crun: CVE-2019-18837, CVE-2022-27650). Distributions fix a release without changing its
+ * number, so a newer release cannot be refused by its number.
  */
 import type { RuntimeIdentity } from '@vouchbox/protocol';
 
-/** Debian 12's, which the hostile suite is run with. */
+/** Those of Debian 12, with which the hostile suite runs. */
 const OLDEST = { crun: [1, 8], runsc: [20221219] } as const;
 
 /**
- * Checks what a runtime says of its version: `1.8.1` of crun, a release date as in `0.0~20221219.0` or
- * `release-20240212.0` of runsc. Throws one line for an operator where that is too old or says nothing.
+ * Checks the version that a runtime reports: `1.8.1` for crun, a release date as in `0.0~20221219.0` or
+ * `release-20240212.0` for runsc. Throws one line for the operator if it is too old or missing.
  */
 export function requireVersion(name: 'crun' | 'runsc', version: string | null): void {
   const oldest = OLDEST[name];
@@ -24,11 +24,11 @@ export function requireVersion(name: 'crun' | 'runsc', version: string | null): 
 /** The first gVisor with the platform `systrap`, and in which statx(2) takes the flags of ordinary tools. */
 const RUNSC_CURRENT = 20230801;
 
-/** What is known to fail in a runtime that is old but holds a cell, for an operator; null if nothing is. */
+/** Known defects of an old runtime that still isolates, for the operator; null if there are none. */
 export function knownDefects({ name, version }: RuntimeIdentity): string | null {
   const [date] = numbersOf('runsc', version ?? '') ?? [];
   if (name !== 'runsc' || date === undefined || date >= RUNSC_CURRENT) return null;
-  return 'in it ls, stat and whatever else asks statx(2) fail with "Invalid argument", and system calls are slow';
+  return 'ls, stat and other programs that call statx(2) fail in it with "Invalid argument", and system calls are slow';
 }
 
 function numbersOf(name: 'crun' | 'runsc', version: string): readonly number[] | null {

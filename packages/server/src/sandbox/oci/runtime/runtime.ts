@@ -1,4 +1,4 @@
-/** What differs between the two OCI runtimes that run the one hardened bundle. */
+/** The differences between the runtimes that run the one hardened bundle. */
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import { type Backend, type IsolationClass, type RuntimeIdentity, streamBytesMax } from '@vouchbox/protocol';
@@ -16,15 +16,16 @@ import type { Boot, Start } from './start.ts';
 const MIB = 1024 * 1024;
 const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** Host resources that a runtime itself takes in a cell's group, kept out of what the job may use. */
+/** Host resources that a runtime itself takes in a cell's group. They do not count against the job. */
 export interface Overhead {
-  /** The most memory that it may take, and what is planned with before a cell exists. What it takes is measured. */
+  /** The most memory that it may take, used for planning before a cell exists. The real amount is measured. */
   readonly memoryBytes: number;
   /** Host processes and threads for a job of `max_pids`. */
   readonly processes: (maxPids: number) => number;
   /**
-   * What RLIMIT_NPROC is set above `max_pids`. Under crun above, so that the group is what refuses, and counts. Under
-   * runsc below by one, because gVisor counts an interpreter that changed its user for the user it had.
+   * How far RLIMIT_NPROC is above `max_pids`. Under crun it is above, so that the group refuses new processes and
+   * counts the refusals. Under runsc it is one below, because gVisor counts an interpreter that changed its user for
+   * its former user.
    */
   readonly guestProcesses: number;
 }
@@ -35,33 +36,40 @@ export interface Runtime extends AsyncDisposable {
   readonly isolation_class: IsolationClass;
   readonly path: string;
   readonly identity: RuntimeIdentity;
-  /** Programs use the host's kernel. What they are shown of the host then has inodes of the cell's own. */
+  /** Whether programs use the host's kernel. If so, files of the host get inodes of the cell's own. */
   readonly sharesHostKernel: boolean;
   /** The command of process 1 in its cells, before the words that say what it starts. */
   readonly processOne: readonly string[];
-  /** What the root of its cells has besides. `loopback` is whether programs may reach one another over `lo`. */
+  /** Further files in the root of its cells. `loopback` is whether programs may reach one another over `lo`. */
   rootFiles(loopback: boolean): RootFiles;
   /** Mount flags of the cell's root, as mount(2) has them. */
   readonly rootFlags: number;
   readonly overhead: Overhead;
-  /** What the pipes of standard output and error hold, each; 0 leaves them as the kernel makes them. */
+  /** The size of each pipe of standard output and error, in bytes; 0 keeps the kernel's default. */
   readonly outputPipeBytes: number;
-  /** Whether extended attributes of the host's files are kept from the runtime: gVisor answers for a link's as no kernel does. */
+  /**
+   * Whether extended attributes of the host's files are hidden from the runtime: for those of a link, gVisor answers as
+   * no kernel does.
+   */
   readonly hidesAttributes: boolean;
-  /** What joins the cell's groups, makes its own mounts and then becomes the command; empty if no runtime is started. */
+  /**
+   * The program that joins the cell's groups, makes its mounts and then executes the command; empty if no runtime is
+   * started.
+   */
   stage(options: CellOptions): readonly string[];
   /** The command that runs the cell's bundle in the foreground; empty if no runtime is started for a cell. */
   command(options: CellOptions): readonly string[];
-  /** Makes the group of a cell and limits it, where the launcher does not. */
+  /** Makes the group of a cell and limits it, unless the launcher does. */
   confine(options: CellOptions, boot: Boot): void;
-  /** Has process 1 of a cell made, whose group holds it from its first instruction. */
+  /** Starts process 1 of a cell, which is in its group from its first instruction. */
   start(options: CellOptions, boot: Boot): Start;
   /**
-   * Memory of a waiting cell, in bytes, that is the runtime's and not the interpreter's. Under runsc the memory of programs is
-   * a file in memory, and all that is none is of the sentry and the gofer: their kernel, which under crun is the host's.
+   * The memory of a waiting cell, in bytes, that belongs to the runtime and not to the interpreter. Under runsc the
+   * memory of programs is a file in memory, and all other memory belongs to the sentry and the gofer. Under crun the
+   * runtime has none.
    */
   ownMemoryBytes(group: Group): number;
-  /** The job's process limit as held: by the group under crun, by gVisor's own kernel under runsc. */
+  /** The process limit that holds the job: the group's under crun, that of gVisor's own kernel under runsc. */
   heldProcesses(held: { readonly group: number; readonly guest: number }): number;
 }
 
@@ -111,25 +119,25 @@ export const GVISOR_PLATFORMS = ['systrap', 'kvm', 'ptrace'] as const;
 export type GvisorPlatform = (typeof GVISOR_PLATFORMS)[number];
 
 /**
- * gVisor takes of a blocking write what the host's pipe has room for, and tells the program of a short write that no
- * other kernel makes: what a program then drops would be missing from its record. In a pipe that holds twice what is
- * recorded of a stream (a page of it may be filled by half), no write is cut before the record is full. Its pages count
- * as the job's memory.
+ * For a blocking write, gVisor takes only what the host's pipe has room for, and reports a short write, which no other
+ * kernel does. Output that a program then drops would be missing from its record. If the pipe holds twice the recording
+ * cap of a stream (a page of it may be half full), no write is cut before the record is full. The pipe's pages count as
+ * the job's memory.
  */
 const GVISOR_PIPE_BYTES = 2 * streamBytesMax;
 
-/** What gVisor's own processes take of memory before a program runs: some 20 MiB on systrap, more on slower platforms. */
+/** The memory of gVisor's own processes before a program runs: about 20 MiB on systrap, more on slower platforms. */
 const GVISOR_MEMORY_BYTES = 36 * MIB;
 
 /**
- * Host threads that gVisor's own kernel may have. Its threads are not the program's, whose number it holds itself: a
- * program that may have one process needs about as many of them as any other.
+ * Host threads that gVisor's own kernel may have. They are not the program's threads, which gVisor limits itself. Even
+ * a program with a single process needs about as many of them as any other.
  */
 const sentryThreads = (maxPids: number): number => 64 + 16 * Math.max(maxPids, 16);
 
 /**
- * What starts the two processes of a gVisor cell: `direct` a program of ours, with a compiled process 1, which takes a
- * third of the processor time off a cell; or `runsc run`.
+ * What starts the two processes of a gVisor cell: `direct` is our own program with a compiled process 1, which saves a
+ * third of the processor time of a cell; `runsc` is `runsc run`.
  */
 export type GvisorLauncher = 'direct' | 'runsc';
 
@@ -153,7 +161,7 @@ export async function runscRuntime({ platform, launcher }: GvisorWay): Promise<R
     sharesHostKernel: false,
     processOne: launcher === 'direct' ? compiledInit() : INTERPRETED_INIT,
     rootFiles: (loopback) => (launcher === 'direct' ? compiledRootFiles(loopback) : {}),
-    // In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own.
+    // In a user namespace the gofer may not remount a locked mount, so the root has no flags of its own.
     rootFlags: 0,
     overhead: { memoryBytes: GVISOR_MEMORY_BYTES, processes: sentryThreads, guestProcesses: -1 },
     outputPipeBytes: GVISOR_PIPE_BYTES,

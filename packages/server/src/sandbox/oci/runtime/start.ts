@@ -1,15 +1,18 @@
-/** How a cell comes to be and what is done to it: by an OCI runtime in `runtime-start.ts`, by a launcher in `../../launcher`. */
+/**
+ * The interface by which a cell is made and used. `runtime-start.ts` implements it with an OCI runtime,
+ * `../../launcher` with a launcher.
+ */
 import type { GroupLimits, Measure } from '../../cgroup/cgroup.ts';
 import type { Pipes } from '../../output/pipes.ts';
 import type { Program } from '../../sandbox.ts';
 import type { EndingReport } from '../ending-report.ts';
 import type { ObservedPosture } from '../observe/observe.ts';
 
-/** What the group of a cell is given before anything is in it. */
+/** The limits of a cell's group before any process is in it. */
 export interface Boot extends GroupLimits {
-  /** Its part of the processors where others want them too: 1 is that of a job. */
+  /** Its share of the processors when others want them too; a job's share is 1. */
   readonly share: number;
-  /** What the buffers of its Internet sockets may hold; null if nothing else is to be counted. */
+  /** The bound on the buffers of its Internet sockets; null if the kernel counts them with the rest. */
   readonly socketBytes: number | null;
 }
 
@@ -21,13 +24,13 @@ export interface Start {
   readonly ended: Promise<void>;
   /** Kills what waits to be ready, so that `end` need not wait for it. */
   kill(): void;
-  /** What it printed before its program ran, by who printed it, for an operator. */
+  /** What each part of it printed before its program ran, for the operator. */
   said(): readonly string[];
-  /** Kills what is alive, and resolves once nothing of the cell is left: no process, no group, no file. */
+  /** Kills all its processes, and resolves once no process, group or file of the cell is left. */
   end(): Promise<void>;
 }
 
-/** What a job is to be held by: what process 1 or the launcher sets on the interpreter, and what the group holds. */
+/** The limits to set for a job: those that process 1 or the launcher sets on the interpreter, and those of the group. */
 export interface WantedLimits {
   readonly fileBytes: number;
   readonly cpuSeconds: number;
@@ -35,21 +38,21 @@ export interface WantedLimits {
   readonly guestProcesses: number;
   /** For Node alone. */
   readonly heapMb: number;
-  /** Of the job, without what the runtime takes. */
+  /** The job's memory, without that of the runtime. */
   readonly memoryBytes: number;
-  /** Of the group, with the processes that are not the job's. */
+  /** The group's bound, including processes that are not the job's. */
   readonly processes: number;
   /** Whether the cell gets the whole share of the processors now. */
   readonly takesShare: boolean;
 }
 
-/** What the kernel said when it was asked after they were set. */
+/** The limits that the kernel reported after they were set. */
 export interface LimitsInForce {
   readonly guest: { readonly fileBytes: number; readonly processes: number };
   readonly group: GroupLimits;
-  /** Memory of the runtime itself in the group, measured before the program: no use of the job's. */
+  /** Memory of the runtime itself in the group, measured before the program runs. It does not count as the job's. */
   readonly ownMemoryBytes: number;
-  /** Whether the waiting cell lives: one that takes more memory than its job may have is killed. */
+  /** Whether the waiting cell is alive. A cell that takes more memory than its job may have is killed. */
   readonly fits: boolean;
   /** CPU time of the group until now. */
   readonly cpuMicroseconds: number;
@@ -61,7 +64,7 @@ export interface Over {
   readonly counted: Readonly<Record<UsageMeasure, number>>;
 }
 
-/** What is read of a group when its program is over. */
+/** The numbers that are read from a group when its program is over. */
 export const USAGE = [
   'cpuMicroseconds',
   'memoryPeakBytes',
@@ -70,7 +73,7 @@ export const USAGE = [
 ] as const satisfies readonly Measure[];
 export type UsageMeasure = (typeof USAGE)[number];
 
-/** All of it, each read by `read`. */
+/** Reads all of them with `read`. */
 export function usageOf(read: (measure: UsageMeasure) => number): Over['counted'] {
   return {
     cpuMicroseconds: read('cpuMicroseconds'),
@@ -83,13 +86,13 @@ export function usageOf(read: (measure: UsageMeasure) => number): Over['counted'
 /** A cell at the workload-ready boundary. Its steps are taken in this order, each at most once. */
 export interface WaitingCell {
   readonly pipes: Pipes;
-  /** Its `/work`, as the host reaches it before anything of a job is in it. */
+  /** The path of its `/work` on the host, before any file of a job is in it. */
   readonly work: string;
-  /** What is really on in it. Throws, naming what is missing. */
+  /** Observes its protections. Throws, naming those that are missing. */
   observe(): ObservedPosture;
-  /** Memory that it holds, in bytes, as the kernel counts it for its group. */
+  /** Its memory in bytes, as the kernel counts it for its group. */
   memoryBytes(): number;
-  /** Whether everything that waits in it is alive. */
+  /** Whether all its waiting processes are alive. */
   isWhole(): boolean;
   /** Sets a job's limits and reads them back. Peak memory counts from here. */
   hold(wanted: WantedLimits): Promise<LimitsInForce>;

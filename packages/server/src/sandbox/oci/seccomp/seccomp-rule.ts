@@ -30,7 +30,9 @@ export function equals(index: number, value: number): Argument {
   return { index, value, op: 'SCMP_CMP_EQ' };
 }
 
-/** Of the argument at `index` the bits in `mask` are those of `value`: also how a number of 32 bits is compared. */
+/**
+ * The bits in `mask` of the argument at `index` equal those of `value`. Numbers of 32 bits are also compared this way.
+ */
 export function matches(index: number, mask: number, value: number): Argument {
   return { index, value: mask, valueTwo: value, op: 'SCMP_CMP_MASKED_EQ' };
 }
@@ -42,8 +44,8 @@ export interface Pattern {
 }
 
 /**
- * Every number of so many bits but these, as prefixes: a filter has no "none of". The kernel takes the low half of an
- * argument for such a number, and so must a rule.
+ * All numbers of `bits` bits except these, as prefixes, because a filter has no "none of". The kernel uses the low half
+ * of an argument for such a number, and so must a rule.
  */
 export function allBut(numbers: readonly number[], bits = 32, value = 0, left = bits): readonly Pattern[] {
   if (numbers.length === 0) return [{ mask: 2 ** bits - 2 ** left, value }];

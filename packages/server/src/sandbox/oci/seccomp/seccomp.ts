@@ -1,7 +1,7 @@
 /**
- * The system call filter of a cell. What it does not allow is refused with an ordinary error and never with a kill, so that
- * a program that tries something unusual reads `EPERM` instead of dying. What it does not know at all is answered with
- * `ENOSYS`, as by an older kernel: a libc that is newer than this list then takes another way.
+ * The system call filter of a cell. It refuses calls with an ordinary error and never kills, so that a program that
+ * tries something unusual gets `EPERM` instead of dying. A call that the filter does not know gives `ENOSYS`, as on an
+ * older kernel, so that a libc that is newer than this list falls back to another call.
  */
 import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
 import { allowedOptions, allowedSockets, OPTION_CALLS, refusedSockets, SOCKET_CALLS } from './socket-rules.ts';
@@ -22,8 +22,9 @@ export interface SeccompProfile {
 }
 
 /**
- * They write out what every other job and the host have changed, too. Under the host's own kernel they succeed and do
- * nothing: no file of a cell outlives a crash of the host. gVisor's own kernel knows the files of one cell alone.
+ * These calls also write out the changes of every other job and of the host. Under the host's own kernel they therefore
+ * succeed without doing anything, which is safe because no file of a cell outlives a crash of the host. gVisor's own
+ * kernel only knows the files of one cell.
  */
 const SYNC_CALLS = ['sync', 'syncfs'];
 
@@ -36,8 +37,8 @@ const allowedWithArguments: readonly Rule[] = [
 ];
 
 /**
- * What a terminal may be asked that reaches further than itself: input from the side (TIOCSTI), and another line discipline
- * (TIOCSETD), for which the kernel loads a module.
+ * Requests to a terminal that act beyond it: injected input (TIOCSTI), and another line discipline (TIOCSETD), for
+ * which the kernel loads a module.
  */
 const TERMINAL_REFUSALS = [0x5412, 0x5423];
 const devices: readonly Rule[] = [
@@ -50,13 +51,16 @@ export interface FilterOptions {
   readonly loopback: boolean;
 }
 
-/** The one architecture a program may call the kernel in: 32-bit and x32 entry points end with SIGSYS. */
+/**
+ * The only architecture in which a program may call the kernel. Calls through 32-bit and x32 entry points end with
+ * SIGSYS.
+ */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'SCMP_ARCH_X86_64', arm64: 'SCMP_ARCH_AARCH64' };
 
 /**
- * The profile for crun and other runtimes on libseccomp, which drops rules for names that it does not know, as every version
- * does of calls that are newer. A call that is allowed with some arguments has a rule for each of its refusals, too.
- * `clone3` answers ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
+ * The profile for crun and other runtimes on libseccomp. Every version of libseccomp drops rules for calls that are
+ * newer than itself. A call that is allowed with some arguments also has rules for its refusals. `clone3` answers
+ * ENOSYS, because its flags are in memory where a filter cannot see them: libc falls back to `clone`.
  */
 export function seccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
   const apart = ['ioctl', ...SYNC_CALLS, ...(loopback ? OPTION_CALLS : [])];
@@ -80,19 +84,19 @@ export function seccompProfile({ loopback }: FilterOptions, architecture: string
 }
 
 /**
- * Calls that gVisor has in part, or answers with an EPERM of its own where it has them not: nobody should take that for a
- * refusal of ours.
+ * Calls that gVisor has only in part, or refuses with its own EPERM because it lacks them. They must not look like
+ * refusals of this filter.
  */
 const MISSING_IN_GVISOR: ReadonlySet<string> = new Set(
   'ioprio_get ioprio_set mq_open mq_unlink sched_rr_get_interval sched_setparam'.split(' '),
 );
-/** What runsc of 2022 calls `pselect6`. */
+/** The name that runsc of 2022 has for `pselect6`. */
 const OLD_NAMES = ['pselect'];
 
 /**
- * The profile for runsc, which applies it inside its own kernel: the first rule that fits decides. It drops rules for names
- * that it does not know without a word. It knows no errno but EPERM: ENOSYS is what seccomp(2) answers to a traced call that
- * nobody traces, and no program may trace another.
+ * The profile for runsc, which applies it inside its own kernel: the first rule that fits decides. It silently drops
+ * rules for names that it does not know. Its only errno is EPERM. To get ENOSYS, a rule traces the call: seccomp(2)
+ * returns ENOSYS for a traced call without a tracer, and no program may trace another.
  */
 export function runscSeccompProfile({ loopback }: FilterOptions, architecture: string = process.arch): SeccompProfile {
   const names = [...ALLOWED_CALLS.filter((name) => !MISSING_IN_GVISOR.has(name)), ...OLD_NAMES];

@@ -1,11 +1,11 @@
 /**
- * Which sockets a program may make. AF_UNIX always; where a cell has a loopback, TCP and UDP too, over IPv4 and IPv6, and with
- * the kernel of the host a list of the options that may be asked of them. Nothing raw, no netlink, and no other family:
- * making a socket loads the code of its family into the kernel.
+ * Which sockets a program may make. AF_UNIX is always allowed. In a cell with a loopback, TCP and UDP over IPv4 and
+ * IPv6 are allowed too, under the host's kernel with a list of allowed socket options. Raw sockets, netlink and all
+ * other families are refused, because making a socket loads the code of its family into the kernel.
  */
 import { allBut, allow, equals, matches, type Rule, refuse } from './seccomp-rule.ts';
 
-/** A pair of another family loads that family's code all the same. */
+/** A socket pair of another family loads that family's code, too. */
 export const SOCKET_CALLS = ['socket', 'socketpair'];
 export const OPTION_CALLS = ['setsockopt', 'getsockopt'];
 
@@ -13,10 +13,10 @@ const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const [SOCK_STREAM, SOCK_DGRAM] = [1, 2];
-/** What may stand beside a type: SOCK_NONBLOCK and SOCK_CLOEXEC. */
+/** The flags that a type may be combined with: SOCK_NONBLOCK and SOCK_CLOEXEC. */
 const TYPE_MASK = 0xffffffff - 0o2004000;
 const KIND_MASK = 0xf;
-/** A type and a protocol: 0 is the usual one of the type, 6 TCP, 17 UDP. Neither ping sockets nor MPTCP nor SCTP. */
+/** Types and protocols: 0 is the default of the type, 6 is TCP, 17 is UDP. There are no ping sockets, MPTCP or SCTP. */
 const INTERNET_KINDS = [
   [SOCK_STREAM, 0],
   [SOCK_STREAM, 6],
@@ -31,12 +31,12 @@ const internet: readonly Rule[] = [AF_INET, AF_INET6].flatMap((family) =>
   ),
 );
 
-/** Only what is allowed. The code that applies the rules refuses the rest. */
+/** The allowed sockets. The code that applies the rules refuses all others. */
 export function allowedSockets(loopback: boolean): readonly Rule[] {
   return loopback ? [...unix, ...internet] : unix;
 }
 
-/** Refusals of all that `allowedSockets` does not allow, as far as rules can say it; the rest is unknown. */
+/** Refusals of all other sockets, as far as rules can express them; the rest counts as unknown. */
 export function refusedSockets(loopback: boolean): readonly Rule[] {
   const notUnix = { index: 0, value: AF_UNIX, op: 'SCMP_CMP_NE' } as const;
   if (!loopback) return [refuse(SOCKET_CALLS, notUnix)];
@@ -51,7 +51,7 @@ export function refusedSockets(loopback: boolean): readonly Rule[] {
 }
 
 /**
- * Options by level, of those that ordinary programs use and that reach no further than their socket. Absent on purpose: filters
+ * Options by level that ordinary programs use and that affect only their socket. Left out on purpose: filters
  * (SO_ATTACH_*), zero copy, devices, marks, TCP_ULP, TCP_REPAIR, TCP_MD5SIG, TCP_CONGESTION, IP_MSFILTER and groups.
  */
 const OPTIONS: Readonly<Record<number, readonly number[]>> = {
@@ -67,7 +67,7 @@ const OPTIONS: Readonly<Record<number, readonly number[]>> = {
   41: [16, 23, 24, 25, 26, 49, 50, 51, 52, 66, 67],
 };
 
-/** Every option that may be set or asked for, under the kernel of the host; the rest is unknown. */
+/** Every option that may be set or read under the host's kernel; the rest counts as unknown. */
 export const allowedOptions: readonly Rule[] = Object.entries(OPTIONS).flatMap(([level, options]) =>
   options.map((option) => allow(OPTION_CALLS, equals(1, Number(level)), equals(2, option))),
 );

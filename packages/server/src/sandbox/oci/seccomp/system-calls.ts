@@ -2,7 +2,8 @@
  * Which system calls a program may make, by their names on x86-64 and arm64.
  *
  * Refused on purpose: ptrace and process_vm_*, keyrings, bpf, perf, mount and namespaces, userfaultfd, modules, clocks,
- * quotas, swap, reboot, aio, protection keys. io_uring and the calls that make processes and sockets have rules of their own.
+ * quotas, swap, reboot, aio, protection keys. io_uring and the calls that make processes and sockets have separate
+ * rules.
  */
 
 /** Allowed whatever their arguments are. */
@@ -35,7 +36,7 @@ timerfd_gettime timerfd_settime times tkill truncate umask uname unlink unlinkat
 utimes vfork wait4 waitid write writev
 `);
 
-/** Refused with EPERM: they exist, and are not for programs. What is in neither list is as good as unknown. */
+/** Refused with EPERM: they exist, but are not for programs. A call in neither list counts as unknown. */
 export const REFUSED_CALLS: readonly string[] = words(`
 _sysctl acct add_key adjtimex afs_syscall bpf capset chroot clock_adjtime clock_settime create_module
 delete_module fanotify_init finit_module fsconfig fsmount fsopen fspick get_kernel_syms get_mempolicy getpmsg
@@ -48,7 +49,7 @@ set_mempolicy_home_node setdomainname setfsgid setfsuid sethostname setns settim
 syslog tuxcall umount2 unshare uselib userfaultfd ustat vhangup vmsplice vserver
 `);
 
-/** Answered with ENOSYS, as if the kernel were too old for them, because libc and libuv then take another way. */
+/** Answered with ENOSYS, as if the kernel were too old for them, because libc and libuv then fall back to other calls. */
 export const UNKNOWN_CALLS: readonly string[] = ['clone3', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
 function words(text: string): readonly string[] {

@@ -1,17 +1,17 @@
 /**
- * Where packages of a release come from: the host's own apt sources, narrowed to that release and to the parts of the
- * archive that a recipe asks for, so that a pack comes from whom the operator already trusts. sources.list(5).
+ * The apt sources for a pack: the host's own, narrowed to a release and to the parts of the archive that a recipe
+ * names. So a pack comes from sources that the operator already trusts. sources.list(5).
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a pack wants of the archive. */
+/** The parts of the archive that a pack needs. */
 export interface Wanted {
   readonly suite: string;
   readonly components: readonly string[];
 }
 
-/** Sources in the two formats of apt; a text is empty if the host has none that serve. */
+/** Sources in the two formats of apt. A text is empty if the host has no matching source. */
 export interface AptSources {
   readonly oneLine: string;
   readonly deb822: string;
@@ -38,7 +38,7 @@ function narrowLines(text: string, wanted: Wanted): string[] {
   });
 }
 
-/** Paragraphs of `Name: value`, whose values go on in lines that start with a space. */
+/** Paragraphs of `Name: value`. A value continues on lines that start with a space. */
 function narrowStanzas(text: string, wanted: Wanted): string[] {
   const plain = text.replaceAll(/^#.*\n?/gm, '');
   return plain.split(/\n\s*\n/).flatMap((stanza) => {
@@ -64,7 +64,10 @@ function parseField(line: string): [string, { name: string; value: string }][] {
   return [[name.toLowerCase(), { name, value: line.slice(colon + 1).trimEnd() }]];
 }
 
-/** The release itself, its updates and its security fixes; no backports, and no other archive's suite of a like name. */
+/**
+ * The release itself, its updates and its security fixes, but no backports and no suite of another archive with a
+ * similar name.
+ */
 function serves(suite: string, wanted: Wanted): boolean {
   return [wanted.suite, `${wanted.suite}-updates`, `${wanted.suite}-security`].includes(suite);
 }

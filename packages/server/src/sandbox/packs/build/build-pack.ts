@@ -1,6 +1,6 @@
 /**
- * Builds a runtime pack from its recipe and puts it in its place by one rename. Building the same recipe again finds it
- * built; another recipe under the same name and version is refused, because receipts name packs by them.
+ * Builds a runtime pack from its recipe and puts it in its place by one rename. Building the same recipe again finds
+ * the existing pack. Another recipe under the same name and version is refused, because receipts name packs by them.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,11 +13,11 @@ import { sealPack } from './seal-pack.ts';
 
 export interface BuildOptions {
   readonly recipe: Recipe;
-  /** The packs directory; made where it is missing. */
+  /** The packs directory, made if it is missing. */
   readonly packs: string;
-  /** Proxy variables of whoever builds, as in `http_proxy`. */
+  /** The proxy variables of the caller, such as `http_proxy`. */
   readonly proxies: Readonly<Record<string, string>>;
-  /** Called with every line that the build says. */
+  /** Called with every line that the build prints. */
   readonly onLine: (line: string) => void;
 }
 
@@ -56,7 +56,7 @@ async function buildIn(work: string, { recipe, proxies, onLine }: BuildOptions):
   return sealPack(recipe, built, join(work, 'pack'));
 }
 
-/** Another build may have been quicker: then its pack is the one. */
+/** If another build was quicker, its pack is kept. */
 function putInPlace(from: string, { recipe, packs }: BuildOptions, facts: PackFacts): Built {
   const { directory } = packPlaces(packs, recipe.name, recipe.version);
   try {
@@ -77,7 +77,7 @@ function alreadyBuilt(recipe: Recipe, packs: string): Built {
   });
 }
 
-/** What a build or a removal left whose process is no more. */
+/** Removes what builds and removals left whose process has ended. */
 function removeAbandoned(packs: string): void {
   for (const name of readdirSync(packs)) {
     const [, pid] = /^\.(?:build|removed)-(\d+)-/.exec(name) ?? [];

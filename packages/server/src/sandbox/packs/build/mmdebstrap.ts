@@ -1,7 +1,7 @@
 /**
- * Runs `mmdebstrap`, which unpacks and configures Debian packages below a directory. It runs as root in mount and process
- * namespaces of its own: whatever it mounts and starts is gone with it, however it ends, and the directory can be
- * removed without ever reaching a file of the host.
+ * Runs `mmdebstrap`, which unpacks and configures Debian packages below a directory. It runs as root in its own mount
+ * and process namespaces: its mounts and processes end with it, however it ends, and removing the directory cannot
+ * reach a file of the host.
  */
 import { execFile, spawn } from 'node:child_process';
 import { accessSync, constants, writeFileSync } from 'node:fs';
@@ -19,11 +19,11 @@ const MMDEBSTRAP = '/usr/bin/mmdebstrap';
 const BUILD_MILLISECONDS_MAX = 30 * 60 * 1000;
 const LAST_LINES_MAX = 12;
 /**
- * Nothing a program reads: left out before it is unpacked. The directories of manual pages stay: packages put links of
- * their alternatives there as they are configured.
+ * Documentation that no program reads is not unpacked. The directories of manual pages stay, because packages put links
+ * for their alternatives there.
  */
 const DOCUMENTATION = ['bug/*', 'doc/*', 'doc-base/*', 'info/*', 'lintian/*', 'locale/*', 'man/*/*'];
-/** Process 1 of every cell is a perl program, and bash waits for most languages; Node is the service's own. */
+/** Process 1 of a cell may be a perl program, and bash waits for most languages. Node is the service's own. */
 const ALWAYS = ['perl-base', 'bash'];
 
 export interface BootstrapOptions {
@@ -32,13 +32,13 @@ export interface BootstrapOptions {
   readonly tree: string;
   /** An empty directory for files of the build. */
   readonly work: string;
-  /** Proxy variables of whoever builds, as in `http_proxy`; nothing else of an environment is passed on. */
+  /** The proxy variables of the caller, such as `http_proxy`. No other variable is passed on. */
   readonly proxies: Readonly<Record<string, string>>;
-  /** Called with every line that the build says. */
+  /** Called with every line that the build prints. */
   readonly onLine: (line: string) => void;
 }
 
-/** Builds the tree. @throws PackError with the last lines of what went wrong */
+/** Builds the tree. @throws PackError with the last lines that were printed */
 export async function bootstrapTree(options: BootstrapOptions): Promise<void> {
   const { recipe, tree, work, proxies, onLine } = options;
   requireCommand();
@@ -70,7 +70,7 @@ function optionWords(recipe: Recipe, aptFile: string): string[] {
   return [
     '--mode=root',
     '--format=directory',
-    // Packages that Debian calls essential; not even apt, which nobody runs in a cell.
+    // Debian's essential packages, without apt, which no cell uses.
     '--variant=essential',
     `--include=${[...new Set(packages)].join(',')}`,
     `--components=${(recipe.components ?? ['main']).join(',')}`,

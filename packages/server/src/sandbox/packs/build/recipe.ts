@@ -1,6 +1,7 @@
 /**
- * The recipe of a runtime pack: a small JSON document that says which Debian packages make it up. An operator writes it;
- * it is read strictly all the same, because a member that is silently dropped would be a pack other than the one meant.
+ * The recipe of a runtime pack: a small JSON document that says which Debian packages make it up. An operator writes
+ * it. It is still read strictly, because silently dropping a member would give a pack that the operator did not ask
+ * for.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -25,9 +26,9 @@ export const RecipeSchema = Type.Object(
     languages: Type.Array(Type.Enum([...LANGUAGES]), { minItems: 1, uniqueItems: true }),
     /** A Debian or Ubuntu release by its code name. */
     suite: text(/^[a-z][a-z0-9-]*$/),
-    /** Parts of the archive; `main` alone where there is none. */
+    /** Parts of the archive. Default: only `main`. */
     components: Type.Optional(Type.Array(text(/^[a-z][a-z0-9-]*$/), { minItems: 1, maxItems: 16, uniqueItems: true })),
-    /** Packages of the archive, each a name or `name=version`. What they depend on comes with them. */
+    /** Packages of the archive, each a name or `name=version`. Their dependencies come with them. */
     packages: list(/^[a-z0-9][a-z0-9+.-]*[a-z0-9+](=[0-9A-Za-z.+:~-]+)?$/),
     /** Entries of `/etc` that the pack keeps beside the usual ones. */
     etc: Type.Optional(list(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
@@ -41,7 +42,7 @@ export const RecipeSchema = Type.Object(
         { maxProperties: 32, additionalProperties: false },
       ),
     ),
-    /** Variables that every program in this pack finds beside the fixed ones. */
+    /** Variables that every program in this pack gets beside the fixed ones. */
     environment: Type.Optional(
       Type.Record(text(/^[A-Z][A-Z0-9_]*$/), text(/^[\x21-\x7e]*$/), {
         maxProperties: 32,
@@ -55,7 +56,7 @@ export type Recipe = Static<typeof RecipeSchema>;
 
 const schema = Compile(RecipeSchema);
 
-/** Names of `/etc` that hold the machine's own affairs; a cell has its own files in their place, or none. */
+/** Names in `/etc` that describe the machine. A cell has its own files in their place, or none. */
 const NEVER_FROM_ETC = new Set(
   'environment group gshadow host.conf hostname hosts machine-id mtab nsswitch.conf passwd resolv.conf shadow'.split(
     ' ',
@@ -94,7 +95,7 @@ export function recipeSha256(recipe: Recipe): string {
   return createHash('sha256').update(canonicalJson(recipe)).digest('hex');
 }
 
-/** The loader's own variables decide what runs before a program does. */
+/** A pack must not set the loader's variables, because they decide which code runs before the program. */
 function isFixedVariable(name: string): boolean {
   return name.startsWith('LD_') || ENVIRONMENT.some((entry) => entry.startsWith(`${name}=`));
 }

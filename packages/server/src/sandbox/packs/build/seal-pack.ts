@@ -1,4 +1,4 @@
-/** Makes a pack of what `mmdebstrap` built: its tree, the manifest of that tree, and the facts of the pack. */
+/** Makes a pack from the result of `mmdebstrap`: its tree, the manifest of that tree, and the facts of the pack. */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeDurably } from '../../../ground/durably.ts';
@@ -7,7 +7,10 @@ import { PACK_FORMAT, type PackFacts, placesIn } from '../pack-store.ts';
 import { type Recipe, recipeSha256 } from './recipe.ts';
 import { trimTree } from './trim-tree.ts';
 
-/** Fills `directory`, which must not exist, from `built`, which is taken apart. @throws PackError on what no pack may hold */
+/**
+ * Fills `directory`, which must not exist, from `built`, whose files are moved. @throws PackError on an entry that no
+ * pack may have
+ */
 export function sealPack(recipe: Recipe, built: string, directory: string): PackFacts {
   const places = placesIn(directory);
   const packages = installedPackages(readFileSync(join(built, 'var/lib/dpkg/status'), 'utf8'));

@@ -1,7 +1,7 @@
 /**
- * Makes a pack's tree of what `mmdebstrap` built: only `/usr` and a small `/etc`, owned by root, writable for nobody, with
- * nothing set-user-id and no device. What is not expected is refused instead of carried along: a pack's tree becomes
- * the system of every program that runs in it.
+ * Makes a pack's tree from the result of `mmdebstrap`: only `/usr` and a small `/etc`, owned by root, writable for
+ * nobody, with no set-user-id file and no device. Unexpected entries are refused, because a pack's tree becomes the
+ * system of every program that runs in it.
  */
 import {
   chmodSync,
@@ -26,13 +26,16 @@ import type { Recipe } from './recipe.ts';
 const LINKS = ['bin', 'lib', 'lib32', 'lib64', 'libx32', 'sbin'];
 /** Top-level directories that a package may fill and no cell sees. */
 const LEFT_BEHIND = 'boot dev home media mnt opt proc root run srv sys tmp var'.split(' ');
-/** What programs look for in `/etc` whatever a pack is for. */
+/** The entries of `/etc` that programs need in any pack. */
 const ETC_KEPT =
   /^(alternatives|debian_version|inputrc|ld\.so\.(cache|conf|conf\.d)|localtime|mime\.types|os-release|python3(\.\d+)?|terminfo|timezone)$/;
 /** Read and search at most: no write permission, no set-user-id, set-group-id or sticky bit. */
 const MODE_KEPT = 0o555;
 
-/** Fills `pack`, an empty directory, from `built`, which is taken apart. @throws PackError on what no pack may hold */
+/**
+ * Fills `pack`, an empty directory, from `built`, whose files are moved. @throws PackError on an entry that no pack may
+ * have
+ */
 export function trimTree(built: string, pack: string, recipe: Recipe): void {
   checkTopLevel(built);
   renameSync(join(built, 'usr'), join(pack, 'usr'));
@@ -72,7 +75,7 @@ function takeEtc(from: string, to: string, recipe: Recipe): void {
   }
 }
 
-/** Takes a file or directory out. The way there must not leave the tree. */
+/** Removes a file or directory. Its path must not leave the tree. */
 function exclude(pack: string, path: string): void {
   const names = path.split('/').slice(1);
   for (let depth = 1; depth < names.length; depth++) {
