@@ -41,20 +41,20 @@ describe('in place of Piston', () => {
   const execute = (body: Record<string, unknown>) => call(`${url()}/api/v2/execute`, { version: '*', ...body });
   const python = (content: string, more = {}) => execute({ language: 'python', files: [{ content }], ...more });
 
-  test('the client piston-client runs a program, only its server named', async () => {
+  test('the client piston-client runs a program with only its server changed', async () => {
     const client = pistonClient({ server: url() });
     const answer = await client.execute('python', 'import sys\nprint(sys.argv[1:])');
     expect(answer).toMatchObject({ language: 'python', run: { stdout: "['1', '2', '3']\n", code: 0, signal: null } });
   });
 
-  test('the versions are those that the interpreters say, and any version that is asked for will do', async () => {
+  test('the versions are those that the interpreters report, and any requested version is accepted', async () => {
     const { json } = await call(`${url()}/api/v2/runtimes`);
     expect(json).toContainEqual(expect.objectContaining({ language: 'javascript', version: process.versions.node }));
     const answer = await python('import sys; print("%d.%d.%d" % sys.version_info[:3])', { version: '3.10.0' });
     expect(answer.json.run.stdout).toBe(`${answer.json.version}\n`);
   });
 
-  test('the prefix of the public service leads to the same', async () => {
+  test('the prefix of the public service gives the same answers', async () => {
     const body = { language: 'py', version: '3', files: [{ content: 'print(1)' }] };
     expect((await call(`${url()}/api/v2/piston/execute`, body)).json.run.stdout).toBe('1\n');
   });
@@ -124,7 +124,7 @@ describe('in place of Judge0', () => {
   const python = (source_code: string, more = {}, query?: string) =>
     submit({ language_id: 71, source_code, ...more }, query);
 
-  test('a submission is judged by its expected output, of which white space at ends does not count', async () => {
+  test('a submission is judged by its expected output, without white space at the ends', async () => {
     const expected = { stdin: '3 4', expected_output: '7  \n\n' };
     const right = await python('a, b = map(int, input().split()); print(a + b)', expected);
     expect(right.status).toBe(201);
@@ -151,7 +151,7 @@ describe('in place of Judge0', () => {
     });
   });
 
-  test('a token leads to the submission, also with another adapter', async () => {
+  test('a token finds the submission, also through another adapter', async () => {
     const { json } = await python('print(input())', { stdin: 'in', expected_output: 'in' }, '');
     await rig().alpha.client.waitForResult(json.token.split('.')[0]);
     await using other = await openAdapter('judge0', {
@@ -172,7 +172,7 @@ describe('in place of Judge0', () => {
     expect(few.json).toEqual({ status_id: 3, stdout: 'in\n' });
   });
 
-  test('texts come and go in base64 on request', async () => {
+  test('texts are sent and returned in base64 on request', async () => {
     const body = {
       language_id: 71,
       source_code: base64('print("é" + input())'),

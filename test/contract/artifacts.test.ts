@@ -43,7 +43,7 @@ describe('a requested output', () => {
     expect(ended.result).toMatchObject({ status: 'timed_out', artifacts: [{ path: 'output/a' }] });
   });
 
-  test('is the only thing that comes back', { tags: ['Submission-6'] }, async () => {
+  test('is the only file that is collected', { tags: ['Submission-6'] }, async () => {
     const { result } = await python("open('output/a', 'w'); open('output/b', 'w')", ['output/a']);
     expect(result.artifacts.map(({ path }) => path)).toEqual(['output/a']);
   });

@@ -81,7 +81,7 @@ describe('a job that ended', () => {
     },
   );
 
-  test('as cancelled says both: cancelled, and already terminal', { tags: ['Cancel-1'] }, async () => {
+  test('as cancelled is answered as both cancelled and already terminal', { tags: ['Cancel-1'] }, async () => {
     const job_id = await running();
     await rig().alpha.client.cancel(job_id);
     await rig().ended(job_id);

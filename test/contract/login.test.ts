@@ -36,7 +36,7 @@ describe('vouchbox login', () => {
     expect([statSync(file()).mode & 0o777, statSync(join(config, 'vouchbox')).mode & 0o777]).toEqual([0o600, 0o700]);
   });
 
-  test('keeps nothing for a key that the service does not know, nor for an address that is none', async () => {
+  test('keeps nothing for a key that the service does not know, or for an invalid address', async () => {
     const words = ['login', '--url', rig().service.url, '--key', 'unknown'];
     expect(await call(words)).toMatchObject({ code: 1, stderr: expect.stringContaining('unauthorized') });
     for (const url of ['localhost:8080', 'http://me:secret@127.0.0.1:1']) {
@@ -72,7 +72,7 @@ describe('vouchbox login', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('asks for a key')]);
   });
 
-  test('refuses a file of keys that others can read, or that is no such file', async () => {
+  test('refuses a file of keys that others can read, or that is malformed', async () => {
     await login('alpha');
     chmodSync(file(), 0o640);
     const read = await call(['jobs']);

@@ -12,7 +12,7 @@ function submit(body: unknown, query: string, headers: Readonly<Record<string, s
 const SLEEPS = { language: 'bash', code: 'echo so far; sleep 300', limits: { wall_seconds: 300 } };
 
 describe('a submission with wait_seconds', () => {
-  test('answers 201 with the result, which is what the result is told as later', { tags: ['Submit-8'] }, async () => {
+  test('answers 201 with the same result that a later read returns', { tags: ['Submit-8'] }, async () => {
     const { status, headers, json } = await submit({ language: 'bash', code: 'echo done; exit 3' }, '?wait_seconds=60');
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`/v1/jobs/${json.job_id}`);
@@ -44,7 +44,7 @@ describe('a submission with wait_seconds', () => {
     await rig().ended(json.job_id);
   });
 
-  test('answers the first job with its result when an idempotency key comes again', async () => {
+  test('answers a repeated idempotency key with the first job and its result', async () => {
     const body = { language: 'bash', code: 'echo once' };
     const headers = { 'idempotency-key': 'one-call-once' };
     const first = await submit(body, '?wait_seconds=60', headers);
@@ -54,7 +54,7 @@ describe('a submission with wait_seconds', () => {
     expect(second.json.result).toEqual(first.json.result);
   });
 
-  test('stores nothing where the tenant has no wait left', { tags: ['Submit-8b'] }, async () => {
+  test('stores nothing if no wait of the tenant is free', { tags: ['Submit-8b'] }, async () => {
     const sleeping = await submit(SLEEPS, '');
     const waits = Array.from({ length: 2 }, () => rig().request(`${sleeping.json.result_url}?wait_seconds=60`));
     const refused = await submit({ language: 'bash', code: 'true' }, '?wait_seconds=60').then(async (answer) => {

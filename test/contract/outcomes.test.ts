@@ -34,7 +34,7 @@ const exited = (exit_code: number) => ({
 
 describe('a program that ends by itself', () => {
   test.each([0, 1, 2, 124, 127, 134, 137, 139, 143, 255])(
-    'exits %i, with no further meaning',
+    'exits with %i, which has no special meaning',
     { tags: ['Result-3', 'States-1c'] },
     async (code) => {
       expect(outcomeOf(await bash(`exit ${code}`))).toEqual(exited(code));

@@ -73,7 +73,7 @@ test('a restore without keys says so', async () => {
   rmSync(join(dataDir, '..'), { recursive: true });
 });
 
-test('a directory that has anything in it is not restored into, and stays as it is', async () => {
+test('a restore refuses a directory with content, and leaves it unchanged', async () => {
   const dataDir = fresh();
   mkdirSync(dataDir);
   writeFileSync(join(dataDir, 'mine'), 'x');
@@ -105,7 +105,7 @@ test('a backup whose events were changed is refused: every chain is recomputed',
   await expectRefused(changed, /cannot be restored: .*receipt/);
 });
 
-test('a store that was copied beside its log is no backup', async () => {
+test('a store that was copied with its log is refused as a backup', async () => {
   const copied = join(scratch, 'copied.db');
   copyFileSync(file, copied);
   writeFileSync(`${copied}-wal`, 'log');

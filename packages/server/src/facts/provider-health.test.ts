@@ -85,7 +85,7 @@ test('while it is not ready a cell is tried at most once a second when asked, an
   expect(provider.cells).toHaveLength(1);
 });
 
-test('a job that gets its cell is proof enough', async () => {
+test('a cell that a job gets proves that cells can be made', async () => {
   const { provider, health } = rig();
   provider.script = broken;
   await expect(health.prepare(request)).rejects.toBeInstanceOf(BootstrapError);

@@ -308,7 +308,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
     expect(asked).toEqual(['c', 'd', 'd']);
   });
 
-  test('an authority that cannot be checked stands until it can', async () => {
+  test('an authority that cannot be checked stays valid until it can be', async () => {
     let isReachable = false;
     const stands = async () => {
       if (!isReachable) throw new Error('the store is away');

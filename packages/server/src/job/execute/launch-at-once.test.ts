@@ -160,7 +160,7 @@ describe('a submission is queued', () => {
     expect(rig.provider.parked).toBe(1);
   });
 
-  test('while another waits, which it never passes', async () => {
+  test('while another job waits, which it never overtakes', async () => {
     await using rig = await idleRig({ concurrentMemMbMax: 512 });
     const large = { ...hello, limits: { mem_mb: 384 } };
     const keys = [await rig.submit(large), await rig.submit(large)];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Probes } from './probe.ts';
 
-test('probes of one perl are processes of their own: what one gave up for good the next still has', async () => {
+test('each probe of one perl is a separate process: the next one still has what a probe gave up', async () => {
   using probes = new Probes();
   const said = [await probes.probed('no_new_privileges'), await probes.probed('no_new_privileges')];
   expect(said).toEqual(Array.from({ length: 2 }, () => 'held 1, and it cannot be undone'));
@@ -21,13 +21,13 @@ test('probes that are made together each get their own answer', async () => {
   ]);
 });
 
-test('a probe that cannot go on rejects with what it said', async () => {
+test('a probe that fails rejects with what it printed', async () => {
   using probes = new Probes();
   await expect(probes.probed('mount', '/nowhere')).rejects.toThrow('mount /nowhere: No such file or directory');
   await expect(probes.probed('unheard-of')).rejects.toThrow('no such trial');
 });
 
-test('where the perl is killed every probe has ended, and the next has another perl', async () => {
+test('killing the perl ends every probe, and the next probe starts another perl', async () => {
   using probes = new Probes();
   const { spoke, ended } = probes.begin(['network']);
   probes[Symbol.dispose]();

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('a trial that throws has failed, and says what it saw and how to mend it', async () => {
+it('a trial that throws fails, and says what it saw and how to fix it', async () => {
   const checks = new Checks();
   await checks.run([
     trial('door', () => {
@@ -55,7 +55,7 @@ it('a trial is not made if one that it needs failed, and a warning is no failure
   ]);
 });
 
-it('a trial that does not end has failed after twenty seconds', async () => {
+it('a trial that does not end fails after twenty seconds', async () => {
   vi.useFakeTimers();
   const checks = new Checks();
   const ended = checks.run([trial('slow', () => new Promise(() => {}))]);

@@ -37,7 +37,7 @@ describe('the digest of an executable', () => {
     expect(digestOf(path, remembered)).toBe(sha256('one'));
   });
 
-  test('does not need anything to be remembered', () => {
+  test('works without remembered facts', () => {
     const path = join(directory, 'forgotten');
     writeFileSync(path, 'one');
     expect(digestOf(path, join(path, 'below-a-file'))).toBe(sha256('one'));
@@ -62,7 +62,7 @@ describe('the version of an executable', () => {
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('3');
   });
 
-  test('is not asked for again by the next process in the same run of the machine', async () => {
+  test('is not asked for again by the next process after the same boot', async () => {
     write(`echo x >> ${directory}/asked; echo version 5`);
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('5');
     vi.resetModules();

@@ -75,7 +75,7 @@ describe('by default', () => {
   });
 });
 
-describe('where it is on', () => {
+describe('with the loopback on', () => {
   let cells: CellsFixture;
   beforeAll(async () => {
     cells = await CellsFixture.open('on');
@@ -84,7 +84,7 @@ describe('where it is on', () => {
 
   it('a program in the namespace class reaches itself too, and nothing else', () => expectLoopback(cells, 'namespace'));
 
-  it('an option that is not on the list is unknown, as is one that loads code for a protocol', async () => {
+  it('a socket option that is not on the list is unknown, as is one that loads code for a protocol', async () => {
     const code = [
       'import errno, socket',
       'one = socket.socket()',
@@ -96,7 +96,7 @@ describe('where it is on', () => {
     expect((await cells.run('namespace', 'python', code)).stdout).toBe('ENOSYS ENOSYS ENOSYS ENOSYS ok\n');
   });
 
-  it("the data that waits in a job's sockets is bounded, whatever its processes", async () => {
+  it("the data that waits in a job's sockets is bounded, however many processes it has", async () => {
     const code = [
       'import os, socket, time',
       'server = socket.socket(); server.setsockopt(1, 8, 1 << 22); server.bind(("127.0.0.1", 0)); server.listen(200); held = []',
@@ -115,7 +115,7 @@ describe('where it is on', () => {
   });
 });
 
-describe('where it is off', () => {
+describe('with the loopback off', () => {
   it('both classes refuse an Internet socket as not permitted', async () => {
     await using cells = await CellsFixture.open('off');
     for (const choice of CLASSES) expect((await cells.run(choice, 'python', INTERNET)).stdout).toBe('1\n1\n');

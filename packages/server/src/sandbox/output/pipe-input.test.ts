@@ -33,7 +33,7 @@ describe('the writing end of a pipe', () => {
     return Buffer.concat(chunks);
   }
 
-  test('has written what fits before it returns, and the end behind it', () => {
+  test('writes what fits, and the end after it, before it returns', () => {
     input.write('one ');
     input.end('two');
     const bytes = Buffer.alloc(16);
@@ -50,7 +50,7 @@ describe('the writing end of a pipe', () => {
     expect(await readToEnd()).toEqual(Buffer.concat([Buffer.from('before '), LONG, Buffer.from(' after the end')]));
   });
 
-  test('ends an input without a byte', async () => {
+  test('ends an empty input', async () => {
     input.end();
     expect(await readToEnd()).toEqual(Buffer.alloc(0));
   });

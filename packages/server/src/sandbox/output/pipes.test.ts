@@ -23,7 +23,7 @@ test('a flood passes through one buffer, however long it is', async () => {
   expect(buffers.size).toBe(1);
 });
 
-test('output from before there was a listener is read in its order, and so is later output', async () => {
+test('output that came before there was a listener is read in order, before later output', async () => {
   const pipes = await started('echo early; read line; echo late');
   pipes.stdin.write('\n');
   while (pipes.stdout.readableLength < 'early\n'.length) await new Promise((resolve) => setImmediate(resolve));

@@ -99,7 +99,7 @@ test('a parked cell is given at once to one job, and another replaces it later',
   expect(source.requests).toHaveLength(4);
 });
 
-test('a short program has the machine to itself: the next cell is begun when it has ended', async () => {
+test('no cell is made beside a short program: the next is begun when the program has ended', async () => {
   await started();
   const loaded = await parked.take(bash)?.handOver(program);
   const running = loaded?.release(() => {});

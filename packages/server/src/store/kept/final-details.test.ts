@@ -61,7 +61,7 @@ test('a change drops everything, and a detail that was read meanwhile is not kep
   expect(await details.read(input('beside'), afterwards.ask)).toBe('new');
 });
 
-test('a change that fails is over all the same', async () => {
+test('a change that fails has ended, too', async () => {
   const details = new FinalDetails();
   await expect(details.change(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
   const ended = storeOf(final('{}'));

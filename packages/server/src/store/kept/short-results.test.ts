@@ -17,7 +17,7 @@ test('a result is short up to 32 Ki characters of output, both streams together'
   expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
 });
 
-test('a result that somebody waits for is brought along with as much output as a stream keeps', () => {
+test('a result that a caller waits for is kept with as much output as is recorded of a stream', () => {
   const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
   expect(shortResult(ended, contents)).toBeNull();
   expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({

@@ -61,7 +61,7 @@ const NODE_SHOWS =
   'const { argv, env } = process; console.log([argv.length - 2, ...argv.slice(2), env.A, env.B, ""].join("|"));';
 
 test.each(LAUNCHERS)(
-  'the program of %s has the arguments and variables of its release, to the byte',
+  'the program of %s gets the arguments and variables of its release, byte for byte',
   async (_, command) => {
     for (const [name, source] of Object.entries(SHOWS)) writeFileSync(join(work, name), source);
     const words = ['', 'two words\n', '-é"$x', 'A=1=2', 'B='];

@@ -35,7 +35,7 @@ async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; t
 
 const ECHO = `parentPort.postMessage({ kind: 'answers', answers: calls.map(({ id, input }) => ({ id, value: input })) });`;
 
-test('calls of one turn travel together and each gets its own answer', async () => {
+test('calls of one turn are sent together, and each gets its own answer', async () => {
   const { channel } = await openChannel(ECHO.replace('value: input', 'value: [input, calls.length]'));
   await using _ = channel;
   expect(await Promise.all([channel.call('echo', 'a'), channel.call('echo', 'b')])).toEqual([

@@ -33,7 +33,7 @@ function patientThread() {
   };
 }
 
-test('calls that nobody waits for share the commit of the next one that somebody waits for', async () => {
+test('calls without a waiting caller share the commit of the next call with one', async () => {
   const thread = patientThread();
   thread.call('later', 1);
   // Another message: it has arrived alone.
@@ -45,7 +45,7 @@ test('calls that nobody waits for share the commit of the next one that somebody
   await thread.closed;
 });
 
-test('calls that nobody waits for are still answered when no other comes', async () => {
+test('calls without a waiting caller are still answered when no other call comes', async () => {
   const thread = patientThread();
   thread.call('later', 1);
   thread.call('later', 2);
