@@ -1,14 +1,15 @@
-# Tries controls of the kernel, each on a process that exists for this alone, and says in one line what came of it. Whatever a
-# trial makes (namespaces, mounts, a filter) ends with that process.
+# Tries controls of the kernel, each in a separate process, and prints the result in one line. Whatever a trial makes
+# (namespaces, mounts, a filter) ends with that process.
 #
-# One line of standard input for each trial, its words separated by NUL: NUMBER CGROUP_PROCS... -- TRIAL ARGUMENT...
-# The process joins the groups first. Answers are lines of standard output: `NUMBER said WHAT`, and when the process has ended
-# `NUMBER ended SIGNAL CODE`. A trial that could not go on ends with code 1, and has said which call failed, and how.
+# One line of standard input for each trial, its words separated by NUL: NUMBER CGROUP_PROCS... -- TRIAL ARGUMENT... The
+# process joins the groups first. Answers are lines of standard output: `NUMBER said WHAT`, and when the process has
+# ended `NUMBER ended SIGNAL CODE`. A trial that fails ends with code 1, after a line that says which call failed, and
+# how.
 use strict;
 use warnings;
 use Config ();
 
-# POSIX.pm has words for these, and takes longer to load than everything else here takes together.
+# POSIX.pm defines these numbers, but loading it takes longer than everything else here together.
 my %NUMBER = (
     x86_64 => {
         exit_group => 231, getpriority => 140, inotify_add_watch => 254, inotify_init1 => 294, mount => 165, prctl => 157,
@@ -52,7 +53,7 @@ while (defined(my $line = <STDIN>)) {
 }
 leave(0);
 
-# Passes on what a trial says, and how it ended.
+# Passes on the lines of a trial, and how it ended.
 sub answer {
     my ($number, @words) = @_;
     $SIG{CHLD} = 'DEFAULT';
@@ -91,7 +92,7 @@ sub try_control {
     leave(0);
 }
 
-# In one piece: other answers are on the same pipe.
+# Writes an answer at once, because other answers are on the same pipe.
 sub answer_with {
     my ($line) = @_;
     syswrite(STDOUT, "$line\n");
@@ -111,7 +112,7 @@ sub namespace {
     return readlink($link) eq $before ? 'the same namespace' : 'an own namespace';
 }
 
-# The mapping of a cell: root and one user inside, two users that own nothing outside.
+# The mapping of a cell: inside root and one user, outside two users that own nothing.
 sub user_namespace {
     my ($root) = @_;
     pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
@@ -158,7 +159,7 @@ sub private_mount {
     return "$written bytes and $files files until full";
 }
 
-# Two overlays of /usr: what is opened through the one is an event of that one alone.
+# Two overlays of /usr: a file that is opened through one gives an event on that one alone.
 sub overlay {
     my ($directory) = @_;
     unshare($FLAG{mount});
@@ -172,7 +173,7 @@ sub overlay {
     return "@seen" eq 'one' ? 'seen here alone' : "seen through: @seen";
 }
 
-# A queue that hears when a file is opened in a directory.
+# A queue that reports when a file is opened in a directory.
 sub watch {
     my ($directory) = @_;
     my $descriptor = syscall($call->{inotify_init1}, 0x800);    # IN_NONBLOCK
@@ -191,7 +192,7 @@ sub network {
     return "interfaces @names, a connection " . ($reached ? 'succeeds' : "fails ($!)");
 }
 
-# A filter that refuses one harmless call, as a cell's refuses many.
+# A filter that refuses one harmless call, as a cell's filter refuses many.
 sub seccomp {
     syscall($call->{prctl}, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or fail("prctl(PR_SET_NO_NEW_PRIVS): $!");
     my $filter = join '',
@@ -260,7 +261,7 @@ sub unshare {
 
 sub mount {
     my ($source, $target, $type, $flags, $data) = @_;
-    # syscall() takes a string as its address and a number as itself: the types must stay what they are.
+    # syscall() passes a string by its address and a number by its value, so the types must stay as they are.
     syscall($call->{mount}, "$source", "$target", "$type", 0 + $flags, "$data") == 0 or fail("mount $target: $!");
 }
 
@@ -278,7 +279,7 @@ sub slurp {
     return scalar <$handle>;
 }
 
-# Without what perl does at its end: a child would do it for its parent.
+# Ends without perl's own work at its end, which a child would repeat for its parent.
 sub leave {
     my ($code) = @_;
     syscall($call->{exit_group}, $code);

@@ -1,6 +1,6 @@
 /**
- * What a launcher is told once, before it makes any cell: the one hardened OCI configuration that crun runs too, in lines
- * that `configuration.c` reads. Both ways to build a namespace cell follow one description.
+ * The configuration that a launcher gets once, before it makes any cell: the same hardened OCI configuration that crun
+ * runs, in lines that `configuration.c` reads. So both ways to build a namespace cell follow one description.
  */
 import { dirname } from 'node:path';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
@@ -10,7 +10,7 @@ import { USAGE } from '../oci/runtime/start.ts';
 import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
 import { readingWord } from './group-words.ts';
 
-/** mount(2) flags by the words that mount(8) has for them. */
+/** The flags of mount(2) by their words in mount(8). */
 const MOUNT_FLAGS: Readonly<Record<string, number>> = {
   rw: 0,
   ro: 1,
@@ -35,19 +35,19 @@ const RESOURCES: Readonly<Record<string, number>> = {
   RLIMIT_RTPRIO: 14,
 };
 
-/** The interpreter that every cell's own is a fork of, and the library that it loads. */
+/** The interpreter of which every cell's interpreter is a fork, and the library that it loads. */
 export interface Zygote {
   readonly arguments: readonly string[];
   readonly library: string;
 }
 
-/** The lines for a launcher of cells like `options`, in no particular order. A value never has a line break in it. */
+/** The lines for a launcher of cells like `options`, in no particular order. No value contains a line break. */
 export function launcherConfiguration(options: CellOptions, zygote: Zygote | null): readonly string[] {
   const { process: first, mounts, linux } = bundleConfig(bundleOptions(options));
   const flagsAt = (path: string) => flagsOf(mounts.find(({ destination }) => destination === path) as OciMount).flags;
   const { readings } = options.group.plan;
   const run = LANGUAGE_RUNS[options.language];
-  // `launch.sh` only waits: the launcher does so itself, and saves the start of a shell.
+  // `launch.sh` only waits. The launcher does this itself and saves the start of a shell.
   const executesLate = run.launcher === 'launch.sh';
   const { compiler, program } = executesLate
     ? { compiler: run.compiler ?? [], program: run.command }
@@ -75,11 +75,11 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
     ...(zygote === null ? [] : [`zygote ${zygote.library}`]),
   ];
   const broken = lines.find((line) => line.includes('\n'));
-  if (broken !== undefined) throw new Error(`a line break cannot be told to the launcher: ${JSON.stringify(broken)}`);
+  if (broken !== undefined) throw new Error(`the launcher takes no line break: ${JSON.stringify(broken)}`);
   return lines;
 }
 
-/** What stands behind `perl init.pl`: process 1 of a forked cell is the launcher's own, and takes the same words. */
+/** The words after `perl init.pl`. Process 1 of a forked cell is the launcher's own code and takes the same words. */
 function commandsOf([_perl, _init, count, ...words]: OciConfiguration['process']['args']) {
   return { compiler: words.slice(0, Number(count)), program: words.slice(Number(count)) };
 }

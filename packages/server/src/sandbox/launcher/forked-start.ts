@@ -1,7 +1,7 @@
 /**
- * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes its groups,
- * sets its limits and reads what the kernel says of it, each in one message: done here, each would take dozens of system
- * calls of the service's main thread. What it reports is judged here.
+ * One forked cell, from the request to its launcher until nothing of it is left. The launcher makes and removes its
+ * groups, sets its limits and reads the kernel's reports on it, each in one message. Done here, each would take dozens
+ * of system calls on the service's main thread. The reports are judged here.
  */
 import { type GroupLimits, type Measure, UNLIMITED, type Writing } from '../cgroup/cgroup.ts';
 import type { CellOptions } from '../oci/cell-options.ts';
@@ -24,10 +24,10 @@ import type { Program } from '../sandbox.ts';
 import { measured, readingWord, writingWord } from './group-words.ts';
 import type { LaunchedCell, Launcher } from './launcher.ts';
 
-/** The descriptor of process 1 that is the cell's own file system: `FILES` of `launcher.h`. */
+/** The descriptor of process 1 for the cell's own file system: `FILES` in `launcher.h`. */
 const FILES = 23;
 
-/** Has the launcher make a cell. Its groups are made with it. */
+/** Asks the launcher to make a cell and its groups. */
 export function startForked(launcher: Launcher, options: CellOptions, boot: Boot): Start {
   const { group, id, rootUid } = options;
   const ended = Promise.withResolvers<void>();
@@ -97,12 +97,12 @@ class ForkedCell implements WaitingCell {
     });
   }
 
-  /** As it was when it began to wait: it has done nothing since. */
+  /** The memory when it began to wait. The cell has done nothing since. */
   memoryBytes(): number {
     return this.#measured(this.#report, 'memoryBytes');
   }
 
-  /** The launcher ends a cell of which anything that waits has ended. */
+  /** The launcher ends a cell if one of its waiting processes has ended. */
   isWhole(): boolean {
     return !this.#isOver;
   }
@@ -111,7 +111,7 @@ class ForkedCell implements WaitingCell {
     const { group } = this.#options;
     this.#heapMb = wanted.heapMb;
     const { result, killed } = await limitedOnceFree(group, (isKilled) =>
-      // A group that was killed allows no process any more.
+      // A killed group allows no more processes.
       this.#launched.hold(this.#holdWords(wanted, isKilled ? { ...this.#boot, processes: 0 } : this.#boot)),
     );
     const report = sectionsOf(result);
@@ -138,7 +138,7 @@ class ForkedCell implements WaitingCell {
     this.#options.group.kill();
   }
 
-  /** Where the launcher died, the kernel has ended its cells, and their groups are as they were. */
+  /** If the launcher died, the kernel has ended its cells, but their groups still exist. */
   async over(): Promise<Over> {
     const said = await this.#launched.over;
     if (said === null)
@@ -148,7 +148,7 @@ class ForkedCell implements WaitingCell {
     return { ending: parseEnding(report.get('ending') ?? ''), counted };
   }
 
-  /** Ends it where it has not ended. Resolves to whether its groups are gone, too. */
+  /** Ends the cell if it has not ended. Resolves to whether its groups are gone, too. */
   async end(): Promise<boolean> {
     if (!this.#isOver) this.kill();
     this.#launched.forget();

@@ -1,4 +1,4 @@
-/** What a launcher is told to do in the groups of a cell, in the words that `groups.c` takes. */
+/** The words by which a launcher is told what to do in the groups of a cell. `groups.c` reads them. */
 import type { GroupFile, Measure, Reading, Writing } from '../cgroup/cgroup.ts';
 
 export function readingWord({ directory, file }: GroupFile): string {
@@ -9,7 +9,7 @@ export function writingWord({ directory, file, value }: Writing): string {
   return `${directory}/${file}=${value}`;
 }
 
-/** The number that a launcher has read. Throws where it has not. */
+/** A number that a launcher has read. Throws if it has not. */
 export function measured(sections: ReadonlyMap<string, string>, reading: Reading, measure: Measure): number {
   const text = sections.get(readingWord(reading));
   if (text === undefined) throw new Error(`the launcher did not read ${measure}`);

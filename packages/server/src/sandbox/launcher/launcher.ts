@@ -1,34 +1,41 @@
 /**
- * The conversation with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`).
- * It starts when the first cell is asked for and again after it has died; its cells die with it. After some cells and some
- * time another takes its place: what the forks of one zygote have in common, no later cell has (decision 0022).
+ * The protocol with one launcher, a small process that forks cells of one language and runtime pack (`launcher.h`). It
+ * starts with the first request for a cell, and again after it has died; its cells die with it. After a number of cells
+ * or some time another launcher replaces it, so that later cells do not share what the forks of one zygote have in
+ * common (decision 0022).
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
-/** How long a launcher may take until it serves: a zygote starts an interpreter. */
+/** How long a launcher may take to be ready: a zygote starts an interpreter. */
 const READY_MILLISECONDS_MAX = 10_000;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
 
 /** A cell that waits for a job. */
 export interface LaunchedCell {
-  /** Of its process 1 on the host, and nobody else's until limits were set or it is forgotten. */
+  /** The id of its process 1 on the host. No other process can get it until limits were set or the cell is forgotten. */
   readonly pid: number;
-  /** What the host's kernel said of it: sections, as `guest-report.ts` reads them. */
+  /** The host kernel's report on it, in sections that `guest-report.ts` reads. */
   readonly report: string;
-  /** Resolves once nothing of its program is alive, to a report: how it ended; null if the launcher is gone. Never rejects. */
+  /**
+   * Resolves once no process of its program is alive, to the report of its end; null if the launcher is gone. Never
+   * rejects.
+   */
   readonly over: Promise<string | null>;
-  /** Resolves once its process 1 is gone, to whether its groups are, too. Only after `hold` or `forget`. Never rejects. */
+  /**
+   * Resolves once its process 1 is gone, to whether its groups are gone, too. Only after `hold` or `forget`. Never
+   * rejects.
+   */
   readonly gone: Promise<boolean>;
   /**
-   * Sets limits, and resolves to a report of what was read. `words` are as `serve.c` takes them. Rejects with the `code` of
-   * the kernel's error.
+   * Sets limits, and resolves to a report of the values that were read. `serve.c` describes `words`. Rejects with the
+   * `code` of the kernel's error.
    */
   readonly hold: (words: string) => Promise<string>;
-  /** Says that nobody looks at the process or its groups any more. Without effect after `hold`. */
+  /** Says that the process and its groups are no longer needed. Without effect after `hold`. */
   readonly forget: () => void;
 }
 
@@ -37,7 +44,7 @@ export interface LaunchRequest {
   readonly id: string;
   /** This and the next are its users on the host. */
   readonly rootUid: number;
-  /** What is written to its groups before anything is in them, as `groups.c` takes it. */
+  /** The words to write to its groups before any process is in them, as `groups.c` reads them. */
   readonly accesses: string;
 }
 
@@ -46,7 +53,7 @@ export interface LauncherOptions {
   readonly program: string;
   /** Lines, as `configuration.c` reads them. */
   readonly configuration: readonly string[];
-  /** How many cells one process makes before another takes its place; 256 where nothing is said. */
+  /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;
 }
 
@@ -55,7 +62,7 @@ interface Pending {
   readonly refused: (reason: Error) => void;
 }
 
-/** A cell that was made and is not gone. */
+/** A cell that was made and still exists. */
 interface Living {
   readonly over: PromiseWithResolvers<string | null>;
   readonly gone: PromiseWithResolvers<boolean>;
@@ -63,7 +70,7 @@ interface Living {
   isForgotten: boolean;
 }
 
-/** Lines of the launcher that are followed by as many bytes as their last word says. */
+/** Lines of the launcher that are followed by a report. Their last word is its length in bytes. */
 const WITH_REPORT: ReadonlySet<string> = new Set(['made', 'held', 'ended']);
 
 /** Makes cells until it is disposed. */
@@ -71,9 +78,9 @@ export class Launcher implements AsyncDisposable {
   readonly #options: LauncherOptions;
   /** Makes the next cells. */
   #serving: Promise<Serving> | null = null;
-  /** About to take its place. */
+  /** The process that will replace it. */
   #successor: Promise<Serving> | null = null;
-  /** Every process that has not ended, those too that only wait for the end of their cells. */
+  /** Every process that has not ended, including those that only wait for the end of their cells. */
   readonly #processes = new Set<Serving>();
   #isClosed = false;
 
@@ -81,7 +88,7 @@ export class Launcher implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Makes a cell and its groups. Rejects, with nothing left of it, where the cell or the launcher could not be made. */
+  /** Makes a cell and its groups. If the cell or the launcher cannot be made, it leaves nothing behind and rejects. */
   async make(request: LaunchRequest): Promise<LaunchedCell> {
     if (this.#isClosed) throw new Error('the launcher is closed');
     const serving = await this.#usable();
@@ -102,7 +109,7 @@ export class Launcher implements AsyncDisposable {
     for (;;) {
       this.#serving ??= this.#start();
       const serving = await this.#serving;
-      // Another may have taken its place while this waited.
+      // Another process may have replaced it meanwhile.
       if (!serving.isRetired) return serving;
     }
   }
@@ -122,7 +129,10 @@ export class Launcher implements AsyncDisposable {
     return starting;
   }
 
-  /** Cells are made as before until the new one is ready. Where it cannot be started, the next cell tries again. */
+  /**
+   * The old process makes cells until the new one is ready. If the new one cannot be started, the next cell tries
+   * again.
+   */
   #replace(serving: Serving): void {
     if (this.#successor !== null || serving.isRetired || this.#isClosed) return;
     this.#successor = this.#start();
@@ -189,7 +199,7 @@ class Serving {
     return this.#exited;
   }
 
-  /** Whether it has made as many cells, or lived as long, as one should. */
+  /** Whether it has made its number of cells or reached its age. */
   get isDue(): boolean {
     return this.#cellsLeft <= 0 || performance.now() > this.#dueAt;
   }
@@ -198,7 +208,7 @@ class Serving {
     return this.#isRetired;
   }
 
-  /** Has it end as soon as the last of its cells is gone. */
+  /** Ends it as soon as the last of its cells is gone. */
   retire(): void {
     this.#isRetired = true;
     this.#endUnneeded();
@@ -227,7 +237,7 @@ class Serving {
     for (let line = this.#nextLine(); line !== null; line = this.#nextLine()) this.#take(line.words, line.report);
   }
 
-  /** Null if the next is not whole yet. */
+  /** The next message; null if it is not yet complete. */
   #nextLine(): { words: readonly string[]; report: string } | null {
     const end = this.#rest.indexOf('\n');
     if (end < 0) return null;
@@ -317,7 +327,7 @@ class Serving {
     this.#endUnneeded();
   }
 
-  /** Every cell ends with its launcher, by the kernel. Their groups are left. */
+  /** The kernel ends all cells with their launcher. Their groups are left. */
   #end(reason: Error): void {
     this.#ready.reject(reason);
     for (const { refused } of this.#pending.values()) refused(reason);

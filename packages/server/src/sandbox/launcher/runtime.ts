@@ -1,6 +1,6 @@
 /**
- * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack, which
- * forks them. The cell is the same as crun's, and is observed in the same way.
+ * The namespace class without a runtime that starts for each cell: one launcher for each language and runtime pack
+ * forks the cells. They equal crun's cells, and are observed in the same way.
  */
 import { existsSync } from 'node:fs';
 import { versionOf } from '../host/executable.ts';
@@ -18,7 +18,7 @@ const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
 /** Process 1 of the cell is in its group and is not the job's. */
 const OWN_PROCESSES = 1;
 
-/** Whether the set-up has built the launcher, which takes gcc and the headers of libseccomp. */
+/** Whether the set-up has built the launcher, which needs gcc and the headers of libseccomp. */
 export function isLauncherBuilt(): boolean {
   return existsSync(LAUNCHER_PROGRAM);
 }

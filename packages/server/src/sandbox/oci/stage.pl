@@ -1,8 +1,8 @@
 # Starts one runtime (crun or runsc) for one cell, on the host, before anything untrusted exists.
 #
-# It joins the cell's cgroups first, so that everything it becomes is held by them; gives the cell a mount namespace of
-# its own, in which the cell's tmpfs lives and dies, so that no mount can be left behind on the host; and then becomes
-# the runtime. Node can do none of these three: it has no unshare(2), no mount(2), and cannot act between fork and exec.
+# It first joins the cell's cgroups, which then hold everything that it executes. It gives the cell its own mount
+# namespace with the cell's tmpfs, so that no mount can be left behind on the host. Then it executes the runtime. Node
+# can do none of these: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
 # Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW LOOPBACK HIDE
 #   CGROUP_FILE... -- TREE... -- COMMAND...
@@ -40,14 +40,14 @@ system_call('unshare', $CLONE_NEWNS | ($loopback eq 'up' ? $CLONE_NEWNET : 0));
 mount('none', '/', '', $REC | $PRIVATE, '');
 system_call('umount2', $hide, $MNT_DETACH) if $hide ne '-';
 
-# One tmpfs holds all that a job can fill: what it may write is bounded here, and gone with this namespace.
+# One tmpfs holds everything that a job can write. It bounds the job's files, and ends with this namespace.
 mount('tmpfs', $cell, 'tmpfs', $NOSUID | $NODEV | $NOEXEC, "size=$size,nr_inodes=$inodes,mode=755");
 directory("$cell/rootfs", 0755, 0);
 directory("$cell/report", 0700, $uid);
 directory("$cell/work",   0755, $uid + 1);
 directory("$cell/work/input", 0755, 0);
 directory("$cell/work/output", 0755, $uid + 1);
-# Of it, only what a program may write can be executed.
+# Only the parts that a program may write to allow execution.
 mount("$cell/work", "$cell/work", '', $BIND, '');
 mount('none', "$cell/work", '', $BIND | $REMOUNT | $NOSUID | $NODEV, '');
 directory("$cell/trees", 0755, 0);
@@ -77,7 +77,7 @@ sub take_words {
     return @words;
 }
 
-# A link would show whatever it leads to instead of the tree that was meant.
+# Refuses a link, which would show its target in place of the tree.
 sub show {
     my ($tree, $at) = @_;
     fail("$tree is a symbolic link") if -l $tree;
@@ -88,7 +88,7 @@ sub show {
     else                   { mount($tree, $at, '', $BIND | $REC, '') }
 }
 
-# An overlay is of directories alone: a file is shown by way of its own.
+# An overlay has only directories, so a file is shown through an overlay of its directory.
 sub show_file {
     my ($file, $at) = @_;
     open(my $handle, '>', $at) or fail("cannot make $at: $!");
@@ -99,15 +99,15 @@ sub show_file {
     mount("$at.directory/$name", $at, '', $BIND, '');
 }
 
-# The tree is named as the working directory, so that no name needs quoting. What statfs(2) tells is of the first layer, an
-# empty directory of the cell's: an overlay that nothing can be written to must have two.
+# The tree is named as the working directory, so that no name needs quoting. statfs(2) reports on the first layer, an
+# empty directory of the cell: a read-only overlay must have two layers.
 sub overlay {
     my ($tree, $at, $flags) = @_;
     chdir($tree) or fail("cannot enter $tree: $!");
     mount('overlay', $at, 'overlay', $RDONLY | $flags, "lowerdir=$cell/nothing:.");
 }
 
-# The highest score there is: when the host itself runs out of memory, the kernel ends cells and not the service (proc(5),
+# Sets the highest score: when the host itself runs out of memory, the kernel kills cells and not the service (proc(5),
 # /proc/PID/oom_score_adj). A cell's /proc is read-only, so no program lowers its own.
 sub raise_score {
     open(my $handle, '>', '/proc/self/oom_score_adj') or fail("cannot open oom_score_adj: $!");
@@ -115,8 +115,8 @@ sub raise_score {
     close($handle) or fail("cannot write oom_score_adj: $!");
 }
 
-# A filter for this process and all that it becomes, in which fgetxattr(2) answers EOPNOTSUPP and every other call is as it was.
-# gVisor asks it of a descriptor by which no symbolic link can be read, hands on the EBADF, and `ls -l` takes that for a fault.
+# Sets a filter under which fgetxattr(2) answers EOPNOTSUPP and every other call is unchanged. gVisor calls it on a
+# descriptor that cannot read a symbolic link and passes on the EBADF, which `ls -l` reports as an error.
 sub hide_attributes {
     my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
     my ($architecture, $fgetxattr) = @{ { x86_64 => [0xc000003e, 193], aarch64 => [0xc00000b7, 10] }->{$machine} };
@@ -133,7 +133,7 @@ sub hide_attributes {
     call('prctl', 22, 2, $program, 0, 0) == 0 or fail("prctl: $!");    # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 }
 
-# In a network namespace that belongs to the host, so that nobody in the cell has a privilege over it. netdevice(7).
+# The network namespace belongs to the host, so that no process of the cell has a privilege over it. netdevice(7).
 sub bring_up_loopback {
     socket(my $socket, 2, 2, 0) or fail("socket: $!");    # AF_INET, SOCK_DGRAM
     my $request = pack('a16 s x22', 'lo', 0x41);          # struct ifreq: IFF_UP and IFF_RUNNING
@@ -161,7 +161,7 @@ sub mount {
 
 sub system_call {
     my ($name, @arguments) = @_;
-    # Numbers that came as text are numbers again here.
+    # Turns numbers that came as text into numbers.
     call($name, map { /^\d+$/ ? 0 + $_ : "$_" } @arguments) == 0
         or fail("$name(@arguments): $!");
 }

@@ -1,12 +1,12 @@
-# Gives a process that is about to become something else real pipes for its stdin, stdout and stderr, whose other ends the
-# service opens through /proc/PID/fd. Node cannot make a pipe: what it hands to a child is a socket, which no program can
-# open again as /dev/stdin; a named pipe could be, but an open of it waits for the other end.
+# Gives a process, before it executes another program, real pipes for its stdin, stdout and stderr. The service opens
+# the other ends through /proc/PID/fd. Node cannot make a pipe: it gives a child sockets, which no program can open
+# again as /dev/stdin. A named pipe could be opened again, but the open waits for the other end.
 use strict;
 use warnings;
 use Config ();
 
-# What perl has no word of its own for is asked of the kernel by number: POSIX.pm has the words, and takes longer to load
-# than everything else here takes together.
+# Calls that perl has no function for are made by number. POSIX.pm has functions, but loading it takes longer than
+# everything else here together.
 my %NUMBERS = (
     x86_64 => {
         close => 3,   dup3    => 292, exit_group => 231, mount => 165,
@@ -20,7 +20,8 @@ my %NUMBERS = (
 my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
 my $number = $NUMBERS{$machine} or die "this machine is neither x86_64 nor aarch64\n";
 
-# The result of a call, -1 where it failed. A string is given as its address, for the kernel to write to, and a number as itself.
+# The result of a call, -1 if it failed. A string is passed by its address, for the kernel to write to, and a number by
+# its value.
 sub call {
     my $name = shift;
     return syscall($number->{$name}, @_);
@@ -36,13 +37,15 @@ my $SET_CAPACITY = 1031;
 # prctl(2): PR_SET_PDEATHSIG, and SIGKILL.
 my ($SET_DEATH_SIGNAL, $KILL) = (1, 9);
 
-# A service that was killed cannot end what it started: the kernel does it. It holds over exec(2), and for the thread that
-# started this process, which is the service's main one. One that ended before is noticed where the pipes are taken.
+# A service that was killed cannot end its children, so the kernel does. This stays in force over exec(2), and applies
+# to the thread that started this process, the service's main thread. If that ended before this call, taking the pipes
+# notices it.
 sub die_with_parent {
     call('prctl', $SET_DEATH_SIGNAL, $KILL, 0, 0, 0) == 0 or fail("prctl: $!");
 }
 
-# Makes the pipes and says so on the present standard output. Those for output hold `$capacity` bytes where it is given.
+# Makes the pipes and reports it on the present standard output. Those for output hold `$capacity` bytes, if it is
+# given.
 sub offer_pipes {
     my ($capacity) = @_;
     for my $stream (0 .. 2) {
@@ -56,7 +59,8 @@ sub offer_pipes {
     syswrite(STDOUT, "pipes\n");
 }
 
-# A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows: then half of it, and so on.
+# A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows, so this tries half of it, and so
+# on.
 sub widen {
     my ($pipe, $capacity) = ($_[0], 0 + $_[1]);    # To fcntl() a string, even of digits, is the address of a buffer.
     until (fcntl($pipe, $SET_CAPACITY, $capacity)) {

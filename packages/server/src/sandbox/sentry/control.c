@@ -1,4 +1,6 @@
-/* What the kernel of a cell is asked before it runs anything, as runsc's own control socket takes it: one JSON value each way. */
+/*
+ * The requests to the kernel of a cell before it runs anything, on runsc's own control socket: one JSON value each way.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -9,14 +11,14 @@
 
 #include "sentry.h"
 
-/* The only interface that there is: a program reaches itself, and nothing else. Masks are base64. */
+/* The only interface: a program reaches itself and nothing else. Masks are base64. */
 static const char LOOPBACK[] =
     "{\"LoopbackLinks\":[{\"Name\":\"lo\","
     "\"Addresses\":[{\"Address\":\"127.0.0.1\",\"PrefixLen\":8},{\"Address\":\"::1\",\"PrefixLen\":128}],"
     "\"Routes\":[{\"Destination\":{\"IP\":\"127.0.0.0\",\"Mask\":\"/wAAAA==\"}},"
     "{\"Destination\":{\"IP\":\"::1\",\"Mask\":\"/////////////////////w==\"}}]}]}";
 
-/* Its name is gone before anybody else could know it: this is the only connection there will be. */
+/* Its name is removed before anybody else can know it, so this is its only connection. */
 int listen_unnamed(int *client)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "control" };
@@ -30,7 +32,7 @@ int listen_unnamed(int *client)
     return server;
 }
 
-/* Asks, and waits for the answer, which is one short value. */
+/* Sends a request and waits for the answer, which is one short value. */
 static void call(int client, const char *method, const char *argument)
 {
     char text[1024];
@@ -42,7 +44,7 @@ static void call(int client, const char *method, const char *argument)
     if (strstr(text, "\"success\":true") == NULL) fail("%s failed: %s", method, count > 0 ? text : "runsc ended");
 }
 
-/* Returns when the first process of the cell runs. The id has no character that JSON would quote. */
+/* Returns when the first process of the cell runs. The id contains no character that JSON would quote. */
 void start_program(int client, const char *id)
 {
     char name[128];

@@ -1,7 +1,7 @@
 /*
- * How a cell ends. Its process 1 has ended everything in the cell before it reports how the program ended: from then on
- * there is nothing that the kernel and the file server could still be needed for. They are killed then, which takes a third
- * of the time that the kernel takes to end by itself: file by file, one connection after the other.
+ * How a cell ends. Process 1 ends all other processes of the cell before it reports how the program ended, so the
+ * kernel and the file server are no longer needed then. They are killed, which takes a third of the time that the
+ * kernel needs to end by itself, file by file and connection by connection.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,10 +16,10 @@
 
 #include "sentry.h"
 
-/* Below the bundle. Only process 1 writes to it; `guest/init.pl` says what. */
+/* Below the bundle. Only process 1 writes to it; `guest/init.pl` describes the content. */
 static const char REPORT[] = "cell/report/ending";
 
-/* Whether the report tells an end, and not that the program is being compiled or runs. */
+/* Whether the report states an end, and not that the program is being compiled or runs. */
 static int has_ended(void)
 {
     char text[REPORT_BYTES + 1] = "", how[16];
@@ -32,7 +32,7 @@ static int has_ended(void)
     return sscanf(status, "%15s %d", how, &number) == 2 && (!strcmp(how, "exited") || !strcmp(how, "signaled"));
 }
 
-/* A program may have got hold of the other end: a word says no more than that the report is worth a look. */
+/* A program may have got the other end, so a byte only means that the report should be read. */
 static void forget(int word)
 {
     char words[4096];
@@ -44,7 +44,7 @@ static void end(pid_t pid)
     if (pid > 0) kill(pid, SIGKILL);
 }
 
-/* Reaps what has ended. A gofer that ended otherwise than by itself has left the kernel without files. */
+/* Reaps processes that have ended. If the gofer failed, the kernel has no files any more, and is ended, too. */
 static void reap(pid_t *kernel, pid_t *gofer, int *of_kernel)
 {
     int status;
@@ -66,7 +66,7 @@ static int descriptor_of(pid_t pid)
     return descriptor;
 }
 
-/* Returns when nothing of either is alive: 0 where the report told an end, else the kernel's exit code. */
+/* Returns when neither is alive: 0 if the report stated an end, else the kernel's exit code. */
 int wait_for_both(pid_t kernel, pid_t gofer, int word)
 {
     struct pollfd heard[] = {
@@ -83,7 +83,7 @@ int wait_for_both(pid_t kernel, pid_t gofer, int word)
             if (is_told) end(kernel), end(gofer);
         }
         reap(&kernel, &gofer, &of_kernel);
-        /* A descriptor below 0 is passed over. */
+        /* poll(2) ignores a descriptor below 0. */
         if (is_told || heard[0].revents & POLLHUP) heard[0].fd = -1;
         if (kernel == 0) heard[1].fd = -1;
         if (gofer == 0) heard[2].fd = -1;

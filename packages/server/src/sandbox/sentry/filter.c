@@ -1,12 +1,12 @@
 /*
  * svc-filter: reads the rules of a system call filter on standard input, and writes the filter as the program that
- * seccomp(2) takes. Process 1 of a gVisor cell applies it. Given the same rules, runsc would make one of its own
- * for every cell, which takes it longer than everything else that it does before a program runs.
+ * seccomp(2) takes. Process 1 of a gVisor cell applies it. From the same rules, runsc would make a filter for every
+ * cell, which takes longer than everything else that it does before a program runs.
  *
  *   rule NAMES<tab>allow|ERRNO [INDEX EQ|MASKED_EQ VALUE SECOND]...    all comparisons must hold; of MASKED_EQ VALUE is the mask
  *   otherwise ERRNO                                                     of a call that no rule fits
  *
- * As with runsc the first rule that fits decides, and a name that nobody knows is left out.
+ * As with runsc, the first rule that fits decides, and an unknown name is left out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -45,7 +45,7 @@ static struct rule rules[RULES_MAX];
 static int rule_count;
 static unsigned otherwise;
 
-/* The program, whose jumps name labels until all of it is there. */
+/* The program. Its jumps name labels until the whole program is made. */
 static struct sock_filter program[BPF_MAXINSNS];
 static struct { int yes, no; } jumps[BPF_MAXINSNS];
 static int length;
@@ -121,7 +121,7 @@ static void jump(unsigned operation, unsigned value, int yes, int no)
     jumps[length - 1].yes = yes, jumps[length - 1].no = no;
 }
 
-/* Every verdict is said once in each part of the program: no jump is then longer than a filter can make. */
+/* Every verdict is stated once in each part of the program, so that no jump is too long for a filter. */
 static struct { unsigned verdict; int label; } verdicts[VERDICTS_MAX];
 static int verdict_count;
 
@@ -143,7 +143,7 @@ static void say_verdicts(void)
     verdict_count = 0;
 }
 
-/* Goes on where a half of the argument is as wanted. */
+/* Continues if one half of the argument has the wanted value. */
 static void compare_half(size_t offset, unsigned mask, unsigned value, int otherwise_to)
 {
     if (mask == 0) return;
@@ -166,7 +166,7 @@ static void add_rule(const struct rule *rule, int otherwise_to)
     jump(BPF_JEQ, 0, label, label);
 }
 
-/* What is said of each call: a verdict, or the label of the comparisons that find it. */
+/* For each call its verdict, or the label of the comparisons that find it. */
 static struct { unsigned verdict; int label; } calls[CALLS];
 
 static void look_at_call(int call)
@@ -180,7 +180,7 @@ static void look_at_call(int call)
     }
 }
 
-/* The comparisons of one call, in their order; what none of them fits ends otherwise. */
+/* Adds the comparisons of one call, in order, and the verdict for a call that none of them fits. */
 static void add_comparisons(int call)
 {
     place(calls[call].label);
@@ -200,7 +200,7 @@ static int is_as_before(int call)
     return calls[call].label < 0 && calls[call - 1].label < 0 && calls[call].verdict == calls[call - 1].verdict;
 }
 
-/* Halves the ranges of calls of which the same is said, until one is left. Returns the label of what is said of them. */
+/* Halves the ranges of calls with the same verdict until one is left. Returns the label of its verdict. */
 static int find(const int *starts, int count)
 {
     if (count == 1) return calls[*starts].label >= 0 ? calls[*starts].label : label_of(calls[*starts].verdict);
@@ -222,7 +222,7 @@ static void resolve(void)
     }
 }
 
-/* Only calls of this machine's own kind are looked at. Their numbers are looked for first, then their arguments. */
+/* Checks only calls of this machine's own architecture: first their numbers, then their arguments. */
 static void make_program(void)
 {
     static int starts[CALLS];

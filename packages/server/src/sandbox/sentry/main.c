@@ -1,8 +1,8 @@
 /*
  * svc-sentry BUNDLE ID ROOT_UID ROOTFS [SOURCE DESTINATION FLAGS]... -- RUNSC FLAG...
  *
- * The binds are those of config.json in the directory BUNDLE, in its order. Standard input, output and error are the cell's.
- * Lives as long as the cell, and ends both processes with itself.
+ * The binds are those of config.json in the directory BUNDLE, in its order. Standard input, output and error are the
+ * cell's. This process lives as long as the cell, and both processes end with it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,7 +30,7 @@
 
 static const char *LOG = "runsc.log";
 
-/* The last that runsc wrote in its log is why it failed. */
+/* The last line in runsc's log says why it failed. */
 static void say_log(void)
 {
     char text[2048];
@@ -85,12 +85,12 @@ static struct cell read_arguments(int count, char **words)
     return cell;
 }
 
-/* The descriptors that one process is given, which no other has. */
+/* The descriptors that only one of the processes gets. */
 struct ends {
     int io[BINDS_MAX + 1], mounts, spec, log;
 };
 
-/* One connection for the root and for each bind, and a pipe by which the gofer tells what it serves. */
+/* One connection for the root and for each bind, and a pipe on which the gofer reports what it serves. */
 static void connect_both(const struct cell *cell, struct ends *kernel, struct ends *gofer)
 {
     int pair[2];
@@ -107,7 +107,7 @@ static void connect_both(const struct cell *cell, struct ends *kernel, struct en
     }
 }
 
-/* Names a descriptor to runsc, which is to inherit it. */
+/* Passes a descriptor to runsc, which inherits it, and names it. */
 static void give(struct command *command, const char *flag, int descriptor)
 {
     must(fcntl(descriptor, F_SETFD, 0), flag);
@@ -166,7 +166,7 @@ static void add_huge_pages(struct command *command)
     close(file);
 }
 
-/* Its process ids are the host's: systrap wants it so. */
+/* Its process ids are the host's, because systrap needs that. */
 static pid_t start_kernel(const struct cell *cell, const struct ends *ends, int executable, int server, int ready,
     int ended)
 {
@@ -204,7 +204,7 @@ int main(int count, char **words)
     close_range(3, ~0u, 0);
     must(chdir(cell.bundle), cell.bundle);
     must(setgroups(0, NULL), "leave all groups");
-    /* runsc would lock memory for a moment where it takes much of it at once. It does without, as this does. */
+    /* runsc locks memory for a moment when it takes much at once. It also works without. */
     (void)!setrlimit(RLIMIT_MEMLOCK, &unlimited);
     int executable = open(cell.runsc[0], O_RDONLY | O_CLOEXEC);
     must(executable, cell.runsc[0]);

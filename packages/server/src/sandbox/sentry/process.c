@@ -1,6 +1,6 @@
 /*
- * A process in namespaces and a user mapping of its own. It gives up what it need not have before it becomes runsc, which
- * finds all of that done, and sets its own system call filter.
+ * A process in its own namespaces and user mapping. It gives up unneeded privileges before it executes runsc, which
+ * then only sets its own system call filter.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +48,7 @@ static void map_users(pid_t pid, uid_t root)
     write_file(pid, "gid_map", text, length);
 }
 
-/* For root of a user namespace exec(2) gives back what is in the bounding set, and nothing else. */
+/* For root of a user namespace, exec(2) gives back the capabilities in the bounding set, and no others. */
 static void keep_capabilities(uint64_t kept)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -60,7 +60,10 @@ static void keep_capabilities(uint64_t kept)
     must(syscall(SYS_capset, &header, data), "drop capabilities");
 }
 
-/* runsc may not unmount anything itself: a child that still may waits for its word. It is of the same process group. */
+/*
+ * runsc itself may not unmount anything, so a child that may waits for its request. The child is in the same process
+ * group.
+ */
 static int unmount_when_told(void)
 {
     int word[2];
@@ -97,7 +100,7 @@ static void become(const struct cell *cell, struct making *making, int mapped)
     making->enter_root(cell);
     making->unmounted = unmount_when_told();
     keep_open(making->unmounted);
-    /* The words end with those that only now are known. */
+    /* Adds the words that are known only now. */
     add_word(&making->command, "--proc-mount-sync-fd=%d", making->unmounted);
     add_word(&making->command, "%s", cell->id);
     making->command.words[making->command.count] = NULL;

@@ -1,6 +1,6 @@
 /*
- * What the two processes see of the host. Both get a root of their own, with /proc in it until they have set their filters:
- * the kernel nothing else at all, the gofer the trees of the cell below /root.
+ * What the two processes see of the host. Each gets its own root, which has /proc until the process has set its filter.
+ * The kernel's root has nothing else; the gofer's has the trees of the cell below /root.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static const unsigned long BARE = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-/* The root is put together below one directory of the host, covered in this namespace alone. */
+/* Builds the root below one directory of the host, which is covered in this namespace alone. */
 static void make_root(const char *at)
 {
     must(mount("", "/", NULL, MS_SLAVE | MS_REC, NULL), "keep mounts apart");
@@ -36,7 +36,7 @@ static void remount(const char *at, unsigned long flags, const char *what)
     must(mount("", at, NULL, MS_BIND | MS_REMOUNT | flags, NULL), what);
 }
 
-/* Nothing of a job exists yet, and every mount point is in a tree of ours: no name leads through a link. */
+/* Nothing of a job exists yet, and every mount point is in one of our trees, so no path leads through a link. */
 static void show(const struct bind *bind)
 {
     char at[WORD_BYTES_MAX];
@@ -46,7 +46,7 @@ static void show(const struct bind *bind)
     if (bind->flags != 0) remount(at, bind->flags, bind->destination);
 }
 
-/* runsc opens its own /proc/self/fd as /proc/fs, from where no `..` leads up; the rest of /proc goes. */
+/* runsc opens its own /proc/self/fd as /proc/fs, from which no `..` leads up. The rest of /proc is removed. */
 void enter_root_of_gofer(const struct cell *cell)
 {
     make_root("/proc/fs");

@@ -1,7 +1,8 @@
 /*
- * Starts the two processes of a gVisor cell, its kernel (the sentry) and its file server (the gofer), as `runsc run` of release
- * 20240729 does. That starts runsc seven times for a cell: itself, each of the two twice over, to give up privileges, and
- * twice to take away a mount. This program makes the namespaces, roots and privileges itself, and starts runsc twice.
+ * Starts the two processes of a gVisor cell, its kernel (the sentry) and its file server (the gofer), as `runsc run` of
+ * release 20240729 does. `runsc run` starts runsc seven times for a cell: itself, each of the two twice to give up
+ * privileges, and twice to remove a mount. This program makes the namespaces, roots and privileges itself, and starts
+ * runsc twice.
  *
  *   main.c       arguments, and the two processes
  *   process.c    a process in namespaces and a user mapping of its own, with few capabilities, that becomes runsc
@@ -22,10 +23,10 @@
 
 enum { BINDS_MAX = 64, WORDS_MAX = 128, WORD_BYTES_MAX = 4096, JOB_UID = 1000 };
 
-/* What process 1 reports is one line that is always as long. */
+/* The report of process 1 is one line that always has this length. */
 enum { REPORT_BYTES = 64 };
 
-/* The descriptor of process 1 on which it says that it has reported the end. */
+/* The descriptor on which process 1 signals that it has reported the end. */
 enum { ENDED = 9 };
 
 /* A directory or a file of the host and where the gofer serves it. `flags` are those of mount(2) beside MS_BIND. */
@@ -34,7 +35,7 @@ struct bind {
     unsigned long flags;
 };
 
-/* What is to be started. `runsc` and the words behind it are the command up to runsc's own subcommand. */
+/* What to start. `runsc` and the words after it are the command up to runsc's own subcommand. */
 struct cell {
     const char *bundle;        /* directory of config.json, which becomes the working directory */
     const char *id;
@@ -52,7 +53,7 @@ struct command {
     int count;
 };
 
-/* How a process is made: namespaces of clone(2), what it may do, and what it sees. */
+/* How to make a process: its namespaces (clone(2)), its capabilities, and what it sees. */
 struct making {
     unsigned long namespaces;
     uint64_t capabilities;     /* one bit for each */
@@ -68,7 +69,7 @@ pid_t start(const struct cell *cell, struct making *making);
 void enter_root_of_gofer(const struct cell *cell);
 void enter_root_of_kernel(const struct cell *cell);
 
-/* A socket that listens and is connected to already. `client` is the end of the one who speaks. */
+/* A listening socket that already has its connection. `client` is the client's end. */
 int listen_unnamed(int *client);
 void start_program(int client, const char *id);
 

@@ -1,10 +1,10 @@
 /*
  * svc-stage CELL ROOTFS ROOT_UID SIZE INODES PIPE_BYTES CGROUP_FILE... -- TREE... -- COMMAND...
  *
- * `oci/stage.pl` compiled, for cells whose programs use gVisor's kernel: it joins the cell's groups, so that everything it
- * becomes is held by them, gives the cell a mount namespace of its own with its file systems, and becomes COMMAND. A perl takes
- * longer to start than all that. It offers and takes pipes as `output/pipes.pl` says, and fails as that does: one line on
- * standard error, exit code 125.
+ * `oci/stage.pl` in C, for cells whose programs use gVisor's kernel. It joins the cell's groups, which then hold
+ * everything that it executes, gives the cell its own mount namespace with its file systems, and executes COMMAND. A
+ * perl takes longer to start than all of this. It offers and takes pipes like `output/pipes.pl`, and fails in the same
+ * way: one line on standard error, and exit code 125.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,13 +47,19 @@ static void must(long result, const char *what)
     if (result < 0) fail("%s: %m", what);
 }
 
-/* A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows: then half of it, and so on. */
+/*
+ * A root without CAP_SYS_RESOURCE gets no more than /proc/sys/fs/pipe-max-size allows, so this tries half of it, and so
+ * on.
+ */
 static void widen(int pipe, int bytes)
 {
     while (fcntl(pipe, F_SETPIPE_SZ, bytes) < 0 && bytes > PIPE_BYTES_MIN) bytes /= 2;
 }
 
-/* Makes the pipes and says so on the present standard output. A program of another user opens its own ends again by path. */
+/*
+ * Makes the pipes and reports it on the present standard output. A program of another user opens its own ends again by
+ * path.
+ */
 static void offer_pipes(int bytes)
 {
     for (int stream = 0; stream < 3; stream++) {
@@ -92,7 +98,7 @@ static void mount_at(const char *source, const char *target, const char *type, u
     if (mount(source, target, type, flags, data) < 0) fail("mount(%s %s): %m", source, target);
 }
 
-/* Below the directory of the cell. The text lives until the next one is asked for. */
+/* A path below the directory of the cell. The text is valid until the next call. */
 static const char *below(const char *cell, const char *name)
 {
     static char path[PATH_BYTES_MAX];
@@ -106,7 +112,7 @@ static void make_directory(const char *path, mode_t mode, uid_t owner)
     if (chown(path, owner, owner) < 0) fail("cannot chown %s: %m", path);
 }
 
-/* One tmpfs holds all that a job can fill: what it may write is bounded here, and gone with this namespace. */
+/* One tmpfs holds everything that a job can write. It bounds the job's files, and ends with this namespace. */
 static void make_file_system(const char *cell, uid_t root, const char *size, const char *inodes)
 {
     char options[128];
@@ -118,13 +124,13 @@ static void make_file_system(const char *cell, uid_t root, const char *size, con
     make_directory(below(cell, "work/input"), 0755, 0);
     make_directory(below(cell, "work/output"), 0755, root + 1);
     make_directory(below(cell, "trees"), 0755, 0);
-    /* Of it, only what a program may write can be executed. */
+    /* Only the parts that a program may write to allow execution. */
     const char *work = below(cell, "work");
     mount_at(work, work, NULL, MS_BIND, NULL);
     mount_at("none", work, NULL, MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NODEV, NULL);
 }
 
-/* A link would show whatever it leads to instead of the tree that was meant. */
+/* Refuses a link, which would show its target in place of the tree. */
 static void show(const char *tree, const char *at)
 {
     struct stat found;
@@ -142,9 +148,8 @@ static void show(const char *tree, const char *at)
 }
 
 /*
- * A filter for this process and all that it becomes, in which fgetxattr(2) answers EOPNOTSUPP and every other call is as it
- * was. gVisor asks it of a descriptor by which no symbolic link can be read, hands on the EBADF, and `ls -l` takes that for a
- * fault.
+ * Sets a filter under which fgetxattr(2) answers EOPNOTSUPP and every other call is unchanged. gVisor calls it on a
+ * descriptor that cannot read a symbolic link and passes on the EBADF, which `ls -l` reports as an error.
  */
 static void hide_attributes(void)
 {
@@ -173,7 +178,7 @@ static unsigned long number(const char *word)
     return value;
 }
 
-/* Takes words up to the next `--`, and passes over that. */
+/* Takes words up to the next `--`, and skips that. */
 static char **take_words(char **from, void (*take)(const char *word, int at))
 {
     int at = 0;
@@ -212,7 +217,7 @@ int main(int count, char **words)
     mount_at("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
     make_file_system(cell, root, words[4], words[5]);
     mount_at(words[2], below(cell, "rootfs"), NULL, MS_BIND, NULL);
-    /* In a user namespace the gofer may not remount what it finds locked: the root comes without flags of its own. */
+    /* In a user namespace the gofer may not remount a locked mount, so the root has no flags of its own. */
     mount_at("none", below(cell, "rootfs"), NULL, MS_BIND | MS_REMOUNT, NULL);
     char **command = take_words(trees, show_numbered);
     must(chdir("/"), "chdir");

@@ -1,4 +1,4 @@
-/** What the store has of a job's history when its last event is stored, read back for the receipt and the result. */
+/** The stored history of a job once its last event is stored, read back for the receipt and the result. */
 import { HASH_VERSION, type StreamTexts } from '@vouchbox/evidence';
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import type { ChainedJob } from '../history/events.ts';
@@ -12,14 +12,14 @@ import type { StoredEventCounts } from './receipts.ts';
 export interface StoredContents {
   readonly counts: StoredEventCounts;
   readonly isTruncated: boolean;
-  /** What the evidence of a receipt covers. */
+  /** The output that a receipt's evidence covers. */
   readonly output: Readonly<Record<StreamName, StreamTexts>>;
-  /** What each stream folds to. */
+  /** The folded text of each stream. */
   readonly folded: Readonly<Record<StreamName, string>>;
   readonly violations: readonly Violation[];
 }
 
-/** Reads back what was stored: a receipt describes the rows as they are, not as they were meant to be. */
+/** Reads the stored rows back, because a receipt must describe what is stored. */
 export function storedContents(db: StoreDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
   const contents = new Contents();
   for (const part of storedParts(db, { tenant, job_id, after: 0, until: chain_seq })) {
@@ -31,7 +31,7 @@ export function storedContents(db: StoreDatabase, { tenant, job_id, chain_seq }:
 
 const STREAMS = ['stdout', 'stderr'] as const satisfies readonly StreamName[];
 
-/** A run is added whole: its records are not made into events again. */
+/** Adds a whole run at once, without making events of its records. */
 class Contents implements StoredContents {
   readonly counts = { stored: 0, hashed: 0 };
   isTruncated = false;

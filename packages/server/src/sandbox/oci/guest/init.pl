@@ -1,8 +1,8 @@
-# Process 1 of a cell: starts the one interpreter as the job's user, tells the host what the kernel says of it, sets the
-# file, CPU and process limits when a job is handed over, and says how the program ended.
+# Process 1 of a cell: starts the one interpreter as the job's user, reports to the host what the kernel says about it,
+# sets the file, CPU and process limits at the hand-over, and reports how the program ended.
 #
-# It runs as another user than the job, so the job can neither signal it, nor read or change it. It is the only writer of
-# the report directory, which is how the host knows an exit code from a signal and a forged ending from a true one.
+# It runs as another user than the job, so the job can neither signal it, nor read or change it. Only it can write to
+# the report directory, so the host can trust the report and distinguish an exit code from a signal.
 #
 # On standard output, before any job exists:   `ready LENGTH\n` and LENGTH bytes of what /proc says of the interpreter
 # On standard input, one line of 64 bytes:     `limits FSIZE_BYTES CPU_SECONDS PROCESSES HEAP_MB`, padded, then LF
@@ -12,15 +12,15 @@
 # In the report directory, when all is dead:   `ending`, one line of 64 bytes: `exited CODE` or `signaled NUMBER`, padded, then
 #                                              LF; of a language that is compiled also `compiling`, `running` and `compiler
 #                                              exited CODE` or the like
-# Its arguments: how many words the compiler's command has, 0 where there is none; these; those of the program's.
-# Exit code 125 says that init itself failed.
+# Its arguments: the number of words in the compiler's command, 0 if there is none; these words; the words of the
+# program's command. Exit code 125 says that init itself failed.
 use strict;
 use warnings;
 use Config ();
 
 my $JOB_UID = 1000;
 my $REPORT  = '/svc/report';
-# POSIX.pm has words for these, and takes longer to load than everything else here takes together.
+# POSIX.pm defines these numbers, but loading it takes longer than everything else here together.
 my %NUMBERS = (
     x86_64 => {
         close  => 3,   dup3      => 292, exit_group => 231, prctl  => 157,
@@ -35,14 +35,14 @@ my ($machine) = $Config::Config{archname} =~ /^(\w+)-/;
 my $call = $NUMBERS{$machine} or die "unknown machine\n";
 my ($RLIMIT_CPU, $RLIMIT_FSIZE, $RLIMIT_NPROC) = (0, 1, 6);
 
-# The runtime ends with the service, however that ends; and the cell with the runtime.
+# The runtime ends with the service, however that ends, and the cell ends with the runtime.
 syscall($call->{prctl}, 1, 9, 0, 0, 0) == 0 or fail("prctl: $!");    # PR_SET_PDEATHSIG
 my @compiler = take_words(shift @ARGV);
 my $compiler = @compiler ? start_waiting('/dev/null', @compiler) : undef;
 my $program  = start_waiting(undef, @ARGV);
 my @waiting  = grep { defined } $compiler, $program;
 
-# Its room is taken now: a program may fill the file system that the report is on, and its end must still be told.
+# The report gets its room now: a program may fill the file system of the report, and its end must still be reported.
 write_file("$REPORT/ending", ' ' x 64);
 sysread($_->{ready}, my $byte, 1) == 1 or ended_early($_->{pid}) for @waiting;
 say_ready($program->{pid});
@@ -60,7 +60,7 @@ sub take_words {
     return splice(@ARGV, 0, $count);
 }
 
-# Starts an interpreter that says when it is up and then waits. Without `$input` its stdin is the program's.
+# Starts an interpreter that reports when it is up, and then waits. Without `$input` its stdin is the program's.
 sub start_waiting {
     my ($input, @command) = @_;
     pipe(my $ready_read, my $ready_write) or fail("pipe: $!");
@@ -73,7 +73,7 @@ sub start_waiting {
     return { pid => $pid, ready => $ready_read, go => $go_write };
 }
 
-# The child: loses every privilege it could ever use, then becomes the interpreter, which waits on descriptor 3.
+# In the child: gives up every privilege, then executes the interpreter, which waits on descriptor 3.
 sub become_interpreter {
     my ($go_read, $ready_write, @command) = @_;
     syscall($call->{setsid});
@@ -84,7 +84,7 @@ sub become_interpreter {
     syscall($call->{setgid}, $JOB_UID) == 0                   or fail("setgid: $!");
     syscall($call->{setuid}, $JOB_UID) == 0                   or fail("setuid: $!");
     fail('the job would keep privileges') if grep { $_ != $JOB_UID } $<, $>, split / /, "$( $)";
-    # By way of two that are free: what is to go to 3 and 4 may be there the other way round.
+    # Uses two free descriptors in between, because the two for 3 and 4 may be there in the opposite order.
     duplicate(fileno($go_read), 20);
     duplicate(fileno($ready_write), 21);
     duplicate(20, 3);
@@ -95,15 +95,15 @@ sub become_interpreter {
     exec { $command[0] } @command or fail("cannot start $command[0]: $!");
 }
 
-# Lets an interpreter go on with what it is told, and nothing more after it.
+# Lets an interpreter go on with these words, after which the descriptor ends.
 sub release {
     my ($waiting, $told) = @_;
     syswrite_all($waiting->{go}, $told);
     close $waiting->{go};
 }
 
-# Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
-# begins: whoever ends the cell meanwhile must know that the program never ran.
+# Compiles the program while its interpreter still waits. If that fails, the job is over. The phase is reported when it
+# begins, so that the service knows that the program never ran if the cell is ended meanwhile.
 sub compile {
     report('compiling');
     release($compiler, "$heap_mb 0\n");
@@ -115,7 +115,7 @@ sub compile {
     report('running');
 }
 
-# What the kernel inside says: the only witness where the kernel is gVisor's.
+# Reports what the kernel inside says. Under gVisor there is no other source.
 sub say_ready {
     my ($interpreter) = @_;
     my $report = '';
@@ -130,14 +130,14 @@ sub say_ready {
     syswrite_all(\*STDOUT, 'ready ' . length($report) . "\n" . $report);
 }
 
-# One line of the host's, whose form is known.
+# Reads one line from the host, in a known form.
 sub read_line {
     my ($form) = @_;
     my @words = read_bytes(64) =~ $form or fail('malformed line from the host');
     return @words;
 }
 
-# Reads as many bytes and not one more: what follows belongs to the program.
+# Reads exactly this many bytes: those that follow belong to the program.
 sub read_bytes {
     my ($length) = @_;
     my $bytes = '';
@@ -148,7 +148,8 @@ sub read_bytes {
     return $bytes;
 }
 
-# Descriptors close before the kernel kills what process 1 leaves behind: the interpreter would see its go end.
+# Kills the interpreter first: descriptors close before the kernel kills the other processes, and the interpreter would
+# see the end of its go.
 sub leave {
     kill 'KILL', map { $_->{pid} } @waiting;
     syscall($call->{exit_group}, 0);
@@ -179,7 +180,7 @@ sub held_limit {
     return (unpack('QQ', $held))[0];
 }
 
-# Returns the interpreter's wait status; every other child of this process 1 is reaped on the way.
+# Returns the interpreter's wait status, and reaps every other child of process 1 meanwhile.
 sub wait_for {
     my ($waiting) = @_;
     while (1) {
@@ -215,7 +216,7 @@ sub write_file {
     close($handle) or fail("cannot write $path: $!");
 }
 
-# The line is always as long, so that one write makes it: whoever reads it on the host sees all of it or the one before.
+# The line always has the same length, so that one write replaces it: the host reads either this line or the one before.
 sub report {
     my ($text) = @_;
     open(my $handle, '+<', "$REPORT/ending") or fail("cannot open the report: $!");

@@ -14,7 +14,7 @@ class WholeWrites(io.FileIO):
         written = 0
         while written < len(left):
             count = super().write(left[written:])
-            if count is None:  # The program made it non-blocking, and it is full.
+            if count is None:  # The program made the pipe non-blocking, and it is full.
                 return written or None
             written += count
         return written
@@ -54,7 +54,7 @@ def take_words(told):
 
 def report(error):
     """Prints what the program did not catch, by the program's hook, which may fail itself."""
-    # The frame of this file is not the program's: a traceback starts where its own code does.
+    # This file's frame is left out, so that a traceback starts with the program's own code.
     trace = error.__traceback__
     error.__traceback__ = trace.tb_next if trace is not None else None
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
@@ -85,14 +85,14 @@ def keep_what_is_here():
 
 def await_program(go=3, ready=4):
     """Waits with the interpreter up. Returns the path of the program and its arguments."""
-    # The host's kernel takes a blocking write whole, or tells of a signal.
+    # The host's kernel takes a blocking write whole, or reports a signal.
     if "whole-writes" in sys.argv:
         sys.stdout = sys.__stdout__ = with_whole_writes(sys.stdout)
         sys.stderr = sys.__stderr__ = with_whole_writes(sys.stderr)
     os.write(ready, b"r")
     os.close(ready)
     told = read_whole(go)
-    if not told:  # An end without a word is no release: whoever held the program is gone.
+    if not told:  # An end without a word is not a release: the process that held the program is gone.
         os._exit(125)
     return os.getcwd() + "/main.py", take_words(told)
 
@@ -113,11 +113,11 @@ def execute(program, arguments):
         error = raised
     if error is None:
         return
-    # Outside of what handles it: a hook that fails does not fail because of it.
+    # Outside of the handler, so that the error of a failing hook is not chained to this one.
     report(error)
     if not isinstance(error, KeyboardInterrupt):
         sys.exit(1)
-    # Python itself ends what was interrupted, by the same signal: what it would print first has been printed.
+    # Python itself ends an interrupted program by the same signal. Its message was already printed.
     sys.excepthook = lambda *_: None
     raise error
 

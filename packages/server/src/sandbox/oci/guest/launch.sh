@@ -1,4 +1,5 @@
-# Waits, then becomes the command in its arguments. An end without a word is no release: whoever held the program is gone.
+# Waits, then executes the command in its arguments. An end without a word is not a release: the process that held the
+# program is gone.
 printf r >&4
 exec 4>&-
 read -r heap_mb arguments <&3 || exit 125
@@ -7,6 +8,6 @@ exec 3<&-
 command=("${@//\{work\}/$PWD}")
 command=("${command[@]//\{heap_mb\}/$heap_mb}" "${words[@]:0:arguments}")
 variables=("${words[@]:arguments}")
-# A variable of the program's is none of this shell's: some names would change or end it.
+# The program's variables are not set in this shell, because some names would change or end it.
 ((${#variables[@]} == 0)) || exec /usr/bin/env "${variables[@]}" "${command[@]}"
 exec "${command[@]}"

@@ -1,4 +1,4 @@
-# Loads what an interpreter needs for its one program, before any job exists, and goes the way of a cell once.
+# Loads what an interpreter needs for its one program, before any job exists, and runs the steps of a cell once.
 import _imp
 import atexit
 import gc
@@ -44,12 +44,12 @@ with open(LAUNCH, "rb") as file:
     exec(compile(file.read(), LAUNCH, "exec"), launch)
 await_program, execute = launch["await_program"], launch["execute"]
 launcher.remember()
-# A program finds no module loaded that `python3` itself would not have loaded.
+# A program must find no module loaded that `python3` itself would not have loaded.
 for name in ("atexit", "gc", "launcher"):
     del sys.modules[name]
-# Registered before any function of a program's, it is called after all of them.
+# It is registered before any function of a program, so it is called after all of them.
 atexit.register(launcher.end)
 rehearse()
-# What is here now is never collected again: a collection would copy the pages it is on.
+# Objects that exist now are never collected again: a collection would copy their pages.
 gc.collect()
 gc.freeze()
