@@ -1,4 +1,4 @@
-/* What the launcher says to the service, in the lines that serve.c describes. */
+/* The launcher's messages to the service, in the lines that serve.c describes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>

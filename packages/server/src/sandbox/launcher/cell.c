@@ -1,9 +1,9 @@
 /*
- * What one cell is made of, from the inside: a process that was cloned into namespaces of its own joins its control
- * group, changes to a root of its own, and gives up its user and its privileges.
+ * Makes one cell from the inside: a process that was cloned into its own namespaces joins its control group, changes to
+ * its own root, and gives up its user and its privileges.
  *
- * The mounts are made while the process is still root of the host, and the user namespace comes after them: no process of
- * the cell has any say over its mounts, its network or its process ids then, whatever it becomes.
+ * The mounts are made while the process is still root of the host, and the user namespace comes after them. So no
+ * process of the cell can change its mounts, its network or its process ids.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,7 +31,7 @@ static void must(int result, const char *what, const char *of)
     if (result < 0) fail("cannot %s %s: %m", what, of);
 }
 
-/* In cgroup v1 a thread that moves itself by `tasks` need not wait until no thread of the host forks or ends. */
+/* In cgroup v1, a thread that moves itself by `tasks` does not wait until no thread of the host forks or ends. */
 static void join_groups(const struct configuration *configuration, const char *id)
 {
     for (int at = 0; at < configuration->groups.count && !configuration->is_group_v2; at++) {
@@ -42,7 +42,7 @@ static void join_groups(const struct configuration *configuration, const char *i
         must(write(tasks, "0", 1), "join the group", path);
         close(tasks);
     }
-    /* Now, so that the cell's own group is the root of what it sees of groups. */
+    /* Made now, so that the cell sees its own group as the root of all groups. */
     must(unshare(CLONE_NEWCGROUP), "unshare", "control groups");
 }
 
@@ -57,7 +57,7 @@ static void set_limits(const struct configuration *configuration)
     }
 }
 
-/* Written by root of the host: no process of the cell can then set itself lower. */
+/* Written by root of the host, so that no process of the cell can set a lower value. */
 static void prefer_for_killing(void)
 {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -65,7 +65,10 @@ static void prefer_for_killing(void)
     close(file);
 }
 
-/* The network namespace is the host's root's, as every other: nobody in the cell has a say over it. netdevice(7). */
+/*
+ * The network namespace belongs to the host's root, like all others, so no process of the cell can change it.
+ * netdevice(7).
+ */
 static void bring_up_loopback(void)
 {
     struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -75,7 +78,7 @@ static void bring_up_loopback(void)
     close(any);
 }
 
-/* What process 1 needs to become the job's user, to limit the interpreter and to end it. */
+/* The capabilities that process 1 needs to become the job's user, to limit the interpreter and to end it. */
 static int is_kept(int capability)
 {
     return capability == CAP_KILL || capability == CAP_SETGID || capability == CAP_SETPCAP || capability == CAP_SETUID ||
@@ -94,7 +97,7 @@ static void keep_few_capabilities(void)
     must(syscall(SYS_capset, &header, data), "drop", "capabilities");
 }
 
-/* Root of a user namespace whose mapping the launcher writes; on the host a user that owns nothing. */
+/* Becomes root of a user namespace whose mapping the launcher writes. On the host this user owns nothing. */
 static void change_user(int up, int down)
 {
     char answer;

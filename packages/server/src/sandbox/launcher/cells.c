@@ -1,6 +1,6 @@
 /*
- * Every cell of this launcher, from the request for it until nothing is left of it: it is made, told of when it waits, limited
- * when a job is handed over, told of when its program is over, and buried. Nothing here waits for a cell.
+ * Every cell of this launcher, from the request for it until nothing is left of it: it is made, reported when it waits,
+ * limited at the hand-over, reported when its program is over, and removed. No function here waits for a cell.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -127,14 +127,17 @@ static void tell_end(const struct configuration *configuration, struct cell *cel
     answer_with_report("ended", cell, &report);
 }
 
-/* Process 1 said how the program ended: everything else of the cell is dead then, or the cell is over when process 1 is. */
+/*
+ * Process 1 reported how the program ended: all other processes of the cell are dead then, or the cell is over when
+ * process 1 ends.
+ */
 static void hear_end(const struct configuration *configuration, struct cell *cell)
 {
     if (!cell->is_over && is_alone(configuration, cell->request.id)) tell_end(configuration, cell);
     kill(cell->pid, SIGKILL);
 }
 
-/* A cell that is being made said a letter and waits for its mapping, or is ready, or why it cannot be made. */
+/* Reads from a cell that is being made: it waits for its mapping, is ready, or reports why it cannot be made. */
 static void hear_new(const struct configuration *configuration, struct cell *cell, char *said, ssize_t length)
 {
     if (length == 1 && said[0] == 'm') return map_users(cell);
@@ -159,7 +162,7 @@ void hear(const struct configuration *configuration, struct cell *cell)
     cell->up = -1;
 }
 
-/* The last words of a cell are read first. */
+/* Before a cell counts as ended, its last messages are read. */
 void look_for_endings(const struct configuration *configuration)
 {
     for (int at = 0; at < cell_count; at++) {

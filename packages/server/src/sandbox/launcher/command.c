@@ -1,7 +1,7 @@
 /*
- * Becomes the command of a language whose interpreter cannot wait for its program, once that is released. What is told then is
- * in `release-words.ts`; the command's words may name the directory of the program and its heap, as `oci/guest/launch.sh` has
- * it for the cells of an OCI runtime.
+ * Executes the command of a language whose interpreter cannot wait for its program, once that is released.
+ * `release-words.ts` describes the message at the release. The command's words may name the directory of the program
+ * and its heap, as in `oci/guest/launch.sh`, which does the same in the cells of an OCI runtime.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "launcher.h"
 
-/* Everything that is told, with a zero behind it. Its length is in `length`. */
+/* Reads the whole message and ends it with a zero. Its length is in `length`. */
 static char *read_told(int descriptor, size_t *length)
 {
     size_t room = 4096;
@@ -31,7 +31,7 @@ static char *read_told(int descriptor, size_t *length)
     return told;
 }
 
-/* A copy in which the place is exchanged, wherever it is named. */
+/* A copy in which every occurrence of `place` is replaced. */
 static char *with_place(const char *word, const char *place, const char *value)
 {
     const char *at = strstr(word, place);
@@ -42,7 +42,7 @@ static char *with_place(const char *word, const char *place, const char *value)
     return whole;
 }
 
-/* Variables come after the fixed ones, and one of the same name takes its place. */
+/* Variables come after the fixed ones. One of the same name replaces the fixed one. */
 static void set_variable(char **environment, int *count, char *variable)
 {
     size_t name = strcspn(variable, "=") + 1;
@@ -59,7 +59,7 @@ void await_and_execute(const struct words *command, const struct words *fixed, i
     size_t length, count = 0;
     unsigned arguments;
     char heap[16], *told = read_told(go, &length), *words = memchr(told, '\n', length);
-    /* An end without a word is no release: whoever held the program is gone. */
+    /* An end without a word is not a release: the process that held the program is gone. */
     if (words == NULL || sscanf(told, "%15s %u", heap, &arguments) != 2) syscall(SYS_exit_group, 125);
     words++;
     for (char *at = words; at < told + length; at++) count += *at == '\0';

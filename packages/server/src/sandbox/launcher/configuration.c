@@ -10,7 +10,7 @@
 
 enum { TEXT_BYTES_MAX = 256 * 1024 };
 
-/* Reads to the end. The text is kept as long as the process lives: the configuration points into it. */
+/* Reads to the end. The text is kept for the life of the process, because the configuration points into it. */
 char *read_configuration(int descriptor)
 {
     char *text = malloc(TEXT_BYTES_MAX + 1);

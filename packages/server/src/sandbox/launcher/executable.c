@@ -1,11 +1,11 @@
 /*
- * The executable of a process is a file that the process can open again, as /proc/self/exe, whatever it sees of other
- * files. Forked from a zygote it would be the zygote's: one inode for all its cells, on which they could watch and lock
- * each other. So each cell's process 1, before it starts the interpreter, exchanges it for the cell's own file of that name.
+ * A process can always open its executable again, as /proc/self/exe. In a fork of a zygote this would be the zygote's
+ * file, one inode for all its cells, on which they could watch and lock each other. So each cell's process 1 replaces
+ * it, before it starts the interpreter, by the cell's own file of that name.
  *
- * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped.
- * What was changed in memory, data and relocated tables, is taken from its file once, by the zygote; what is as the file
- * has it, code and constants, is mapped anew from the cell's file by each cell.
+ * The kernel changes the executable of a process (prctl(2), PR_SET_MM_MAP) once nothing of the old one is mapped. The
+ * zygote once copies the memory that differs from the file, data and relocated tables, into memory without a file. Each
+ * cell maps the memory that equals the file, code and constants, again from its own file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ struct segment {
 static char path[PATH_BYTES_MAX];
 static struct segment segments[SEGMENTS_MAX];
 static int segment_count;
-/* Where the kernel believes the parts of this process to be: it wants to hear all of it with the new executable. */
+/* The layout of this process as the kernel knows it. The kernel needs all of it together with the new executable. */
 static struct prctl_mm_map layout;
 
 static int protection_of(const char *letters)
@@ -41,7 +41,7 @@ static int protection_of(const char *letters)
     return (letters[0] == 'r' ? PROT_READ : 0) | (letters[1] == 'w' ? PROT_WRITE : 0) | (letters[2] == 'x' ? PROT_EXEC : 0);
 }
 
-/* Whether memory is as the file has it; beyond the file's end it is not. */
+/* Whether memory equals the file. Beyond the file's end it does not. */
 static int is_as_in_file(int file, const struct segment *segment)
 {
     unsigned char page[4096];
@@ -52,7 +52,7 @@ static int is_as_in_file(int file, const struct segment *segment)
     return 1;
 }
 
-/* Puts a copy in the segment's place, in one step: whatever runs meanwhile sees the same bytes. */
+/* Replaces the segment by a copy in one step, so that code that runs meanwhile sees the same bytes. */
 static void copy_in_place(const struct segment *segment)
 {
     unsigned char *copy = mmap(NULL, segment->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -63,7 +63,7 @@ static void copy_in_place(const struct segment *segment)
         fail("cannot replace the executable's data: %m");
 }
 
-/* proc_pid_stat(5): the fields from 26 on, behind the command's name, which may hold anything. */
+/* proc_pid_stat(5): the fields from 26 on, after the command's name, which may contain anything. */
 static void read_layout(void)
 {
     char text[2048], *rest;

@@ -1,4 +1,4 @@
-/* How any of the programs fails, and what each starts with. */
+/* How all of the programs fail, and what each does at its start. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ void fail(const char *format, ...)
     va_end(arguments);
     if (length > (int)sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
-    if (write(failures, line, length) < 0) { /* Nobody listens: the exit code has to do. */ }
+    if (write(failures, line, length) < 0) { /* Nobody listens: only the exit code is left. */ }
     syscall(SYS_exit_group, 125);
     __builtin_unreachable();
 }

@@ -21,7 +21,7 @@ static int comparison_of(const char *operator)
         : !strcmp(operator, "MASKED_EQ") ? SCMP_CMP_MASKED_EQ : 0;
 }
 
-/* `[INDEX OPERATOR VALUE SECOND]...`: how many there are, -1 where they are malformed. */
+/* `[INDEX OPERATOR VALUE SECOND]...`: returns their number, -1 if they are malformed. */
 static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
 {
     for (int count = 0;; count++) {
@@ -38,10 +38,9 @@ static int read_comparisons(struct scmp_arg_cmp *into, const char *words)
 }
 
 /*
- * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ, NE, GT and
- * MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this
- * library or this machine does not know is left out, as it can then not be called; so is one that says what becomes of every
- * other call anyway.
+ * `NAMES<tab>allow|ERRNO [INDEX OPERATOR VALUE SECOND]...`. Errno 0 is a success that does nothing. Operators are EQ,
+ * NE, GT and MASKED_EQ, whose first value is the mask. All comparisons of a rule must hold. A name that this library or
+ * this machine does not know is left out, because it cannot be called then. So is a rule that equals the default.
  */
 static void add_rule(scmp_filter_ctx filter, const char *name, const char *rule, unsigned otherwise)
 {
@@ -65,7 +64,7 @@ struct sock_fprog make_filter(const struct words *rules, int otherwise)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(otherwise));
     if (filter == NULL) fail("cannot make a filter");
-    /* A tree of comparisons instead of a list: installing it costs a third, and so does each call it looks at. */
+    /* A tree of comparisons instead of a list takes a third of the time, to install and for each call. */
     seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     for (int at = 0; at < rules->count; at++) {
         if (rules->second[at] == NULL) fail("the filter has a rule without an action");

@@ -1,7 +1,7 @@
 /*
- * The control groups of cells: a directory that is named by the id of the cell, below each directory that the configuration
- * names. Which files are written and read there is the service's affair: it sends the words. Every path is one name of a
- * group and one of a file, below a directory that was opened before any cell was made.
+ * The control groups of cells: directories that are named by the id of the cell, below each directory in the
+ * configuration. The service decides which files are written and read there, and sends the words. Every path consists
+ * of the name of a group and the name of a file, below a directory that was opened before any cell was made.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "launcher.h"
 
-/* Kept open from before the host's paths are out of sight; a zygote finds them at the same numbers. */
+/* Opened before the host's paths are out of sight, and kept open. A zygote finds them at the same numbers. */
 void open_groups(const struct configuration *configuration)
 {
     if (configuration->groups.count > GROUPS_MAX) fail("the configuration names too many groups");
@@ -51,7 +51,7 @@ int remove_groups(const struct configuration *configuration, const char *id)
     return left;
 }
 
-/* A file of a group, which is not changed by being opened. */
+/* Opens a file of a group, which does not change it. */
 static int open_file(const char *id, unsigned group, const char *name, int flags)
 {
     char path[ID_BYTES_MAX + ACCESS_BYTES_MAX + 2];
@@ -102,8 +102,9 @@ int access_groups(const char *id, const char *words, struct report *report)
 }
 
 /*
- * The kernel's own count, and not what a cell says. Process 1 is one of those counted until the launcher has waited for it. To
- * list the group instead would, in cgroup v1, make a list that the kernel keeps for a second and then has a worker free.
+ * Reads the kernel's own count, and does not rely on the cell. Process 1 is counted until the launcher has waited for
+ * it. Listing the group instead would, in cgroup v1, make a list that the kernel keeps for a second and then frees in a
+ * worker.
  */
 int is_alone(const struct configuration *configuration, const char *id)
 {

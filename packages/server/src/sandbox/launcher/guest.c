@@ -1,10 +1,10 @@
 /*
  * svc-init FILTER COUNT WORD... WORD...
  *
- * Process 1 of a gVisor cell: as many words as COUNT says are the compiler's command, the others the program's. It is
- * `oci/guest/init.pl` compiled, because perl takes long to start where every system call is dear. FILTER is the file of the
- * system call filter that it sets for itself and so for all it starts, or `-` where the runtime has set one. The kernel in
- * which it runs is the only witness of the cell, so it tells the service what that kernel says.
+ * Process 1 of a gVisor cell. The first COUNT words are the compiler's command, the others the program's. It is
+ * `oci/guest/init.pl` in C, because perl takes long to start where system calls are slow. FILTER is the file of the
+ * system call filter that it sets for itself and everything that it starts, or `-` if the runtime has set one. Only the
+ * kernel in which it runs can observe the cell, so it reports to the service what that kernel says.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -52,7 +52,7 @@ static void tell_of(pid_t interpreter)
     send_report();
 }
 
-/* Whether anybody heard it does not matter: the end is in the report. */
+/* It does not matter if nobody reads this: the end is in the report. */
 static void tell_of_end(void)
 {
     (void)!write(ENDED, "e", 1);
@@ -65,7 +65,7 @@ static void take(struct words *into, char **from, int count)
     into->count = count;
 }
 
-/* What `svc-filter` wrote. The bundle has set that no privilege can be gained. */
+/* Sets the filter that `svc-filter` wrote. The bundle has already set that no privilege can be gained. */
 static void set_filter(const char *path)
 {
     static struct sock_filter instructions[BPF_MAXINSNS];

@@ -1,10 +1,10 @@
 /*
- * Process 1 of a cell: starts the one interpreter as the job's user, lets the program go, and says how it ended. It runs as
- * another user than the job: the job can neither signal it, nor read or change it.
+ * Process 1 of a cell: starts the one interpreter as the job's user, lets the program run, and reports how it ended. It
+ * runs as another user than the job, which can neither signal it, nor read or change it.
  *
- * In a cell of gVisor it speaks as `oci/guest/init.pl` does, which says the protocol. In a forked cell the launcher does what
- * can be done from outside: process 1 says to it `r` at the workload-ready boundary, and later what it would write to its report.
- * The service sends one line to its standard input, `run BYTES ARGUMENTS HEAP_MB`, and what follows that line there.
+ * In a gVisor cell it uses the protocol that `oci/guest/init.pl` describes. In a forked cell the launcher does all that
+ * can be done from outside: process 1 sends it `r` at the workload-ready boundary, and later the content of its report.
+ * The service writes one line to its standard input, `run BYTES ARGUMENTS HEAP_MB`, followed by the same data as there.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 #include "launcher.h"
 
-/* Descriptors of a waiting interpreter: its word to go on, and where it says that it waits. */
+/* Descriptors of a waiting interpreter: one on which it gets its release, and one on which it reports that it waits. */
 enum { GO = 3, READY = 4, SPARE = 10 };
 
 static const char REPORT[] = "/svc/report/ending";
@@ -56,13 +56,13 @@ static void drop_everything(void)
         fail("init: the job would keep privileges");
 }
 
-/* An interpreter that is up and waits: it reads on `go` what it is told, and then runs. */
+/* An interpreter that is up and waits. It reads its release on `go`, and then runs the program. */
 struct waiting {
     pid_t pid;
     int ready, go;
 };
 
-/* The interpreter of a zygote is here already; any other is executed. */
+/* In a zygote's cell the interpreter is already loaded; any other is executed. */
 static int become_interpreter(const struct configuration *configuration, const struct words *command, int go, int ready)
 {
     sigset_t none;
@@ -72,17 +72,17 @@ static int become_interpreter(const struct configuration *configuration, const s
     drop_everything();
     must(dup3(go, SPARE, O_CLOEXEC), "dup3"), must(dup3(ready, SPARE + 1, O_CLOEXEC), "dup3");
     must(dup2(SPARE, GO), "dup2"), must(dup2(SPARE + 1, READY), "dup2");
-    /* Until it is executed it can still say why it was not. */
+    /* Until the interpreter is executed, a failure can still be reported. */
     close_range(READY + 1, ~0u, configuration->zygote == NULL ? CLOSE_RANGE_CLOEXEC : 0);
     umask(022);
     must(chdir(WORK), "chdir");
     if (configuration->zygote != NULL) {
-        /* What exec(2) would do: /proc/self is the job's own. */
+        /* As exec(2) would do, so that /proc/self belongs to the job. */
         must(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl");
         return 1;
     }
     if (configuration->executes_late) {
-        /* A program that is compiled is not there yet, and its compiler is. */
+        /* A compiled program does not exist yet, but its compiler does. */
         if (command == &configuration->compiler || configuration->compiler.count == 0) {
             if (access(command->first[0], X_OK) < 0) fail("init: cannot start %s: %m", command->first[0]);
         }
@@ -95,7 +95,7 @@ static int become_interpreter(const struct configuration *configuration, const s
     fail("init: cannot start %s: %m", command->first[0]);
 }
 
-/* Starts an interpreter. Its stdin is the program's, or `input` where it is given. Returns 1 in a zygote's interpreter. */
+/* Starts an interpreter. Its stdin is the program's, or `input` if it is given. Returns 1 in a zygote's interpreter. */
 static int start_waiting(const struct configuration *configuration, const struct words *command, const char *input,
     struct waiting *into)
 {
@@ -114,7 +114,7 @@ static int start_waiting(const struct configuration *configuration, const struct
 
 static struct waiting program, compiler;
 
-/* Ends what waits: the service closed the cell before any job was released. */
+/* Ends the waiting processes: the service closed the cell before any job was released. */
 static void leave(void)
 {
     kill(program.pid, SIGKILL);
@@ -122,7 +122,7 @@ static void leave(void)
     syscall(SYS_exit_group, 0);
 }
 
-/* Reads as many bytes and not one more: what follows belongs to the program. */
+/* Reads exactly this many bytes: those that follow belong to the program. */
 static void read_bytes(char *into, size_t length)
 {
     while (length > 0) {
@@ -151,8 +151,8 @@ static unsigned long limit(pid_t pid, int resource, unsigned long soft, unsigned
 }
 
 /*
- * In a cell of gVisor: sets a job's limits on what waits, and says what the kernel then holds. Returns the heap that a runtime
- * may want to know.
+ * In a gVisor cell: sets a job's limits on the waiting processes, and reports those that the kernel then holds. Returns
+ * the heap size for a runtime that takes one.
  */
 static unsigned set_limits(void)
 {
@@ -174,7 +174,7 @@ static unsigned set_limits(void)
     return heap;
 }
 
-/* Lets an interpreter go on with a line and the words of the program, and nothing more after it. */
+/* Lets an interpreter go on with a line and the words of the program, after which the descriptor ends. */
 static void release(const struct waiting *waiting, unsigned heap, unsigned arguments, const char *words, size_t length)
 {
     char line[64];
@@ -183,7 +183,7 @@ static void release(const struct waiting *waiting, unsigned heap, unsigned argum
     close(waiting->go);
 }
 
-/* Its wait status; every other child of this process 1 is reaped on the way. */
+/* Returns its wait status, and reaps every other child of process 1 meanwhile. */
 static int wait_for(const struct waiting *waiting)
 {
     for (;;) {
@@ -197,8 +197,9 @@ static int wait_for(const struct waiting *waiting)
 static int is_forked;
 
 /*
- * To the launcher; or to a file that is opened anew each time, since a program may look at what process 1 holds open. The line is
- * always as long, so that one write makes it: whoever reads it on the host sees all of it or the one before.
+ * Writes to the launcher, or to a file that is opened again each time, because a program may see the files that process
+ * 1 holds open. The line always has the same length, so that one write replaces it: the host reads either this line or
+ * the one before.
  */
 static void report(const char *text)
 {
@@ -214,8 +215,8 @@ static void report(const char *text)
 }
 
 /*
- * Whatever lives in the cell is a child of this process or descends from one. Without children there is nothing to kill, and
- * then the kernel need not look at every process of the host.
+ * Every other process of the cell descends from this process. If it has no children, there is nothing to kill, and the
+ * kernel need not look at every process of the host.
  */
 static void end_what_is_left(void)
 {
@@ -224,22 +225,22 @@ static void end_what_is_left(void)
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) {}
 }
 
-/* Ends everything that is left before the end is told. */
+/* Ends all processes that are left, then reports the end. */
 static void report_ending(const struct configuration *configuration, const char *of, int status)
 {
     char text[64];
     end_what_is_left();
     if (WIFSIGNALED(status)) snprintf(text, sizeof text, "%ssignaled %d", of, WTERMSIG(status));
     else snprintf(text, sizeof text, "%sexited %d", of, WEXITSTATUS(status));
-    /* The service's ends of the program's pipes end now, and not with this process. */
+    /* The service's pipes end now, and not only with this process. */
     if (is_forked) close_range(STDIN_FILENO, STDERR_FILENO, 0);
     report(text);
     if (configuration->say_ended != NULL) configuration->say_ended();
 }
 
 /*
- * Has the program compiled while its interpreter still waits. Where that fails, the job is over. The phase is told as it
- * begins: whoever ends the cell meanwhile must know that the program never ran.
+ * Compiles the program while its interpreter still waits. If that fails, the job is over. The phase is reported when it
+ * begins, so that the service knows that the program never ran if the cell is ended meanwhile.
  */
 static void compile(const struct configuration *configuration, unsigned heap)
 {
@@ -261,7 +262,7 @@ static void wait_until_ready(const struct waiting *waiting)
     close(waiting->ready);
 }
 
-/* Takes one job: its limits, the word to run, and what the program is told. */
+/* Takes one job: its limits, its release, and the words of the program. */
 static void run_job(const struct configuration *configuration)
 {
     char line[LINE_BYTES + 1] = "";
@@ -282,7 +283,7 @@ static void run_job(const struct configuration *configuration)
     report_ending(configuration, "", wait_for(&program));
 }
 
-/* The launcher looks at the cell from outside and tells the service. */
+/* The launcher observes the cell from outside and reports it to the service. */
 static void say_up(void)
 {
     close(DOWN);
@@ -290,7 +291,7 @@ static void say_up(void)
     must(write(UP, "r", 1), "say ready");
 }
 
-/* Its room is taken now: a program may fill the file system that the report is on, and its end must still be told. */
+/* The report gets its room now: a program may fill the file system of the report, and its end must still be reported. */
 static void take_room(void)
 {
     char room[LINE_BYTES];
@@ -304,7 +305,7 @@ static void take_room(void)
 int run_init(const struct configuration *configuration)
 {
     is_forked = configuration->say_ready == NULL;
-    /* Changing the user took this away. A launcher that ended meanwhile is noticed where `ready` is said to it. */
+    /* Changing the user cleared this. If the launcher ended meanwhile, reporting `ready` to it notices that. */
     must(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "prctl");
     if (!is_forked) take_room();
     if (configuration->compiler.count > 0) start_waiting(configuration, &configuration->compiler, "/dev/null", &compiler);

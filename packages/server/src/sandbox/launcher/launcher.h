@@ -1,22 +1,22 @@
 /*
- * The launcher: one small process for each language and runtime pack that forks cells. It never runs anything of a job.
+ * The launcher: one small process for each language and runtime pack that forks cells. It never runs code of a job.
  *
- *   main.c           reads the configuration, makes the filter, enters a root of its own, serves or becomes a zygote
+ *   main.c           reads the configuration, makes the filter, enters its own root, serves or becomes a zygote
  *   configuration.c  the configuration, as the service writes it
  *   filter.c         the system call filter, by libseccomp
  *   root.c           the root that every cell copies: read-only trees and nothing else of the host
- *   serve.c          requests in, forked cells out, and what became of each
- *   answer.c         how the service is told
+ *   serve.c          requests from the service, and the protocol
+ *   answer.c         messages to the service
  *   cells.c          every cell, from the request for it until nothing is left of it
- *   living.c         what is done to a cell from outside: its user mapping, its limits, its end
+ *   living.c         work on a cell from outside: its user mapping, its limits, its end
  *   groups.c         its control groups
- *   report.c         what the kernel says of it
+ *   report.c         the kernel's report on it
  *   cell.c           namespaces, control group and privileges of one cell
- *   mounts.c         what one cell sees
+ *   mounts.c         the file systems of one cell
  *   executable.c     gives the interpreter of a cell that was forked the executable file of that cell
- *   init.c           process 1 of a cell: the conversation with the service, and how the program ended
+ *   init.c           process 1 of a cell: the protocol with the service, and how the program ended
  *   command.c        what a cell executes once its program is released
- *   guest.c          the same process 1 as a program of its own, for cells of gVisor
+ *   guest.c          the same process 1 as a separate program, for gVisor cells
  *   failure.c        how any of them fails
  *   python.c         the end of a Python interpreter that was forked
  *
@@ -34,7 +34,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* In the launcher's own root: where a cell puts its file system together, and the layers of its trees, by number. */
+/* In the launcher's own root: where a cell builds its file system, and the layers of its trees, by number. */
 #define CELL "/tmp/cell"
 #define TREES "/tmp/trees"
 /* In a cell: where the program is. */
@@ -70,7 +70,7 @@ struct words {
     int count;
 };
 
-/* What a cell is shown of the host. */
+/* A tree of the host that a cell sees. */
 struct tree {
     unsigned long flags;       /* of mount(2) */
     char *source, *destination;
@@ -80,9 +80,9 @@ struct tree {
 struct configuration {
     int is_group_v2;
     struct words groups;       /* directories that hold the groups of cells, one for each hierarchy */
-    struct words look;         /* what is read of a cell's groups when it waits for a job: accesses */
-    struct words usage;        /* what is read of a cell's groups when its program is over: accesses */
-    char *count;               /* where it is read how many are in a cell: an access */
+    struct words look;         /* accesses that read a cell's groups when it waits for a job */
+    struct words usage;        /* accesses that read a cell's groups when its program is over */
+    char *count;               /* the access that reads how many processes are in a cell */
     char *rootfs;              /* the empty root on the host */
     struct tree *trees;
     int tree_count;
@@ -93,16 +93,16 @@ struct configuration {
     int otherwise;             /* errno of a call that no rule names */
     struct words environment;
     struct words arguments;    /* the interpreter's command */
-    struct words compiler;     /* the command that compiles a program first; empty where none does */
+    struct words compiler;     /* the command that compiles a program first; empty if there is none */
     struct words mounts;       /* path in the cell; type, flags and options, as mount(2) has them */
     char *work_size;           /* of /work and all below it, as tmpfs(5) reads it */
     unsigned long work_flags;  /* of /work beside nosuid and nodev */
     int has_loopback;          /* whether `lo` is up in a cell */
     int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
-    char *zygote;              /* library that the interpreter loads; null where the interpreter is executed in the cell */
+    char *zygote;              /* library that the interpreter loads; null if the interpreter is executed in the cell */
     struct sock_fprog filter;
-    void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null where the launcher is told */
-    void (*say_ended)(void);                 /* when the end of the job is reported; null where nobody waits for the word */
+    void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null if the launcher is told */
+    void (*say_ended)(void);                 /* when the end of the job is reported; null if nobody waits for it */
 };
 
 /* What the service asks for: an id, which is also the name of the cell's groups, and the host user that is root inside. */
@@ -147,9 +147,9 @@ void hear(const struct configuration *configuration, struct cell *cell);
 void hold(struct cell *cell, const unsigned long *limits, const char *accesses);
 /* From here on nobody looks at the process: the service has what it opened of it. */
 void forget(struct cell *cell);
-/* Says of each cell that has ended that it has. */
+/* Reports each cell that has ended. */
 void look_for_endings(const struct configuration *configuration);
-/* Takes out the cells of which nothing is left to be told, and tells so. */
+/* Removes the cells of which nothing is left to report, and reports their end. */
 void bury(const struct configuration *configuration);
 
 /* The ends of a cell's pipes, by stream: 0, 1 and 2. */
@@ -165,26 +165,29 @@ struct sock_fprog make_filter(const struct words *rules, int otherwise);
 
 void enter_root(const struct configuration *configuration);
 
-/* Of the cell with that id: 0, or -1 with `errno`. Groups that could not all be made are not there. */
+/* For the cell with that id: 0, or -1 with `errno`. All groups are made, or none. */
 void open_groups(const struct configuration *configuration);
 int make_groups(const struct configuration *configuration, const char *id);
 int remove_groups(const struct configuration *configuration, const char *id);
 int open_group_v2(const char *id);
 /*
- * Does what `words` say in their order: `GROUP/FILE=VALUE` writes, `GROUP/FILE` reads and adds a section. Stops at the first
- * that fails.
+ * Carries out `words` in order: `GROUP/FILE=VALUE` writes, `GROUP/FILE` reads and adds a section. Stops at the first
+ * failure.
  */
 int access_groups(const char *id, const char *words, struct report *report);
-/* Whether process 1, which nobody has waited for, is all that is in them. */
+/* Whether only process 1, which nobody has waited for, is in them. */
 int is_alone(const struct configuration *configuration, const char *id);
 
 void begin_section(struct report *report, const char *name);
-/* A file that cannot be read says so: nothing is claimed of it. */
+/* Adds a file. If it cannot be read, the section says so, and nothing is claimed. */
 void add_file(struct report *report, const char *name, const char *path);
 void add_namespaces(struct report *report, pid_t pid);
 int add_contents(struct report *report, int file);
 void add_section(struct report *report, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The children of a process in the order in which it started them; `most` + 1 where there are more. */
+/*
+ * The children of a process, in the order in which it started them. Returns their number, or `most` + 1 if there are
+ * more.
+ */
 int list_children(pid_t pid, pid_t *into, int most);
 /* What /proc says of a cell at its workload-ready boundary. */
 void describe_cell(struct report *report, pid_t init, const pid_t *waiting, int count);
@@ -196,41 +199,44 @@ void describe_cell(struct report *report, pid_t init, const pid_t *waiting, int 
 int serve_cells(const struct configuration *configuration);
 
 
-/* Maps the users of a cell, and says so to it. */
+/* Maps the users of a cell, and tells the cell. */
 void map_users(const struct cell *cell);
-/* Finds what waits in a cell. 0, or -1 where it is not what should be there. */
+/* Finds the waiting processes of a cell. 0, or -1 if they are not as expected. */
 int find_waiting(struct cell *cell, int expected);
 /* Whether every process that waits is alive. */
 int is_whole(const struct cell *cell);
-/* Sets a job's limits on what waits and reads them back. 0, or -1 with `errno`. */
+/* Sets a job's limits on the waiting processes and reads them back. 0, or -1 with `errno`. */
 int limit_waiting(struct cell *cell, const unsigned long *limits);
-/* Looks no more at what waits. */
+/* Closes the handles of the waiting processes. */
 void let_go(struct cell *cell);
-/* Takes what process 1 has said. Returns whether that is how the program ended. */
+/* Takes a message of process 1. Returns whether it reports the program's end. */
 int note(struct cell *cell, const char *text);
 
-/* Runs as process 1 of a cell. `up` says to the launcher that the cell waits for its mapping; `down` that it has it. */
+/*
+ * Runs as process 1 of a cell. On `up` it tells the launcher that the cell waits for its mapping; on `down` the
+ * launcher tells it that it is mapped.
+ */
 int become_cell(const struct configuration *, const struct request *, const struct pipes *, int up, int down);
 /* Makes the file systems of a cell in its mount namespace, and changes to its root. */
 void make_mounts(const struct configuration *configuration, uid_t root);
 
-/* In a zygote, before it serves: its executable's data becomes memory that no file stands behind. */
+/* In a zygote, before it serves: the data of its executable becomes memory without a file. */
 void leave_executable(void);
-/* In a cell of a zygote, as root of the host: its executable is the cell's own file of that name. */
+/* In a zygote's cell, as root of the host: makes the cell's own file of that name the executable. */
 void change_executable(void);
 
-/* Goes on as process 1 with everything set up. Returns only in the interpreter of a zygote's cell. */
+/* Continues as process 1 once everything is set up. Returns only in the interpreter of a zygote's cell. */
 int run_init(const struct configuration *configuration);
 
-/* Waits for the word on `go`, then executes the command with what it is told, and the fixed environment. */
+/* Waits for the release on `go`, then executes the command with its words and the fixed environment. */
 void await_and_execute(const struct words *command, const struct words *fixed, int go) __attribute__((noreturn));
 
-/* Ignored signals stay ignored over exec(2), and a zygote's handlers are not for process 1 of a cell. */
+/* Resets signals: ignored ones stay ignored over exec(2), and process 1 of a cell must not have a zygote's handlers. */
 void reset_signals(void);
 
 /* Ends this process with one line that says what failed and why. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* Where `fail` writes to: standard error, and in a cell that is being made, the launcher. */
+/* The descriptor that `fail` writes to: standard error or, in a cell that is being made, the launcher. */
 extern int failures;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What is done to a cell from outside, by the host's root: its users are mapped, and the processes that wait in it get the
- * limits of a job. They are known by handles (pidfd_open(2)), because an id may be given away again once process 1 is dead.
+ * Work on a cell from outside, by the host's root: mapping its users, and setting the limits of a job on its waiting
+ * processes. These are held by handles (pidfd_open(2)), because another process may get an id once process 1 is dead.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@ static void write_map(pid_t pid, const char *name, uid_t root)
     snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int length = snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", root, (unsigned)JOB_UID, root + 1);
     int file = open(path, O_WRONLY | O_CLOEXEC);
-    if (file >= 0 && write(file, map, length) < 0) { /* The cell notices: it cannot become its root. */ }
+    if (file >= 0 && write(file, map, length) < 0) { /* The cell notices, because it cannot become its root. */ }
     if (file >= 0) close(file);
 }
 
@@ -28,7 +28,7 @@ void map_users(const struct cell *cell)
 {
     write_map(cell->pid, "uid_map", cell->request.root);
     write_map(cell->pid, "gid_map", cell->request.root);
-    if (write(cell->down, "m", 1) < 0) { /* It has ended: the next reading says so. */ }
+    if (write(cell->down, "m", 1) < 0) { /* It has ended, as the next read shows. */ }
 }
 
 int find_waiting(struct cell *cell, int expected)
@@ -40,7 +40,10 @@ int find_waiting(struct cell *cell, int expected)
         if (handle < 0) return -1;
         cell->handles[cell->waiting_count] = handle;
     }
-    /* Listed again, they are those that the handles were opened of: nobody takes the id of a child that was not waited for. */
+    /*
+     * If a second list has the same ids, the handles are right: nobody can take the id of a child that was not waited
+     * for.
+     */
     pid_t again[WAITING_MAX];
     if (list_children(cell->pid, again, expected) != expected) return -1;
     return memcmp(again, cell->waiting, expected * sizeof *again) == 0 && is_whole(cell) ? 0 : -1;
@@ -72,7 +75,7 @@ int limit_waiting(struct cell *cell, const unsigned long *limits)
             limit(pid, RLIMIT_NPROC, limits[2], limits[2], &cell->held[2]) != 0)
             return -1;
     }
-    /* Alive now, the ids were theirs all the time: what was read was theirs too. */
+    /* If they are alive now, the ids were theirs all the time, and so are the limits that were read. */
     cell->is_limited = is_whole(cell);
     errno = ESRCH;
     return cell->is_limited ? 0 : -1;

@@ -1,7 +1,7 @@
 /*
- * Started by the service as root of the host, with the configuration on descriptor 3 and a conversation, which serve.c
- * describes, on 0 and 1. Where the configuration names a zygote, this becomes that interpreter, inside the launcher's
- * root, with what it needs at known descriptors.
+ * The service starts this as root of the host, with the configuration on descriptor 3 and the protocol, which serve.c
+ * describes, on 0 and 1. If the configuration names a zygote, this executes that interpreter inside the launcher's
+ * root, with everything that it needs at known descriptors.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ static int memory_of(const void *bytes, size_t length)
     return file;
 }
 
-/* The library lies on the host, which is about to be out of sight, and is loaded from memory. */
+/* The library is on the host, which is about to be out of sight, so it is loaded from memory. */
 static int library_of(const char *path)
 {
     struct stat status;
@@ -44,7 +44,7 @@ static int library_of(const char *path)
     return copy;
 }
 
-/* Changes with what a cell of it is: receipts name it. */
+/* Changes whenever its cells change, because receipts name it. */
 #define VERSION "1"
 
 int main(int count, char **words)

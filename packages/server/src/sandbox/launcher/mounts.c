@@ -1,6 +1,7 @@
 /*
- * What one cell sees. Everything of the host comes through an overlay of the cell's own, read-only: its inodes are nobody
- * else's, so that no watch (inotify(7)) and no lock on one of them tells of another cell or of the host.
+ * The file systems of one cell. Every tree of the host comes through the cell's own read-only overlay. No other cell
+ * shares its inodes, so no watch (inotify(7)) and no lock on one of them reveals anything about another cell or the
+ * host.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -37,8 +38,8 @@ static void bind(const char *source, const char *destination, unsigned long flag
 }
 
 /*
- * The layer is named as the working directory, so that no name needs quoting. What statfs(2) tells is of the first layer,
- * an empty directory of the cell's: an overlay that nothing can be written to must have two.
+ * The layer is named as the working directory, so that no name needs quoting. statfs(2) reports on the first layer, an
+ * empty directory of the cell: a read-only overlay must have two layers.
  */
 static void overlay(const char *layer, const char *destination, unsigned long flags)
 {
@@ -59,7 +60,10 @@ static void show_tree(const struct tree *tree, int number)
     bind(file, destination, MS_RDONLY | tree->flags);
 }
 
-/* One tmpfs holds what a job can fill below /work: it is bounded here, and gone with the last process of the cell. */
+/*
+ * One tmpfs holds everything that a job can write below /work. It bounds the job's files, and ends with the last
+ * process of the cell.
+ */
 static void make_cell_directory(const struct configuration *configuration, uid_t root)
 {
     must(mount("tmpfs", CELL, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, configuration->work_size), "mount", CELL);
@@ -70,7 +74,7 @@ static void make_cell_directory(const struct configuration *configuration, uid_t
     make_directory(CELL "/work", 0755, root + 1);
     make_directory(CELL "/work/input", 0755, 0);
     make_directory(CELL "/work/output", 0755, root + 1);
-    /* The service writes inputs by way of this, where they are not read-only. */
+    /* Through this the service writes inputs, which are not read-only here. */
     int files = open(CELL, O_PATH | O_DIRECTORY | O_CLOEXEC);
     must(files, "open", CELL);
     must(dup2(files, FILES), "keep", CELL);
@@ -85,7 +89,7 @@ static void bind_work(const struct configuration *configuration)
     bind(CELL "/work/input", ROOT "/work/input", flags | MS_RDONLY | MS_NOEXEC);
 }
 
-/* Nothing of the launcher's root is seen after this, and the host's /proc goes with it. */
+/* After this the launcher's root, with the host's /proc, is no longer visible. */
 static void change_root(void)
 {
     must(chdir(ROOT), "enter", ROOT);
@@ -116,7 +120,7 @@ static void fill_devices(void)
     for (size_t at = 0; at < sizeof LINKS / sizeof *LINKS; at++) must(symlink(LINKS[at][0], LINKS[at][1]), "make", LINKS[at][1]);
 }
 
-/* `TYPE FLAGS OPTIONS`, at a mount point that may have to be made in a file system of the cell's own. */
+/* `TYPE FLAGS OPTIONS`, at a mount point that may have to be made in one of the cell's own file systems. */
 static void mount_file_system(const char *path, const char *words)
 {
     char type[16], options[128] = "";
@@ -127,7 +131,7 @@ static void mount_file_system(const char *path, const char *words)
     if (!strcmp(path, "/dev")) fill_devices();
 }
 
-/* What is in the cell's /proc: for each name a slash, `d` where it is a directory, else `f`, and the name; then a slash. */
+/* Lists the cell's /proc: for each name a slash, `d` for a directory, else `f`, and the name; then a slash. */
 static const char *list_processes_directory(void)
 {
     static char names[16384];
@@ -145,8 +149,9 @@ static const char *list_processes_directory(void)
 }
 
 /*
- * What a path is: 'd' a directory, 'f' anything else, 0 where it is not there. Looking for every name that this kernel does not
- * have costs ten times as much as the list of /proc, which is read for each cell, as a module of the kernel may add a name.
+ * The kind of a path: 'd' for a directory, 'f' for anything else, 0 if it does not exist. Looking up every name that
+ * this kernel lacks costs ten times as much as the list of /proc. The list is read for each cell, because a kernel
+ * module may add a name.
  */
 static char kind_of(const char *path, const char *listed)
 {
@@ -175,7 +180,7 @@ static void mask(const char *path, char kind, const char **empty)
 void make_mounts(const struct configuration *configuration, uid_t root)
 {
     const char *empty = NULL, *listed;
-    umask(0); /* What is made here has the modes that are said; the interpreter sets its own. */
+    umask(0); /* Files made here get exactly the given modes; the interpreter sets its own. */
     make_cell_directory(configuration, root);
     overlay("/", ROOT, MS_NOSUID | MS_NODEV);
     for (int at = 0; at < configuration->tree_count; at++) show_tree(&configuration->trees[at], at);
@@ -188,7 +193,7 @@ void make_mounts(const struct configuration *configuration, uid_t root)
         const char *path = configuration->read_only.first[at];
         if (kind_of(path, listed) != 0) bind(path, path, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC);
     }
-    /* Afterwards: the mount that makes /proc/sys read-only would lie over what is masked below it. */
+    /* Masked last, because the mount that makes /proc/sys read-only would cover masks below it. */
     for (int at = 0; at < configuration->masked.count; at++) {
         const char *path = configuration->masked.first[at];
         char kind = kind_of(path, listed);

@@ -1,13 +1,14 @@
 /*
- * Ends the interpreter of a forked cell as Python itself ends one (Py_FinalizeEx): what the program made is taken apart in the
- * same order, so that its finalizers run and its files are written. What was there before the program is left as it is. To take
- * that apart too is most of what an end costs: every page that is written to must first be copied from the zygote's.
+ * Ends the interpreter of a forked cell as Python itself ends one (Py_FinalizeEx): it takes the program's objects apart
+ * in the same order, so that finalizers run and files are written. Objects from before the program are left as they
+ * are. Taking them apart, too, is most of the cost of an end, because every page that is written to must first be
+ * copied from the zygote.
  *
- * `end_program` is registered with `atexit` before any program is: Python calls it as the last function of its end, when
- * threads have been waited for and the exit code is known. It is no function of Python's, so no frame of it is seen. Where
- * anything is unusual it returns, and Python does all of it itself.
+ * `end_program` is registered with `atexit` before any program is: Python calls it as the last function of its end,
+ * when threads have been waited for and the exit code is known. It is not a Python function, so it has no visible
+ * frame. If anything is unusual it returns, and Python does everything itself.
  *
- * Python's own headers are not needed for what is used here, which is of its stable interface.
+ * Python's headers are not needed, because only its stable interface is used.
  */
 #define _GNU_SOURCE
 #include <link.h>
@@ -41,7 +42,7 @@ extern int PyGC_Enable(void);
 
 enum { MODULES_MAX = 256, FLUSH_FAILED = 120, NOT_KNOWN = -1, INTERRUPTED = -2 };
 
-/* A module that was there before any program, and its names and values in their order: nothing of them goes with the program. */
+/* A module from before any program, with its names and values in order, which are kept when the program ends. */
 struct module {
     PyObject *names;
     ssize_t count;
@@ -55,7 +56,7 @@ static int is_remembered;
 static struct module *builtins, *sys; /* The last two of them. */
 static PyObject *const none = &_Py_NoneStruct;
 static PyObject *kept, *threads, *collector, *sys_names, *builtin_names;
-/* Made before the fork: for a text that is made anew Python looks in its caches in vain, and writes to them. */
+/* Made before the fork, because making a new text would write to Python's caches. */
 static struct {
     PyObject *count, *closed, *flush, *callbacks;
 } words;
@@ -68,7 +69,7 @@ static int count_libraries(struct dl_phdr_info *info, size_t size, void *count)
     return 1;
 }
 
-/* How many libraries were ever loaded. */
+/* The number of libraries that were ever loaded. */
 static unsigned long long libraries(void)
 {
     unsigned long long count = 0;
@@ -89,7 +90,7 @@ static int keep_module(PyObject *names)
     return 0;
 }
 
-/* Keeps what is here before any program. */
+/* Remembers the objects from before any program. */
 void remember_interpreter(void)
 {
     PyObject *name, *module;
@@ -116,7 +117,7 @@ void remember_interpreter(void)
     is_remembered = keep_module(sys_names) == 0;
 }
 
-/* What the program is about to end with: an exit code, or INTERRUPTED. */
+/* Records how the program is about to end: an exit code, or INTERRUPTED. */
 void note_ending(int ending)
 {
     code = ending;
@@ -130,7 +131,7 @@ static int is_true(PyObject *value)
     return truth;
 }
 
-/* Threads that were not waited for, and interpreters in this one, are taken apart by Python itself. */
+/* Whether no threads or further interpreters are left. Otherwise Python ends itself. */
 static int is_usual(void)
 {
     PyObject *loaded = PyImport_GetModuleDict();
@@ -140,7 +141,7 @@ static int is_usual(void)
     return !is_true(PyObject_CallMethodObjArgs(threads, words.count, NULL));
 }
 
-/* flush_std_files: 0, or -1 where what was written is lost. */
+/* flush_std_files: 0, or -1 if output is lost. */
 static int flush(const char *name)
 {
     PyObject *stream = PyDict_GetItemString(sys_names, name);
@@ -189,7 +190,7 @@ static int is_as_before(const struct module *module)
     return 1;
 }
 
-/* Takes from `sys` what the program put there. By then there is nothing to print to. */
+/* Removes from `sys` what the program put there. After this, nothing can be printed. */
 static void clear_sys(void)
 {
     PyObject *name, *value, *changed = PyList_New(0);
@@ -243,7 +244,7 @@ static PyObject *remove_modules(void)
         if (reference == NULL) PyErr_Clear();
         else PyList_Append(imported, reference), Py_DecRef(reference);
     }
-    /* Values of names that are there may be exchanged on the way. */
+    /* Values of existing names may be replaced meanwhile. */
     for (ssize_t at = 0; PyDict_Next(loaded, &at, &name, &module);) take_value(loaded, name, none);
     PyDict_Clear(loaded);
     return imported;
@@ -261,8 +262,8 @@ static void restore_builtins(void)
 }
 
 /*
- * The end of the process. What C code of the program's wants to be called then, by atexit(3) or as the end of a library, is
- * called. The libraries that the interpreter has itself do nothing then but write to their pages.
+ * Ends the process. Functions that C code of the program registered, by atexit(3) or as the end of a library, are
+ * called. The interpreter's own libraries would only write to their pages then.
  */
 static void leave(int status)
 {
@@ -291,7 +292,7 @@ static void take_apart(void)
     PyGC_Collect();
 }
 
-/* In a zygote: does once what an end does before it takes anything apart. */
+/* In a zygote: does once everything that an end does before it takes objects apart. */
 void rehearse_end(void)
 {
     code = 0;
@@ -306,7 +307,7 @@ void end_program(void)
     if (!is_remembered || !is_usual()) return;
     int lost = flush("stdout") + flush("stderr");
     PyGC_Collect();
-    /* Only the first collection tells the program of itself. */
+    /* Only the first collection calls the program's callbacks. */
     PyObject *callbacks = PyObject_GetAttr(collector, words.callbacks);
     if (callbacks == NULL || PyList_SetSlice(callbacks, 0, PyList_Size(callbacks), NULL) != 0) PyErr_Clear();
     take_apart();

@@ -1,6 +1,6 @@
 /*
- * What the kernel says of a cell: sections of text, each behind a line `==> NAME`, as `oci/observe/guest-report.ts` reads them.
- * The launcher asks the host's kernel, from outside the cell; process 1 of a gVisor cell asks its own.
+ * The kernel's report on a cell: sections of text, each after a line `==> NAME`, as `oci/observe/guest-report.ts` reads
+ * them. The launcher asks the host's kernel, from outside the cell; process 1 of a gVisor cell asks its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>

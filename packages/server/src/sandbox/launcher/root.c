@@ -1,7 +1,7 @@
 /*
- * Where the launcher itself stands: the empty root of all cells with the pack's trees bound into it, read-only, in a mount
- * namespace of its own. Of the host it keeps /proc, for the mappings of cells, and in TREES the directories that the trees
- * of cells are layers over. Nothing of this is left in a cell.
+ * The launcher's own root: the empty root of all cells with the pack's trees bound into it, read-only, in its own mount
+ * namespace. From the host it keeps /proc, for the mappings of cells, and in TREES the directories under the overlays
+ * of cells. None of this is visible in a cell.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -39,13 +39,13 @@ static void make_directory(const char *path)
     must(mkdir(path, 0755), "make", path);
 }
 
-/* A layer is a directory: a tree that is a file is shown by way of its own. */
+/* A layer is a directory, so a tree that is a file is shown through its directory. */
 static void keep_layer(struct tree *tree, int number)
 {
     char directory[PATH_BYTES_MAX], at[64];
     struct stat status;
     must(lstat(tree->source, &status), "find", tree->source);
-    /* A link would show whatever it leads to instead of the tree that was meant. */
+    /* Refuses a link, which would show its target in place of the tree. */
     if (S_ISLNK(status.st_mode)) fail("%s is a symbolic link", tree->source);
     snprintf(directory, sizeof directory, "%s", tree->source);
     if (!S_ISDIR(status.st_mode)) {

@@ -1,6 +1,6 @@
 /*
- * The conversation with the service, a line each way. Where a line of the launcher's ends with LENGTH, as many bytes follow it:
- * a report of the cell.
+ * The protocol with the service, one line for each message. If a line of the launcher ends with LENGTH, this many bytes
+ * follow it: a report on the cell.
  *
  *   in   `cell ID UID ACCESS...`         make a cell: its groups first, with what is written to them; UID and UID + 1 are its
  *                                        users on the host
@@ -16,7 +16,7 @@
  *   out  `gone ID` or `gone ID left`     nothing is left of it, or only its groups, which the kernel would not remove; only once
  *                                        a job was handed over or it is forgotten
  *
- * Cells are made side by side: nothing here waits for one of them.
+ * Cells are made side by side: no function here waits for one of them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@
 
 enum {
     REQUESTS_BYTES_MAX = 16384,
-    ROOM_BYTES = 128 * 1024, /* Of the heap that stays, so that a short program need not ask for more. */
+    ROOM_BYTES = 128 * 1024, /* Of the heap that is kept, so that a short program need not request more. */
 };
 
 static struct cell *find_cell(const char *id)
@@ -66,7 +66,7 @@ static int take_request(const struct configuration *configuration, const char *l
     return 0;
 }
 
-/* Takes every whole line that has come. Returns 1 in the interpreter of a zygote's cell, else 0. */
+/* Takes every complete line that has come. Returns 1 in the interpreter of a zygote's cell, else 0. */
 static int take_requests(const struct configuration *configuration)
 {
     static char text[REQUESTS_BYTES_MAX];
@@ -94,7 +94,7 @@ static int add_wait(int count, int file)
     return count + 1;
 }
 
-/* Waits until there is something to do, and does what cells ask for. */
+/* Waits for work, and handles the messages of cells. */
 static void attend(const struct configuration *configuration, int signals)
 {
     int count = add_wait(add_wait(0, STDIN_FILENO), signals), known = cell_count;
@@ -106,13 +106,13 @@ static void attend(const struct configuration *configuration, int signals)
     for (int at = 0, wait = 2; at < known; at++) {
         int waiting_count = cells[at].waiting_count;
         if (waits[wait++].revents != 0) hear(configuration, &cells[at]);
-        /* One of those that wait for a job has ended: the cell is of no use any more. */
+        /* A process that waits for a job has ended, so the cell can no longer be used. */
         for (int each = 0; each < waiting_count; each++)
             if (waits[wait++].revents != 0 && cells[at].pid > 0) kill(cells[at].pid, SIGKILL);
     }
 }
 
-/* No descriptor of the launcher is at a number that a cell's are moved to. */
+/* Keeps the launcher's descriptors away from the numbers that a cell's descriptors get. */
 static void keep_numbers_free(void)
 {
     for (int number = SERVICES_ENDS; number <= DOWN; number++)
@@ -128,7 +128,7 @@ int serve_cells(const struct configuration *configuration)
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0) fail("cannot wait for signals: %m");
     keep_numbers_free();
-    /* Here, and not in each cell: what is free is put together, which writes to all of it. */
+    /* Compacts free memory here and not in each cell, because that writes to its pages. */
     malloc_trim(ROOM_BYTES);
     answer("ready\n");
     for (;;) {

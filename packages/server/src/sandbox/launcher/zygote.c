@@ -1,6 +1,6 @@
 /*
- * What a zygote loads: the launcher as an extension module of Python, configured by what main.c left at known descriptors.
- * Python's own headers are not needed: what is used here is of its stable interface.
+ * The launcher as an extension module of Python, which a zygote loads. It is configured through the descriptors that
+ * main.c left at known numbers. Python's headers are not needed, because only its stable interface is used.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "launcher.h"
 
-/* Which trees are files, as root.c found: the zygote sees them where a cell does. */
+/* Finds which trees are files, like root.c. The zygote sees them where a cell does. */
 static void find_files(struct configuration *configuration)
 {
     struct stat status;
@@ -37,7 +37,7 @@ static PyObject *nothing(void)
     return &_Py_NoneStruct;
 }
 
-/* Returns in the interpreter of a cell, and nowhere else. */
+/* Returns only in the interpreter of a cell. */
 static PyObject *serve(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
@@ -55,7 +55,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
     return nothing();
 }
 
-/* Does once what each cell does: afterwards Python's caches are filled, on pages that no cell has to copy then. */
+/* Does once what each cell does, so that Python's caches are filled on pages that no cell must copy later. */
 static PyObject *rehearse(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
