@@ -1,7 +1,7 @@
 /**
- * From where the set-up takes a newer package than the release has: Debian's backports suite of that release, at the
- * mirror and under the key that the host's apt sources already name. apt is told to take only this package from there.
- * This file only plans; the set-up writes. sources.list(5), apt_preferences(5).
+ * Plans where the set-up gets a package that is newer than the release's: from Debian's backports suite of the release,
+ * with the mirror and the key that the host's apt sources already name. apt takes only this package from there. This
+ * file only plans; the set-up writes. sources.list(5), apt_preferences(5).
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

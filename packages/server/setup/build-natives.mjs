@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const server = fileURLToPath(new URL('..', import.meta.url));
-/** Beside the TypeScript in a checkout, beside what was made of it in an installed package. */
+/** Beside the TypeScript in a checkout, beside the compiled JavaScript in an installed package. */
 const SOURCES = ['src/sandbox', 'dist/sandbox'].map((folder) => join(server, folder)).find(existsSync);
 /** `sandbox/native.ts` looks for them here. */
 const BUILT = join(server, 'native');
@@ -20,7 +20,7 @@ const SHARED = [
 ];
 const FLAGS = ['-std=gnu17', '-O2', '-Wall', '-Wextra', '-Werror', '-fstack-protector-strong', '-D_FORTIFY_SOURCE=2'];
 
-/** What is built, of which sources. */
+/** The programs, and the sources that each is built from. */
 const TARGETS = [
   {
     folder: 'sentry',
@@ -66,7 +66,7 @@ function isBuilt(target, sources) {
   return readdirSync(sources).every((name) => !/\.[ch]$/.test(name) || statSync(join(sources, name)).mtimeMs < mtimeMs);
 }
 
-/** Under another name first, so that a service that starts meanwhile finds a whole one or none. */
+/** Builds under another name first, so that a service that starts meanwhile finds a complete program or none. */
 function build({ file, sources, flags, libraries }, cwd, built) {
   const partial = join(built, `${file}.${process.pid}`);
   const command = [...FLAGS, ...flags, '-o', partial, ...sources, ...libraries];

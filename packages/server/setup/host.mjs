@@ -103,8 +103,8 @@ function installFromBackports({ sources, preferences }) {
 }
 
 /**
- * Compiles what starts cells, where it is missing or older than its sources. Without it a runtime is started for each
- * cell, which holds the same limits and takes longer.
+ * Compiles the programs that start cells, if they are missing or older than their sources. Without them a runtime is
+ * started for each cell, which holds the same limits but takes longer.
  */
 export function compileNatives() {
   if (process.platform !== 'linux') return;

@@ -1,6 +1,6 @@
 /**
- * Sets this host up: `node main.mjs` installs and compiles, `node main.mjs natives` compiles alone. It exits 0 also where
- * something is still missing: what that is was printed.
+ * Sets this host up: `node main.mjs` installs and compiles, `node main.mjs natives` only compiles. It exits with 0 even
+ * if something is still missing, after printing what.
  */
 import process from 'node:process';
 import { compileNatives, installSystemPackages } from './host.mjs';

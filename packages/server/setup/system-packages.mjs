@@ -1,7 +1,4 @@
-/**
- * Packages of Debian and Ubuntu: they are installed where this process may, and named elsewhere. It runs on any Node from
- * 18 on.
- */
+/** Installs packages of Debian and Ubuntu if this process may, else names them. It runs on any Node from 18 on. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
@@ -11,7 +8,7 @@ export function say(line) {
   process.stderr.write(`setup: ${line}\n`);
 }
 
-/** Whether this process may install packages: as root, on a system that has them. */
+/** Whether this process may install packages: it is root, on a system with apt. */
 export function mayInstall() {
   return process.getuid() === 0 && isDebianLike();
 }
@@ -51,7 +48,7 @@ export function installMissing(missing, purpose) {
   for (const name of missing) attempt(`install ${name}`, () => aptInstall(name));
 }
 
-/** What cannot be installed is reported and not fatal: the service offers what it finds, and tests say what they miss. */
+/** A failed installation is reported but not fatal: the service offers what it finds, and tests name what they miss. */
 export function attempt(deed, work) {
   try {
     work();

@@ -113,7 +113,7 @@ describe('a ticket ends with the credential that minted it', () => {
     await testStore.store.createCredential(row);
     return { key, row };
   }
-  // Each process reads the rows anew.
+  // Each process reads the rows again.
   const indexedProcess = (began = START) =>
     processWith((now) => [createIndexedKeys(rememberedRows(testStore.store), now)], began);
 

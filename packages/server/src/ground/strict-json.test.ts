@@ -203,7 +203,7 @@ describe('BODY-01 the texts of test/vectors', { tags: ['BODY-01'] }, () => {
 const suite = new URL('../../../../shared/vectors/jsontestsuite/test_parsing/', import.meta.url);
 const files = existsSync(suite) ? readdirSync(suite).filter((name) => name.endsWith('.json')) : [];
 
-/** Valid JSON that is refused all the same, and why. */
+/** Valid JSON that is still refused, and why. */
 const STRICTER = new Map([
   ['y_object_duplicated_key.json', 'names a member twice'],
   ['y_object_duplicated_key_and_value.json', 'names a member twice'],

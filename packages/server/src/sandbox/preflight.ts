@@ -42,7 +42,7 @@ export interface Opened {
   readonly rejections: readonly Rejection[];
   readonly packsLeftOut: readonly PackLeftOut[];
   readonly runtimeDefects: string | null;
-  /** Loads and proves the packs that were built since, and has the provider offer them. One look at a time. */
+  /** Loads and proves the packs that were built since, and makes the provider offer them. One call runs at a time. */
   takeNewPacks(): Promise<TakenPacks>;
 }
 
@@ -125,7 +125,7 @@ async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
   };
 }
 
-/** A pack that proves nothing is forgotten, so that the next look tries it again. */
+/** A pack without a proven language is forgotten, so that the next call tries it again. */
 async function takeNewPacks(cells: Candidate, offered: RuntimePack[]): Promise<TakenPacks> {
   const loaded = cells.loadNewPacks();
   const views = loaded.packs.map(({ name, version, languages, digest }) => ({ name, version, languages, digest }));

@@ -1,4 +1,4 @@
-/** Brings this host what isolation takes beyond the packages of npm. The work is done by plain JavaScript in `setup/`. */
+/** Installs on this host what isolation needs beyond the packages of npm. Plain JavaScript in `setup/` does the work. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { nativePath } from './native.ts';
 const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter'];
 
 /**
- * Builds the programs that are missing, as after `npm install`, which compiles nothing. It says so on stderr, and why
- * where it cannot: then a runtime is started for each cell. Only root makes cells, so for others nothing is built.
+ * Builds the programs that are missing, as after `npm install`, which compiles nothing. It reports this on stderr, or
+ * why it cannot: then a runtime is started for each cell. Only root makes cells, so for others nothing is built.
  */
 export async function buildMissingNatives(): Promise<void> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return;
@@ -19,8 +19,8 @@ export async function buildMissingNatives(): Promise<void> {
 }
 
 /**
- * Runs the set-up, which says on stderr what it does and what is still missing.
- * @param part `natives` compiles what starts cells; `all` also installs the system's packages where this process may
+ * Runs the set-up, which reports on stderr what it does and what is still missing.
+ * @param part `natives` compiles what starts cells; `all` also installs the system's packages if this process may
  * @returns the exit code of the set-up
  */
 export async function setUpHost(part: 'natives' | 'all'): Promise<number> {

@@ -34,7 +34,7 @@ export interface JobKey {
   readonly job_id: string;
 }
 
-/** What executor observations a job row carries, as JSON members of job detail; null until an executor observed it. */
+/** What an executor observed, as JSON members of job detail; null until then. */
 export interface ExecutionRecord
   extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, 'resource_usage' | 'executor_output'>> {}
 
@@ -173,7 +173,7 @@ export interface FinishInput extends JobKey {
   readonly execution: ExecutionRecord | null;
   readonly usage: ResourceUsage | null;
   readonly output: ExecutorOutput | null;
-  /** Whether somebody waits for the result: it is then brought along also where it is not short. */
+  /** Whether a caller waits for the result, which is then returned even if it is not short. */
   readonly isAwaited?: boolean;
   /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
   readonly recovery: boolean;
@@ -209,7 +209,7 @@ export interface ListInput {
   readonly tenant: string;
   /** Jobs on a page. */
   readonly limit: number;
-  /** Exclusive: jobs that stand after this place. */
+  /** Exclusive: jobs after this place. */
   readonly before: ListPlace | null;
   readonly statuses: readonly JobStatus[] | null;
   readonly language: Language | null;
@@ -298,14 +298,14 @@ export interface StoreCounts {
   readonly oldest_queued_at: string | null;
   /** Terminal jobs whose attestation is not stored yet. */
   readonly outbox: number;
-  /** Why an attestation of the outbox was last put off; null if none was. */
+  /** Why an attestation of the outbox was last postponed; null if none was. */
   readonly outbox_error: { readonly message: string; readonly at: string } | null;
 }
 
 /** A terminal job that waits for its attestation. */
 export interface OutboxEntry extends JobKey {
   readonly created_at: string;
-  /** How often it was put off. */
+  /** How often it was postponed. */
   readonly attempts: number;
 }
 

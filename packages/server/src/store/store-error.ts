@@ -1,7 +1,7 @@
 /** Why a call of the store failed. Refusals that callers can act on are results, never this. */
 
 /**
- * - `full`: no space is left where the store is
+ * - `full`: no space is left for the store
  * - `io`: reading or writing failed; whether the last commit succeeded is known only after reopening
  * - `corrupt`: the stored data is damaged
  * - `read_only`: the store can be read but not written

@@ -34,8 +34,8 @@ export interface Connection {
 }
 
 /**
- * The peer of an address. Whoever has one IPv6 address usually has all of its /64 network, so these count as one. RFC
- * 6177 § 2. An IPv4 address in IPv6 spelling is the IPv4 address. RFC 4291 § 2.5.5.2.
+ * The peer of an address. A client with one IPv6 address usually has its whole /64 network, so the network counts as
+ * one peer. RFC 6177 § 2. An IPv4 address in IPv6 spelling is the IPv4 address. RFC 4291 § 2.5.5.2.
  */
 export function peerOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];

@@ -75,7 +75,7 @@ export async function takeDown(cell: PreparedCell, { control, log, key }: JobCon
   control.free();
 }
 
-/** Stores the end of a job, whether or not it ran. Rejects only where the process gave up. */
+/** Stores the end of a job, whether or not it ran. Rejects only if the process gave up. */
 export async function end(
   { history, log, key, clock, giveUp }: Omit<JobContext, 'spec'>,
   ended: Omit<Ended, 'key' | 'finished_at'>,

@@ -231,7 +231,7 @@ describe('a damaged record is not signed (CHAIN-14)', { tags: ['CHAIN-14'] }, ()
       const stored = await store.attestation({ key: { tenant, job_id }, part: 'result_artifact' });
       const truth = truths.get(job_id) as Buffer;
       if (stored === null) refused++;
-      // A flip may fall where nothing is said, as in a white space; then what is signed is what was true.
+      // A flip may change nothing that counts, such as white space; then the signed content is still true.
       else if (!Buffer.from(stored.result_artifact ?? []).equals(truth)) untrue.push(job_id);
     }
     expect(untrue).toEqual([]);
@@ -269,7 +269,7 @@ function flipOneBit({ job_id }: JobKey, random: (below: number) => number): void
   const row = table === 'events' ? `job_id = ? and seq = ${1 + random(4)}` : 'job_id = ?';
   const found = database.prepare(`select ${column} as text from ${table} where ${row}`).get(job_id);
   const bytes = Buffer.from(String(found?.['text']));
-  // ASCII stays ASCII: what is no text at all SQLite does not hand out.
+  // ASCII stays ASCII, because SQLite does not return bytes that are not text.
   const bit = random(bytes.length * 7);
   const position = Math.floor(bit / 7);
   bytes[position] = (bytes[position] ?? 0) ^ (1 << (bit % 7));

@@ -103,7 +103,7 @@ export interface Group {
 /** The place where groups are made on this host. */
 export interface GroupRoot {
   readonly version: 'v1' | 'v2';
-  /** A v2 mount beside v1 controllers: crun refuses to start where it sees one. */
+  /** A v2 mount beside v1 controllers: crun refuses to start if it sees one. */
   readonly hybridMount: string | null;
   create(name: string): Group;
   /** Names of the groups that exist, whoever made them. */

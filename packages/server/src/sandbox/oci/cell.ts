@@ -1,6 +1,7 @@
 /**
- * One cell, from an empty directory to nothing left, whatever makes it. What it is told to do is in the bundle; what it
- * says of itself is observed; how it ended is known by who killed it, by the kernel's counters and by process 1.
+ * One cell, from an empty directory until nothing of it is left, whichever runtime makes it. The bundle configures it,
+ * its protections are observed, and its end is decided by who killed it, by the kernel's counters and by the report of
+ * process 1.
  */
 import { availableParallelism } from 'node:os';
 import { once } from '../../ground/once.ts';
@@ -11,7 +12,7 @@ import type { CellOptions } from './cell-options.ts';
 import { heldLimits, wantedLimits } from './observe/hold-limits.ts';
 import type { LimitsInForce } from './runtime/start.ts';
 
-/** Asking takes three system calls. */
+/** Read once, because each call takes three system calls. */
 const CORES = availableParallelism();
 
 export class OciCell implements PreparedCell {
@@ -38,8 +39,8 @@ export class OciCell implements PreparedCell {
   }
 
   /**
-   * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind. `forget` is
-   * called once, when the cell is gone, or is known to be there still although it was taken down.
+   * Builds a cell up to the workload-ready boundary. Rejects with `BootstrapError`, having left nothing behind.
+   * `forget` is called once, when the cell is gone, or when it could not be removed.
    */
   static async prepare(options: CellOptions, forget: (isGone: boolean) => void): Promise<OciCell> {
     const begun = await bootstrap(options).catch((error: unknown) => {
@@ -73,7 +74,7 @@ export class OciCell implements PreparedCell {
     const { runtime } = this.#options;
     const { cell, workspace, isAhead } = this.#begun;
     const wanted = wantedLimits(program.limits, runtime, isAhead);
-    // The limits are on their way while the files are written.
+    // The limits are being set while the files are written.
     const limited = cell.hold(wanted);
     limited.catch(() => {});
     await this.#step('files', async () => workspace.fill(program));
@@ -93,7 +94,7 @@ export class OciCell implements PreparedCell {
     return this.#gone();
   }
 
-  /** Does one step of the hand-over. Where it fails, the cell is gone when this rejects. */
+  /** Does one step of the hand-over. If it fails, the cell is gone when this rejects. */
   async #step<Result>(step: string, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -113,7 +114,7 @@ interface Parts extends Bootstrapped {
 
 interface Loaded {
   readonly program: Program;
-  /** What the kernel said of its limits. */
+  /** The limits that the kernel reported. */
   readonly inForce: LimitsInForce;
   readonly held: HeldLimits;
 }
@@ -150,7 +151,7 @@ export class LoadedOciCell implements LoadedCell {
       drained: () => cell.pipes.drained,
     });
     runs.use(run);
-    // Where the interpreter alone needs more than the job's memory, the job ends as one that ran out of it.
+    // If the interpreter alone needs more memory than the job may have, the job ends as out of memory.
     if (inForce.fits) cell.release(program);
     else cell.kill();
     return run;

@@ -1,4 +1,4 @@
-/** A cell's own loopback: what programs do over it where it is on, and what they are told where it is off. */
+/** A cell's own loopback: what programs can do with it on, and which errors they get with it off. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CellsFixture, CLASSES, type IsolatedClass } from './cells.fixture.ts';
 

@@ -16,8 +16,8 @@ export interface LoadedPacks {
 }
 
 /**
- * Loads every pack below `directory` but those of the known names. None if it is null or does not exist. Never throws for
- * one pack's fault.
+ * Loads every pack below `directory` except those with known names. None if it is null or does not exist. One faulty
+ * pack never makes it fail.
  */
 export function loadPacks(directory: string | null, known: ReadonlySet<string> = new Set()): LoadedPacks {
   const packs: Pack[] = [];

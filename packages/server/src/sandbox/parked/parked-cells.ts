@@ -1,8 +1,8 @@
 /**
- * Cells that wait at the workload-ready boundary before anybody asks, so that a job need not wait for its own. Each is
- * handed out once, to one job, alive and made of what is installed now; from then on it is like any other. How many wait
- * follows what was asked for lately, within a bound of memory. They are made with a small share of the processors, and
- * none is begun while a job waits for a cell.
+ * Parks cells at the workload-ready boundary ahead of demand, so that a job need not wait for its cell. Each serves one
+ * job. It is checked before a job gets it: it must be alive and made from what is installed now. The number of parked
+ * cells follows recent demand, within a bound of memory. They are made with a small share of the processors, and none
+ * is begun while a job waits for a cell.
  */
 import type { Language } from '@vouchbox/protocol';
 import { within } from '../../ground/waiting/within.ts';
@@ -12,17 +12,20 @@ import { Pace, type PaceOptions } from './pace.ts';
 import type { Making, Parked, Shelf } from './shelf.ts';
 import { type Found, type LostCells, Stock } from './stock.ts';
 
-/** What a waiting cell takes beside what its group counts: descriptors, buffers and mounts of the service and the kernel. */
+/**
+ * The memory of a parked cell that its group does not count: descriptors, buffers and mounts of the service and the
+ * kernel.
+ */
 const OWN_BYTES = 1024 * 1024;
-/** How long a cell that is made ahead may take to be ready: with a small share of a busy machine it takes its time. */
+/** How long a cell that is made ahead may take to be ready, with its small share of a busy machine. */
 const AHEAD_MILLISECONDS_MAX = 60_000;
-/** How long a job waits for one of those before it gets its own: as long as for its own. */
+/** How long a job waits for a cell that is being made before it gets its own. Making its own may take as long. */
 const CLAIMED_MILLISECONDS_MAX = 10_000;
 
-/** What a job gets where its cell fails at the hand-over. */
+/** Makes the cell that a job gets if its cell fails at the hand-over. */
 type Another = (error: BootstrapError) => Promise<PreparedCell>;
 
-/** Something that an operator should know; jobs get their cells all the same. */
+/** A problem that the operator should know. Jobs still get their cells. */
 export interface ParkingTrouble extends CellKind {
   readonly problem: 'not_made' | 'died' | 'too_large' | 'not_handed_over' | 'not_ended';
   readonly error: Error | null;
@@ -32,30 +35,27 @@ export interface ParkedCellsOptions {
   /** Makes cells for jobs and ahead of them, and knows whether any can be made. */
   readonly source: Pick<Provider, 'prepare'> & { isReady(): boolean };
   readonly provider: Pick<Provider, 'languages' | 'originOf'>;
-  /** Memory that all waiting cells may take together, in bytes; 0 lets none wait. */
+  /** Memory that all parked cells may take together, in bytes; 0 parks none. */
   readonly bytesMax: number;
-  /** When they are made ahead. */
+  /** When cells may be made ahead. */
   readonly pace: PaceOptions;
   readonly onTrouble: (trouble: ParkingTrouble) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** What waits now, and what became of all that ever did. */
+/** The parked cells, and counts of what happened to earlier ones. */
 export interface ParkingFacts {
   readonly bytesMax: number;
   readonly bytes: number;
-  /** How many of each language wait; a language of which none ever did may be missing. */
+  /** How many cells of each language are parked. A language that never had one may be missing. */
   readonly cells: ReadonlyMap<Language, number>;
-  /** Jobs whose cell waited for them, was being made already, and was made for them. */
+  /** Numbers of jobs whose cell was parked, was already being made, or was made for them. */
   readonly taken: { readonly parked: number; readonly awaited: number; readonly cold: number };
   readonly lost: LostCells;
 }
 
-/**
- * Parks nothing before `start`. Disposing ends every cell that waits and lets none wait any more; cells are still made
- * for jobs.
- */
+/** Parks nothing before `start`. Disposing ends every parked cell and parks no more; cells are still made for jobs. */
 export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   readonly #options: ParkedCellsOptions;
   readonly #now: () => number;
@@ -89,15 +89,15 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /**
-   * A cell that waits, at once; null if none does. Whoever gets none, or one that fails at the hand-over, goes on to
-   * `prepare`: what is asked for is remembered there, and here where a cell was given.
+   * A parked cell, or null if there is none. A caller that gets none, or one that fails at the hand-over, calls
+   * `prepare`. That records the demand; this does so only if it returns a cell.
    */
   take(kind: CellKind): PreparedCell | null {
     const found = this.#isRunning ? this.#stock.find(kind) : null;
     return found === null ? null : this.#takeParked(found, (error) => Promise.reject(error));
   }
 
-  /** A cell that waits or is being made already, else a new one: see `Provider`. */
+  /** A parked cell, or one that is already being made, else a new one: see `Provider`. */
   async prepare(request: CellRequest): Promise<PreparedCell> {
     const found = this.#isRunning ? this.#stock.find(request) : null;
     if (found === null) return await this.#options.source.prepare(request);
@@ -111,7 +111,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return { bytesMax: this.#options.bytesMax, bytes, cells, taken: this.#taken, lost };
   }
 
-  /** Makes and ends cells until as many wait as should. Called when that may have changed; without effect otherwise. */
+  /** Makes and ends cells until the planned number is parked. Called whenever the plan may have changed. */
   refill(): void {
     if (!this.#isRunning) return;
     const now = this.#now();
@@ -155,7 +155,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     demand.note(this.#now(), makingMilliseconds);
   }
 
-  /** Nothing is made ahead meanwhile. */
+  /** Waits for a cell of a job. Meanwhile no cell is made ahead. */
   async #waitedFor(cell: Promise<PreparedCell>): Promise<PreparedCell> {
     this.#waiting += 1;
     try {
@@ -175,7 +175,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     return this.#handedOut(cell, shelf, () => this.#options.source.prepare(request));
   }
 
-  /** One that is being made is nearer to its end than a new one. Null if there is none, or it failed. */
+  /** A cell that is being made is ready sooner than a new one. Null if there is none, or if it failed. */
   async #claimed({ shelf, origin }: Found): Promise<PreparedCell | null> {
     const claimed = [...shelf.making].find(({ madeOf }) => madeOf === origin.madeOf);
     if (claimed === undefined) return null;
@@ -209,7 +209,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     });
   }
 
-  /** Only after the end of the program was reported. */
+  /** Refills, but only after the end of the program was reported. */
   #refillSoon(): void {
     if (this.#isRunning) setImmediate(() => this.refill());
   }
@@ -240,7 +240,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     this.#making.add(parked);
   }
 
-  /** Parks what was made, unless a job has claimed it meanwhile. */
+  /** Parks a new cell, unless a job has claimed it meanwhile. */
   async #park(shelf: Shelf, making: Making): Promise<void> {
     const began = this.#now();
     try {
@@ -266,7 +266,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     void cell.ended.then(() => this.#ended(shelf, parked));
   }
 
-  /** Where it was handed out before, it is no longer ours. */
+  /** Handles the end of a parked cell. A cell that was handed out belongs to its job. */
   #ended(shelf: Shelf, parked: Parked): void {
     const at = shelf.parked.indexOf(parked);
     if (at < 0) return;
@@ -276,12 +276,12 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
     this.refill();
   }
 
-  /** Told once in a row: the pauses grow, and jobs get their cells all the same. */
+  /** Reports the first failure of a row. The pauses grow, and jobs still get their cells. */
   #failed(shelf: Shelf, problem: ParkingTrouble['problem'], error: Error | null): void {
     if (shelf.failed(this.#now()) === 1) this.#options.onTrouble({ ...shelf.kind, problem, error });
   }
 
-  /** Looks again when a pause is over, or when time alone lets demand fall. */
+  /** Refills again when a pause is over, or when demand falls with time. */
   #lookAgain(): void {
     clearTimeout(this.#timer);
     const now = this.#now();
@@ -293,7 +293,7 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 }
 
-/** A cell that ended a moment ago has no memory that could be asked for. */
+/** The memory that a parked cell takes. For a cell that has just ended, only the part outside its group counts. */
 function bytesOf(cell: PreparedCell): number {
   try {
     return cell.memoryBytes() + OWN_BYTES;

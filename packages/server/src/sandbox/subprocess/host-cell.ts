@@ -52,7 +52,7 @@ interface Parts {
   readonly host: HostProcess;
   readonly pipes: Pipes;
   readonly workspace: Workspace;
-  /** All that goes with the cell. */
+  /** Everything that ends with the cell. */
   readonly held: AsyncDisposableStack;
 }
 
@@ -131,7 +131,7 @@ export class HostCell implements PreparedCell {
   }
 }
 
-/** Nothing but the wall clock is held or counted. */
+/** Only the wall clock is held and counted. */
 function endOf(status: WaitStatus): RunEnd {
   return {
     status,
@@ -144,7 +144,7 @@ function endOf(status: WaitStatus): RunEnd {
   };
 }
 
-/** Makes the directory, starts the interpreter in it and looks at it. Where that fails, nothing of it is left. */
+/** Makes the directory, starts the interpreter in it and observes it. If that fails, nothing of it is left. */
 async function begin(options: HostCellOptions): Promise<Parts> {
   const { directory, language } = options;
   await using held = new AsyncDisposableStack();
@@ -164,7 +164,7 @@ function makeWork(work: string, uid: number | null): void {
   if (uid !== null) for (const path of [work, join(work, 'output')]) chownSync(path, uid, uid);
 }
 
-/** A supervisor with its interpreter. Disposing kills both, with everything that did not leave their process group. */
+/** A supervisor with its interpreter. Disposing kills both, and all other processes in their group. */
 interface HostProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Its process id, which is that of its group. */
@@ -187,7 +187,7 @@ function startIn(work: string, { command, uid, environment }: HostCellOptions): 
   const [launcher, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
   launcher.on('error', () => {}); // The launcher may be dead already: its exit says so.
   const supervisor = child.pid ?? 0;
-  // Later the id of its group may be another's.
+  // Killed now, because another group may get the id later.
   let isOver = supervisor === 0;
   const kill = () => {
     if (!isOver) killGroup(supervisor);
@@ -196,7 +196,7 @@ function startIn(work: string, { command, uid, environment }: HostCellOptions): 
     kill();
     isOver = true;
   });
-  // Where the supervisor gave no report, a program of its group or this service killed it.
+  // If the supervisor gave no report, a program of its group or this service killed it.
   const ended = Promise.all([text(report).catch(() => ''), over]).then(
     ([said]) => parseWaitStatus(said) ?? { signal: 'SIGKILL' },
   );

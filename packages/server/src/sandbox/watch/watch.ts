@@ -60,7 +60,7 @@ export class Watch implements Disposable {
     return Number(ended - this.#startedNanoseconds) / 1_000_000;
   }
 
-  /** No limit ends the program from now on. The thread looks at a group soon, and is told where it would not. */
+  /** No limit ends the program from now on. The thread checks groups soon and notices this; for others it is told. */
   [Symbol.dispose](): void {
     this.#verdict.close();
     this.#thread.forget(this.#id, { isTold: !this.#hasGroup });

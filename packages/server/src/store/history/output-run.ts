@@ -75,7 +75,7 @@ export function* eventsOfRun(run: OutputRun): Generator<OutputBody> {
   }
 }
 
-/** The texts of a stream's records: one for all of them, joined by LF, where a newline followed each. */
+/** The texts of a stream's records. If a newline followed each, they are one text, joined by LF. */
 export function textsOfRun(run: OutputRun, stream: StreamName): StreamTexts {
   const lengths = run.groups.flatMap(([kind, , ofGroup]) => (kind === stream ? ofGroup : []));
   const records = lengths.length;

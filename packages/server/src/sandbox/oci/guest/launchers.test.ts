@@ -1,4 +1,4 @@
-/** A program runs when it is released, and not when whoever would release it is gone. */
+/** A program runs when it is released, and does not run if the releasing process is gone. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(work, { recursive: true }));
 
-/** What a launcher's program wrote, which was told this and then that nothing more comes. */
+/** The output of a launcher's program that gets this input and then its end. */
 async function wrote([file = '', ...words]: readonly string[], told: string, node = NODE_SOURCE): Promise<string> {
   writeFileSync(join(work, 'main.js'), node);
   const child = spawn(file, words, { cwd: work, stdio: ['ignore', 'pipe', 'ignore', 'pipe', 'pipe'] });

@@ -20,7 +20,7 @@ export interface GuestReport {
   readonly kernel: string;
   /** PR_GET_NO_NEW_PRIVS of process 1, which every child keeps; gVisor's /proc does not show it. */
   readonly noNewPrivileges: boolean | null;
-  /** Inode names of the namespaces, as in `pid:[4026531836]`; absent where the kernel shows none. */
+  /** Inode names of the namespaces, as in `pid:[4026531836]`; absent if the kernel shows none. */
   readonly namespaces: ReadonlyMap<string, string>;
 }
 
@@ -30,7 +30,7 @@ export interface Status {
   get(name: string): string | undefined;
 }
 
-/** A line of mountinfo: where, and what. */
+/** A line of mountinfo: a mount point and its file system. */
 export interface GuestMount {
   readonly path: string;
   readonly type: string;

@@ -34,7 +34,7 @@ export function wantedLimits(limits: RequestedLimits, runtime: Runtime, takesSha
   };
 }
 
-/** Says of each limit what is in force and whether it is held. */
+/** For each limit, the value in force and whether it is held. */
 export function heldLimits(
   limits: RequestedLimits,
   wanted: WantedLimits,

@@ -15,9 +15,9 @@ it('the lists of allowed and refused calls have no call in common, and every all
   expect([...SYSTEM_CALL_NUMBERS.keys()]).toEqual(ALLOWED_CALLS);
 });
 
-/** The kernel refuses these to whoever has no privileges, whatever a filter says. */
+/** The kernel refuses these to processes without privileges, whatever a filter says. */
 const PRIVILEGED = ['setgroups'];
-/** What no kernel has any more; what says itself that it has not what the arguments ask for; what is newer than some host. */
+/** Calls that no kernel has any more, that fail with ENOSYS for these arguments, or that are newer than some hosts. */
 const OLD = 'epoll_ctl_old epoll_wait_old get_thread_area set_thread_area futex';
 const NEW = `cachestat fchmodat2 futex_requeue futex_wait futex_wake getxattrat listmount listxattrat map_shadow_stack mseal
   removexattrat setxattrat statmount`;

@@ -14,7 +14,7 @@ export class StoreLock implements Disposable {
   readonly isNew: boolean;
   readonly #database: DatabaseSync;
 
-  /** @throws StoreError `locked` where another service, or this one a second time, holds the store at `path`. */
+  /** @throws StoreError `locked` if another service, or this one a second time, holds the store at `path` */
   constructor(path: string) {
     ownFile(`${path}-lock`);
     this.#database = new DatabaseSync(`${path}-lock`, { timeout: 0 });

@@ -1,6 +1,6 @@
 /**
- * Commands that wait together share one transaction, and so one sync of the disk. Each runs in a savepoint of its own:
- * one that fails leaves its neighbours as they are. Nobody is answered before the commit.
+ * Commands that wait together share one transaction, and so one sync of the disk. Each runs in its own savepoint, so a
+ * command that fails does not undo the others. No caller is answered before the commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
@@ -63,7 +63,7 @@ export class GroupCommit {
     return answers;
   }
 
-  /** Throws only where the whole transaction is gone: SQLite ends it by itself when space or memory runs out. */
+  /** Throws only if the whole transaction is gone: SQLite ends it by itself when space or memory runs out. */
   async #runApart(call: Call): Promise<Answer> {
     this.#savepoint.run();
     try {
