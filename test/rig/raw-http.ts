@@ -9,15 +9,21 @@ export interface RawAnswer {
 }
 
 /**
- * Sends the bytes, ends the sending side, and reads until the connection is closed. The service may close it before it
- * has read everything. What came until then is the answer, even if the connection was reset after it.
+ * Sends the bytes, ends the sending side unless it shall stay open, and reads until the connection is closed. The service
+ * may close it before it has read everything. What came until then is the answer, even if the connection was reset after
+ * it.
  */
-export async function rawExchange(port: number, bytes: string | Uint8Array): Promise<Buffer> {
+export async function rawExchange(
+  port: number,
+  bytes: string | Uint8Array,
+  sendingSide: 'ended' | 'open' = 'ended',
+): Promise<Buffer> {
   const socket = connect({ port, host: '127.0.0.1' });
   const pieces: Buffer[] = [];
   socket.on('data', (piece: Buffer) => pieces.push(piece));
   socket.on('error', () => {});
-  socket.end(bytes);
+  if (sendingSide === 'ended') socket.end(bytes);
+  else socket.write(bytes);
   await new Promise<void>((resolve) => {
     socket.once('close', () => resolve());
   });

@@ -116,8 +116,8 @@ export class Rig {
   }
 
   /** Sends bytes on a new socket and returns every answer that came before the service closed it. */
-  async raw(bytes: string | Uint8Array): Promise<RawAnswer[]> {
-    return rawAnswers(await rawExchange(this.port, bytes));
+  async raw(bytes: string | Uint8Array, sendingSide: 'ended' | 'open' = 'ended'): Promise<RawAnswer[]> {
+    return rawAnswers(await rawExchange(this.port, bytes, sendingSide));
   }
 
   /** Runs a program to its end and reads everything about it. */

@@ -1,0 +1,69 @@
+/**
+ * `npm run examples`: starts a service, runs every example against it as a reader would, and checks what each prints.
+ * Words on the command line choose examples by their names. The packages of examples with an SDK of others are installed
+ * beside them first, from the lock of `examples/`.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEmbeddedService } from 'vouchbox/embedded-service';
+
+const ROOT = join(import.meta.dirname, '..');
+const EXAMPLES = join(ROOT, 'examples');
+
+interface Example {
+  readonly file: string;
+  /** What it prints if it works. */
+  readonly prints: readonly RegExp[];
+  /** Whether it needs packages that this project does not have. */
+  readonly brings?: true;
+}
+
+const ALL: readonly Example[] = [
+  { file: 'agent-loop.ts', prints: [/ValueError/, /the answer is 42, .*sales\.csv, total\.txt/, /2 steps are whole/] },
+  { file: 'grading.ts', prints: [/many: accepted, 3 of 3/, /^accepted with 5 points$/m, /record is whole/] },
+  { file: 'mcp-client.ts', prints: [/run_code/, /succeeded: 42, with output\/answer\.txt/] },
+  { file: 'ci-gate.ts', prints: [/succeeded: exit code 0/, /was not: exit code 5/] },
+  { file: 'plot.ts', prints: [/succeeded: a picture of \d{4,} bytes|^not run: /m] },
+  { file: 'ai-sdk-tool.ts', prints: [/42/], brings: true },
+  { file: 'openai-agents-tool.ts', prints: [/42/], brings: true },
+  { file: 'langchain-tool.ts', prints: [/42/], brings: true },
+];
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Null if the example printed what it should, and otherwise why not. The service runs in this very process meanwhile. */
+function problemOf({ file, prints }: Example, environment: NodeJS.ProcessEnv): Promise<string | null> {
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  const settings = { env: environment, timeout: 120_000 };
+  execFile(process.execPath, [join(EXAMPLES, file)], settings, (error, stdout, stderr) => {
+    process.stdout.write(stdout.replace(/^(?=.)/gm, '    '));
+    const missing = prints.find((pattern) => !pattern.test(stdout));
+    if (error !== null) resolve(`it ended with ${error.code ?? error.signal}: ${stderr.slice(-2000)}`);
+    else resolve(missing === undefined ? null : `it did not print ${missing}`);
+  });
+  return promise;
+}
+
+const words = process.argv.slice(2);
+const chosen = ALL.filter(({ file }) => words.length === 0 || words.some((word) => file.includes(word))).filter(
+  ({ file }) => existsSync(join(EXAMPLES, file)),
+);
+if (chosen.some(({ brings }) => brings)) {
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--no-save'], { cwd: EXAMPLES, stdio: ['ignore', 2, 2] });
+}
+await using service = await openEmbeddedService({ signing: 'on' });
+const { PATH = '' } = process.env;
+const bin = join(ROOT, 'node_modules', '.bin');
+const environment = { PATH: `${bin}:${PATH}`, SERVICE_URL: service.url, SERVICE_KEY: service.key };
+let failed = 0;
+for (const example of chosen) {
+  say(`\n${example.file}`);
+  const problem = await problemOf(example, environment);
+  if (problem !== null) failed++;
+  say(problem === null ? 'as it should' : `FAILED: ${problem}`);
+}
+say(`\n${chosen.length - failed} of ${chosen.length} examples work`);
+process.exitCode = failed === 0 ? 0 : 1;
