@@ -193,8 +193,8 @@ async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox
 }
 
 function openStoreOf({ dataDir, databaseUrl, storeCheck: check }: Config, log: Log): Promise<Store> {
-  const onTrouble = (error: StoreError) => log.error({ err: error }, 'the store is in trouble');
-  return openStore({ dataDir, databaseUrl, check, onTrouble });
+  const onProblem = (error: StoreError) => log.error({ err: error }, 'the store has a problem');
+  return openStore({ dataDir, databaseUrl, check, onProblem });
 }
 
 /** What takes long to load is loaded once the threads of the store have work: another processor would idle until then. */
@@ -242,7 +242,7 @@ function openCells({ config, provider, nudges, log }: CellParts): { health: Prov
     provider,
     bytesMax: config.parkedMbMax * 2 ** 20,
     pace: provider.backend === 'gvisor' ? PACES.gvisor : PACES.others,
-    onTrouble: ({ error, ...trouble }) => log.warn({ ...trouble, err: error }, 'trouble with a parked cell'),
+    onProblem: ({ error, ...parking }) => log.warn({ ...parking, err: error }, 'a parked cell has a problem'),
   });
   return { health, parked };
 }

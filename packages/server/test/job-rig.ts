@@ -182,7 +182,7 @@ async function textOf(body: Body<unknown>): Promise<unknown> {
 /** A real store on this thread, in a directory that the caller removes. */
 export function openTestStore(directory: string): Promise<Store> {
   const path = join(directory, 'svc.db');
-  return openSqliteStore({ path, check: 'off', onTrouble: () => {}, threads: SAME_THREAD });
+  return openSqliteStore({ path, check: 'off', onProblem: () => {}, threads: SAME_THREAD });
 }
 
 /** A store with some methods replaced by the test's. */

@@ -148,7 +148,7 @@ describe('a token that is signed with a key of the set', () => {
     const told: unknown[] = [];
     const source = join(directory, 'nowhere.json');
     let time = 0;
-    const keys = createKeySet({ source, onTrouble: (error) => told.push(error), now: () => time });
+    const keys = createKeySet({ source, onProblem: (error) => told.push(error), now: () => time });
     const jwt = createJwtAccess({ issuer, audience, tenantClaim: 'tenant_id', keys, now });
     const token = await sign();
     const refusal = { code: 'issuer_unavailable', status: 503, retryAfterSeconds: 30 };

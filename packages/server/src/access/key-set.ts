@@ -29,7 +29,7 @@ export interface KeySetOptions {
   /** A path, or an https address. */
   readonly source: string;
   /** Called with the reason why the set could not be read, for each try. */
-  readonly onTrouble?: (cause: unknown) => void;
+  readonly onProblem?: (cause: unknown) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
@@ -41,7 +41,7 @@ export interface KeySetOptions {
  */
 export function createKeySet({
   source,
-  onTrouble = () => undefined,
+  onProblem = () => undefined,
   now = () => performance.now(),
 }: KeySetOptions): KeySet {
   let keys: JWTVerifyGetKey | null = null;
@@ -56,7 +56,7 @@ export function createKeySet({
             keys = set;
           },
           (cause: unknown) => {
-            onTrouble(cause);
+            onProblem(cause);
             throw unavailable(forcedMilliseconds, cause);
           },
         )

@@ -83,9 +83,9 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     await this.#trial;
   }
 
-  #noted(sandbox: PreparedCell): PreparedCell {
+  #noted(cell: PreparedCell): PreparedCell {
     this.#note(true);
-    return sandbox;
+    return cell;
   }
 
   #failed(error: unknown): unknown {

@@ -15,7 +15,7 @@ afterAll(() => rmSync(dataDir, { recursive: true }));
 
 const early = { message: 'early', at: '2026-01-01T00:00:00.000Z' };
 const late = { message: 'late', at: '2026-01-01T00:00:00.001Z' };
-const signing = (trouble: typeof early | null) => ({ keys, attestor: { trouble } });
+const signing = (problem: typeof early | null) => ({ keys, attestor: { problem } });
 
 test.each([
   [null, null, null],
@@ -23,8 +23,8 @@ test.each([
   [null, late, late],
   [early, late, late],
   [late, early, late],
-])('the later of two errors is shown: of %j and %j', (trouble, outbox_error, told) => {
-  expect(signerStatus(signing(trouble), { outbox: 7, outbox_error })).toEqual({
+])('the later of two errors is shown: of %j and %j', (problem, outbox_error, told) => {
+  expect(signerStatus(signing(problem), { outbox: 7, outbox_error })).toEqual({
     enabled: true,
     outbox_depth: 7,
     last_error: told?.message ?? null,

@@ -1,13 +1,13 @@
 /** What the service says about its signing: which key, and what prevents signatures. Never a path of the host. */
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
-import type { Attestor, Trouble } from '../job/sign/attestor.ts';
+import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
 import type { SigningKeys } from '../job/sign/keys/signing-keys.ts';
 import type { StoreCounts } from '../store/records.ts';
 
 /** The parts that sign. */
 export interface Signing {
   readonly keys: SigningKeys;
-  readonly attestor: Pick<Attestor, 'trouble'>;
+  readonly attestor: Pick<Attestor, 'problem'>;
 }
 
 const ALGORITHM = 'Ed25519';
@@ -31,7 +31,7 @@ export function signerStatus(
   signing: Signing | null,
   { outbox, outbox_error }: Pick<StoreCounts, 'outbox' | 'outbox_error'>,
 ): ServiceStatus['signer'] {
-  const error = signing === null ? null : later(signing.attestor.trouble, outbox_error);
+  const error = signing === null ? null : later(signing.attestor.problem, outbox_error);
   return {
     enabled: signing !== null,
     outbox_depth: outbox,
@@ -40,7 +40,7 @@ export function signerStatus(
   };
 }
 
-function later(one: Trouble | null, other: Trouble | null): Trouble | null {
+function later(one: SigningProblem | null, other: SigningProblem | null): SigningProblem | null {
   if (one === null || other === null) return one ?? other;
   return one.at >= other.at ? one : other;
 }

@@ -25,7 +25,7 @@ function rig(answers: Partial<Record<keyof History, unknown>>, summary: () => Pr
     jobAdmitted: note('admitted'),
     jobEnded: note('ended'),
     changeCommitted: (seconds) => note('committed')(seconds >= 0),
-    sandboxPrepared: ({ language, isReady, seconds }) => note('prepared')([language, isReady, seconds >= 0]),
+    cellPrepared: ({ language, isReady, seconds }) => note('prepared')([language, isReady, seconds >= 0]),
   };
   const plain = Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, async () => answer]));
   const log = createLog('silent');

@@ -60,19 +60,19 @@ export function observedCells(cells: Cells, observer: Observer): Cells {
     isReady: () => cells.isReady(),
     proven: () => cells.proven(),
     take(kind) {
-      const sandbox = cells.take(kind);
-      if (sandbox !== null) observer.sandboxPrepared({ language: kind.language, seconds: 0, isReady: true });
-      return sandbox;
+      const cell = cells.take(kind);
+      if (cell !== null) observer.cellPrepared({ language: kind.language, seconds: 0, isReady: true });
+      return cell;
     },
     async prepare(request) {
       const began = performance.now();
       const { language } = request;
       const told = (isReady: boolean) =>
-        observer.sandboxPrepared({ language, seconds: (performance.now() - began) / 1000, isReady });
+        observer.cellPrepared({ language, seconds: (performance.now() - began) / 1000, isReady });
       try {
-        const sandbox = await cells.prepare(request);
+        const cell = await cells.prepare(request);
         told(true);
-        return sandbox;
+        return cell;
       } catch (error) {
         told(false);
         throw error;

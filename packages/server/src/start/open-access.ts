@@ -35,6 +35,6 @@ export async function openAccess({ config, rows, log }: OpenAccessOptions): Prom
 async function openJwtAccess(jwt: JwtConfig, log: Log): Promise<JwtAccess> {
   const { createJwtAccess } = await import('../access/jwt.ts');
   const { createKeySet } = await import('../access/key-set.ts');
-  const onTrouble = (err: unknown) => log.error({ err }, 'the keys of the token issuer cannot be read');
-  return createJwtAccess({ ...jwt, keys: createKeySet({ source: jwt.jwks, onTrouble }) });
+  const onProblem = (err: unknown) => log.error({ err }, 'the keys of the token issuer cannot be read');
+  return createJwtAccess({ ...jwt, keys: createKeySet({ source: jwt.jwks, onProblem }) });
 }

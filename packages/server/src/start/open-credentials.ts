@@ -23,7 +23,7 @@ export type OpenCredentials = Credentials & AsyncDisposable;
  * @throws OperatorError in one clear line if neither a service nor the store can be reached
  * @throws StartError if the data directory cannot be used
  */
-export async function openCredentials(options: Omit<OpenStoreOptions, 'onTrouble'>): Promise<OpenCredentials> {
+export async function openCredentials(options: Omit<OpenStoreOptions, 'onProblem'>): Promise<OpenCredentials> {
   const { dataDir } = options;
   await checkDataDirectory(dataDir);
   for (let tries = 1; ; tries++) {

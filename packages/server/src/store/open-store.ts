@@ -13,7 +13,7 @@ export interface OpenStoreOptions {
   /** How much is checked before the store is used. Default: nothing. */
   readonly check?: StoreCheck;
   /** Called with failures that no caller sees: a failed checkpoint, a dead thread of the store. */
-  readonly onTrouble?: (error: StoreError) => void;
+  readonly onProblem?: (error: StoreError) => void;
 }
 
 /**
@@ -26,12 +26,12 @@ export async function openStore({
   dataDir,
   databaseUrl,
   check = 'off',
-  onTrouble = () => {},
+  onProblem = () => {},
 }: OpenStoreOptions): Promise<Store> {
   return await openSqliteStore({
     path: databasePath({ dataDir, databaseUrl: databaseUrl ?? null }),
     check,
-    onTrouble,
+    onProblem,
   });
 }
 

@@ -32,7 +32,7 @@ export function at(milliseconds: number): string {
 export class TestStore implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
   /** What the store reported beside its answers. */
-  readonly troubles: StoreError[] = [];
+  readonly problems: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;
 
@@ -63,8 +63,8 @@ export class TestStore implements AsyncDisposable {
 
   async reopen(): Promise<Store> {
     await this.close();
-    const onTrouble = (trouble: StoreError) => this.troubles.push(trouble);
-    this.#store = await openSqliteStore({ path: this.path, check: 'off', onTrouble, threads: this.#threads });
+    const onProblem = (problem: StoreError) => this.problems.push(problem);
+    this.#store = await openSqliteStore({ path: this.path, check: 'off', onProblem, threads: this.#threads });
     return this.#store;
   }
 

@@ -30,7 +30,7 @@ export interface AdmittedJob {
 }
 
 /** A cell that was requested, and whether it became ready. */
-export interface PreparedSandbox {
+export interface CellPreparation {
   readonly language: Language;
   readonly seconds: number;
   readonly isReady: boolean;
@@ -58,7 +58,7 @@ export interface Observer {
   connectionRefused(): void;
   /** Called while the request that submitted it is handled. */
   jobAdmitted(job: AdmittedJob): void;
-  sandboxPrepared(sandbox: PreparedSandbox): void;
+  cellPrepared(cell: CellPreparation): void;
   /** How long a change of a job took until it was on disk. */
   changeCommitted(seconds: number): void;
   jobEnded(job: EndedJob): void;
@@ -71,7 +71,7 @@ export const NO_OBSERVER: Observer = {
   headRefused() {},
   connectionRefused() {},
   jobAdmitted() {},
-  sandboxPrepared() {},
+  cellPrepared() {},
   changeCommitted() {},
   jobEnded() {},
 };
@@ -96,9 +96,9 @@ export function bothOf(one: Observer, other: Observer): Observer {
       one.jobAdmitted(job);
       other.jobAdmitted(job);
     },
-    sandboxPrepared(sandbox) {
-      one.sandboxPrepared(sandbox);
-      other.sandboxPrepared(sandbox);
+    cellPrepared(cell) {
+      one.cellPrepared(cell);
+      other.cellPrepared(cell);
     },
     changeCommitted(seconds) {
       one.changeCommitted(seconds);

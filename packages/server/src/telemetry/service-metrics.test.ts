@@ -107,7 +107,7 @@ test('events are counted once in either format', async () => {
   metrics.jobAdmitted({ job_id: 'job_1', language: 'bash' });
   metrics.jobEnded(ENDED);
   metrics.jobEnded({ ...ENDED, status: 'cancelled', started_at: null, duration_ms: null });
-  metrics.sandboxPrepared({ language: 'bash', seconds: 0.2, isReady: false });
+  metrics.cellPrepared({ language: 'bash', seconds: 0.2, isReady: false });
   metrics.changeCommitted(0.002);
   metrics.headRefused(400);
   metrics.connectionRefused();
@@ -137,7 +137,7 @@ describe('the number of series', () => {
     for (const language of LANGUAGES) {
       for (const status of TERMINAL_STATUSES) metrics.jobEnded({ ...ENDED, language, status });
       metrics.jobAdmitted({ job_id: 'job_2', language });
-      metrics.sandboxPrepared({ language, seconds: 1, isReady: true });
+      metrics.cellPrepared({ language, seconds: 1, isReady: true });
     }
     metrics.changeCommitted(1);
     expect(await lineCount()).toBe(before);

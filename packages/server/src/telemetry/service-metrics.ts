@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Registry } from '@prometheus-io/client';
 import { ABORTED, createInstruments, type Instruments, routeLabels, UNROUTED } from './instruments.ts';
 import { type MetricsFormat, openMetricsOf } from './metrics-format.ts';
-import type { AdmittedJob, AnsweredRequest, EndedJob, Observer, PreparedSandbox } from './observer.ts';
+import type { AdmittedJob, AnsweredRequest, CellPreparation, EndedJob, Observer } from './observer.ts';
 
 /** The store's figures of its jobs. */
 export interface JobCounts {
@@ -102,7 +102,7 @@ export class ServiceMetrics implements Observer, Disposable {
     this.#meters.jobsAdmitted.inc({ language });
   }
 
-  sandboxPrepared({ seconds, isReady }: PreparedSandbox): void {
+  cellPrepared({ seconds, isReady }: CellPreparation): void {
     this.#meters.sandboxPrepare.observe({ result: isReady ? 'ready' : 'failed' }, seconds);
   }
 

@@ -116,7 +116,7 @@ export class Traces implements Observer, AsyncDisposable {
 
   headRefused(): void {}
   connectionRefused(): void {}
-  sandboxPrepared(): void {}
+  cellPrepared(): void {}
   changeCommitted(): void {}
 }
 

@@ -74,8 +74,8 @@ export class Dispatcher implements AsyncDisposable {
    * `queued` in both cases.
    */
   async admit(input: AdmitInput): Promise<AdmitResult> {
-    const sandbox = this.#cellAtOnce(input);
-    const result = sandbox === null ? null : await this.#admitAtOnce(input, sandbox);
+    const cell = this.#cellAtOnce(input);
+    const result = cell === null ? null : await this.#admitAtOnce(input, cell);
     return result ?? (await this.#queue.enter(() => this.#options.history.admit(input)));
   }
 
@@ -159,8 +159,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Null if the job could not start at once after all; then nothing is stored. */
-  async #admitAtOnce(input: AdmitInput, sandbox: PreparedCell): Promise<AdmitResult | null> {
-    const { launched, admitted } = launchAtOnce(input, sandbox, this.#dependencies());
+  async #admitAtOnce(input: AdmitInput, cell: PreparedCell): Promise<AdmitResult | null> {
+    const { launched, admitted } = launchAtOnce(input, cell, this.#dependencies());
     this.#keep(launched);
     return await admitted;
   }

@@ -57,8 +57,8 @@ class Watched implements AsyncDisposable {
     this.#attestor.start();
   }
 
-  get trouble() {
-    return this.#attestor.trouble;
+  get problem() {
+    return this.#attestor.problem;
   }
 
   /** Resolves when the job was attested or put off. */
@@ -94,7 +94,7 @@ test('a job that ends is signed when the nudge comes', { tags: ['What-4a'] }, as
     await attestor.settled(key);
     expect(await isAttested(key)).toBe(true);
   }
-  expect(attestor.trouble).toBeNull();
+  expect(attestor.problem).toBeNull();
 });
 
 test('a start retries what an earlier process gave up', async () => {
@@ -119,8 +119,8 @@ describe('without a usable key (ATT-07)', () => {
     const jobs = [await endedJob(store), await endedJob(store), await endedJob(store)];
     nudges.send('outbox');
     await looked.promise;
-    while (attestor.trouble === null) await new Promise(setImmediate);
-    expect(attestor.trouble.message).toBe('the signing key is missing');
+    while (attestor.problem === null) await new Promise(setImmediate);
+    expect(attestor.problem.message).toBe('the signing key is missing');
     for (const key of jobs) {
       expect((await store.job(key))?.status).toBe('succeeded');
       expect(await isAttested(key)).toBe(false);
@@ -128,7 +128,7 @@ describe('without a usable key (ATT-07)', () => {
     renameSync(`${privateKey}.away`, privateKey);
     for (const key of jobs) await attestor.settled(key);
     expect(attestor.order).toEqual(jobs.map(({ job_id }) => job_id));
-    while (attestor.trouble !== null) await new Promise(setImmediate);
+    while (attestor.problem !== null) await new Promise(setImmediate);
   });
 });
 
@@ -138,8 +138,8 @@ test('a store that fails is asked again, and nothing is lost', async () => {
   await using attestor = new Watched({
     outbox: (due) => (failures++ < 1 ? Promise.reject(new Error('/secret/path is gone')) : store.outbox(due)),
   });
-  while (attestor.trouble === null) await new Promise(setImmediate);
-  expect(attestor.trouble.message).toBe('the store could not be read or written');
+  while (attestor.problem === null) await new Promise(setImmediate);
+  expect(attestor.problem.message).toBe('the store could not be read or written');
   await attestor.settled(key);
   expect(await isAttested(key)).toBe(true);
 });

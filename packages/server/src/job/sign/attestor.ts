@@ -24,7 +24,7 @@ export interface AttestorOptions {
 }
 
 /** Why nothing can be signed at present. Any caller may read it in the status, so it names no path. */
-export interface Trouble {
+export interface SigningProblem {
   readonly message: string;
   readonly at: string;
 }
@@ -40,7 +40,7 @@ export class Attestor implements AsyncDisposable {
   readonly #signer = new Signer();
   readonly #loop = new StandingLoop((signal) => this.#signWhatIsDue(signal));
   #failures = 0;
-  #trouble: Trouble | null = null;
+  #problem: SigningProblem | null = null;
 
   constructor(options: AttestorOptions) {
     this.#options = options;
@@ -53,8 +53,8 @@ export class Attestor implements AsyncDisposable {
   }
 
   /** Null if signing works. Single jobs may still be postponed. */
-  get trouble(): Trouble | null {
-    return this.#trouble;
+  get problem(): SigningProblem | null {
+    return this.#problem;
   }
 
   /** Lets the attestations under way be stored, and leaves the rest to the next start. */
@@ -80,12 +80,12 @@ export class Attestor implements AsyncDisposable {
     try {
       await work();
       this.#failures = 0;
-      this.#trouble = null;
+      this.#problem = null;
       return true;
     } catch (error) {
       this.#failures++;
       const message = error instanceof SigningKeyError ? error.publicReason : 'the store could not be read or written';
-      this.#trouble = { message, at: new Date().toISOString() };
+      this.#problem = { message, at: new Date().toISOString() };
       this.#options.log.error({ err: error }, `nothing can be signed: ${message}`);
       return false;
     }

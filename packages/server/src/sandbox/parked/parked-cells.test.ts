@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readyPosture, type ScriptedCell, ScriptedProvider, unready } from '../../../test/scripted-provider.ts';
 import { BootstrapError, type CellRequest, type PreparedCell, type Program } from '../sandbox.ts';
-import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
+import { ParkedCells, type ParkingProblem } from './parked-cells.ts';
 
 const MIB = 2 ** 20;
 const python = { language: 'python', runtime: null } as const;
@@ -36,7 +36,7 @@ class Source extends ScriptedProvider {
 }
 
 let source: Source;
-let troubles: ParkingTrouble[];
+let problems: ParkingProblem[];
 let parked: ParkedCells;
 
 function open(mebibytes: number, madeAtOnce = 1, quietMilliseconds = 0): ParkedCells {
@@ -45,7 +45,7 @@ function open(mebibytes: number, madeAtOnce = 1, quietMilliseconds = 0): ParkedC
     provider: source,
     bytesMax: mebibytes * MIB,
     pace: { madeAtOnce, quietMilliseconds },
-    onTrouble: (trouble) => troubles.push(trouble),
+    onProblem: (problem) => problems.push(problem),
     now: () => performance.now(),
   });
 }
@@ -53,7 +53,7 @@ function open(mebibytes: number, madeAtOnce = 1, quietMilliseconds = 0): ParkedC
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
   source = new Source();
-  troubles = [];
+  problems = [];
   parked = open(1000);
 });
 afterEach(async () => {
@@ -233,7 +233,7 @@ test('a parked cell that dies is replaced after a pause, and never given to a jo
   expect([waiting()['bash'], parked.take(bash)]).toEqual([0, null]);
   await vi.advanceTimersByTimeAsync(260);
   await settled();
-  expect([waiting()['bash'], troubles.map(({ problem }) => problem), parked.facts().lost.died]).toEqual([
+  expect([waiting()['bash'], problems.map(({ problem }) => problem), parked.facts().lost.died]).toEqual([
     1,
     ['died'],
     1,
@@ -282,7 +282,7 @@ test('a parked cell that fails at the hand-over is replaced once, and removed be
   const cell = await parked.prepare(bash);
   const { held } = await cell.handOver(program);
   expect([held.limit_enforcement.wall_seconds, first?.disposed, source.cells.length]).toEqual([true, true, 4]);
-  expect(troubles.map(({ problem }) => problem)).toEqual(['not_handed_over']);
+  expect(problems.map(({ problem }) => problem)).toEqual(['not_handed_over']);
 });
 
 test('a cell that was taken at once and fails at the hand-over is removed, and its job may ask for another', async () => {
@@ -290,7 +290,7 @@ test('a cell that was taken at once and fails at the hand-over is removed, and i
   const [first] = source.cells.filter(({ language }) => language === 'bash');
   innermost(first).handOver = () => Promise.reject(new BootstrapError('limits', 'it died just now', unready));
   await expect((parked.take(bash) as PreparedCell).handOver(program)).rejects.toThrow('it died just now');
-  expect([first?.disposed, source.cells.length, troubles.length]).toEqual([true, 3, 1]);
+  expect([first?.disposed, source.cells.length, problems.length]).toEqual([true, 3, 1]);
 });
 
 test('as many cells are parked as were asked for in twice the time to make one, at the peak of the last minute', async () => {
@@ -339,7 +339,7 @@ test('a cell larger than the bound is not parked, is reported once and is not ma
   await vi.advanceTimersByTimeAsync(120_000);
   await settled();
   expect(Object.values(waiting())).toEqual([0, 0, 0]);
-  expect(troubles.map(({ problem }) => problem)).toEqual(['too_large', 'too_large', 'too_large']);
+  expect(problems.map(({ problem }) => problem)).toEqual(['too_large', 'too_large', 'too_large']);
   expect(source.requests).toHaveLength(6);
 });
 
@@ -355,7 +355,7 @@ test('a cell that cannot be made is tried again after pauses that double, and re
     await settled();
   }
   expect(counts).toEqual([1, 3, 4, 4]);
-  expect(troubles.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
+  expect(problems.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
 });
 
 test('no cell is made ahead while no cell can be made', async () => {

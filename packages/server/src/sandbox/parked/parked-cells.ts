@@ -26,7 +26,7 @@ const CLAIMED_MILLISECONDS_MAX = 10_000;
 type Another = (error: BootstrapError) => Promise<PreparedCell>;
 
 /** A problem that the operator should know. Jobs still get their cells. */
-export interface ParkingTrouble extends CellKind {
+export interface ParkingProblem extends CellKind {
   readonly problem: 'not_made' | 'died' | 'too_large' | 'not_handed_over' | 'not_ended';
   readonly error: Error | null;
 }
@@ -39,7 +39,7 @@ export interface ParkedCellsOptions {
   readonly bytesMax: number;
   /** When cells may be made ahead. */
   readonly pace: PaceOptions;
-  readonly onTrouble: (trouble: ParkingTrouble) => void;
+  readonly onProblem: (problem: ParkingProblem) => void;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
 }
@@ -71,12 +71,12 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   constructor(options: ParkedCellsOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    const { provider, bytesMax, onTrouble, pace } = options;
+    const { provider, bytesMax, onProblem, pace } = options;
     this.#pace = new Pace(pace);
     this.#stock = new Stock({
       provider,
       bytesMax,
-      onEndFailed: (language, error) => onTrouble({ language, runtime: null, problem: 'not_ended', error }),
+      onEndFailed: (language, error) => onProblem({ language, runtime: null, problem: 'not_ended', error }),
     });
   }
 
@@ -196,10 +196,10 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   #handedOut(cell: PreparedCell, shelf: Shelf, another: Another): PreparedCell {
-    const { onTrouble } = this.#options;
+    const { onProblem } = this.#options;
     return new HandedOutCell(cell, {
       replace(error) {
-        onTrouble({ ...shelf.kind, problem: 'not_handed_over', error });
+        onProblem({ ...shelf.kind, problem: 'not_handed_over', error });
         return another(error);
       },
       settled: () => {
@@ -254,8 +254,8 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
 
   #keep(shelf: Shelf, cell: PreparedCell, { madeOf, wanted }: Making): void {
     const bytes = bytesOf(cell);
-    const { bytesMax, onTrouble } = this.#options;
-    if (shelf.bytes === null && bytes > bytesMax) onTrouble({ ...shelf.kind, problem: 'too_large', error: null });
+    const { bytesMax, onProblem } = this.#options;
+    if (shelf.bytes === null && bytes > bytesMax) onProblem({ ...shelf.kind, problem: 'too_large', error: null });
     shelf.bytes = Math.max(bytes, ...shelf.parked.map((other) => other.bytes));
     const parked: Parked = { cell, madeOf, bytes, wanted };
     if (!this.#isRunning || this.#stock.bytes + bytes > bytesMax) {
@@ -277,8 +277,8 @@ export class ParkedCells implements Pick<Provider, 'prepare'>, AsyncDisposable {
   }
 
   /** Reports the first failure of a row. The pauses grow, and jobs still get their cells. */
-  #failed(shelf: Shelf, problem: ParkingTrouble['problem'], error: Error | null): void {
-    if (shelf.failed(this.#now()) === 1) this.#options.onTrouble({ ...shelf.kind, problem, error });
+  #failed(shelf: Shelf, problem: ParkingProblem['problem'], error: Error | null): void {
+    if (shelf.failed(this.#now()) === 1) this.#options.onProblem({ ...shelf.kind, problem, error });
   }
 
   /** Refills again when a pause is over, or when demand falls with time. */

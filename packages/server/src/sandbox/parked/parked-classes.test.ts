@@ -10,7 +10,7 @@ import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName, runDirectoryOf } from '../host/run-directory.ts';
 import { openProvider } from '../preflight.ts';
 import type { PreparedCell, Program, Provider } from '../sandbox.ts';
-import { ParkedCells, type ParkingTrouble } from './parked-cells.ts';
+import { ParkedCells, type ParkingProblem } from './parked-cells.ts';
 
 const MIB = 2 ** 20;
 const python = { language: 'python', runtime: null } as const;
@@ -48,15 +48,15 @@ async function run(sandbox: PreparedCell, program: Program) {
 describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder) => {
   const isSandboxed = builder !== 'subprocess';
   const instance = join(directory, builder);
-  const troubles: ParkingTrouble[] = [];
+  const problems: ParkingProblem[] = [];
   let provider: Provider;
   let parked: ParkedCells;
   let groups: GroupRoot;
 
   function open(bytesMax: number): ParkedCells {
     const source = { isReady: () => true, prepare: provider.prepare.bind(provider) };
-    const onTrouble = (trouble: ParkingTrouble) => troubles.push(trouble);
-    return new ParkedCells({ source, provider, bytesMax, pace: { madeAtOnce: 1, quietMilliseconds: 0 }, onTrouble });
+    const onProblem = (problem: ParkingProblem) => problems.push(problem);
+    return new ParkedCells({ source, provider, bytesMax, pace: { madeAtOnce: 1, quietMilliseconds: 0 }, onProblem });
   }
 
   /** Whether a cell of each usual language waits, or more of one that was asked for twice at once. */
@@ -121,7 +121,7 @@ describe.each(Object.keys(BUILDERS) as (keyof typeof BUILDERS)[])('%s', (builder
     for (const pid of victims) kill(pid);
     await expect.poll(() => parked.facts().lost.died, { timeout: 10_000 }).toBe(died + count);
     await expect.poll(isFull, { timeout: 30_000 }).toBe(true);
-    expect(troubles.map(({ problem }) => problem)).toContain('died');
+    expect(problems.map(({ problem }) => problem)).toContain('died');
     const { stdout } = await run(await parked.prepare(bash), programOf('bash', 'echo alive'));
     expect(stdout).toBe('alive\n');
   });

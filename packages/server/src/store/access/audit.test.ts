@@ -24,7 +24,7 @@ async function filled(): Promise<TestStore> {
 }
 
 const opened = ({ path }: TestStore, check: 'off' | 'quick' | 'full') =>
-  openSqliteStore({ path, check, onTrouble: () => {}, threads: SAME_THREAD });
+  openSqliteStore({ path, check, onProblem: () => {}, threads: SAME_THREAD });
 
 test('a whole store passes every check', async () => {
   await using testStore = await filled();

@@ -29,7 +29,7 @@ test.each([
   expect(refusals.every((reason) => reason instanceof StoreError && reason.code === 'unavailable')).toBe(true);
   await expect(store.probe()).rejects.toMatchObject({ code: 'unavailable' });
   await expect(store.counts()).rejects.toMatchObject({ code: 'unavailable' });
-  expect(testStore.troubles).toMatchObject([{ code: 'unavailable' }]);
+  expect(testStore.problems).toMatchObject([{ code: 'unavailable' }]);
 });
 
 test('an acknowledged write is there when the store is opened again after a thread died', async () => {

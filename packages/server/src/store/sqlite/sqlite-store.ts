@@ -21,7 +21,7 @@ export interface SqliteStoreOptions {
   readonly path: string;
   readonly check: StoreCheck;
   /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
-  readonly onTrouble: (error: StoreError) => void;
+  readonly onProblem: (error: StoreError) => void;
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }
@@ -34,13 +34,13 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore({
   path,
   check,
-  onTrouble,
+  onProblem,
   threads = THREADS,
 }: SqliteStoreOptions): Promise<Store> {
   const data = { path, check };
   await using opening = new AsyncDisposableStack();
-  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), onTrouble }));
-  const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onTrouble }));
+  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), onProblem }));
+  const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onProblem }));
   try {
     const [writes, reads] = [await writer.open(), await reader.open()];
     opening.move();

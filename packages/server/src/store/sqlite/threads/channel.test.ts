@@ -23,14 +23,14 @@ function threadOf(source: string) {
   return startThread(new URL(`data:text/javascript,${source}`), { path: 'unused', check: 'off' });
 }
 
-async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; troubles: StoreError[] }> {
-  const troubles: StoreError[] = [];
+async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; problems: StoreError[] }> {
+  const problems: StoreError[] = [];
   const channel = new Channel<Echo>({
     thread: threadOf(threadThat(onCalls)),
-    onTrouble: (trouble) => troubles.push(trouble),
+    onProblem: (problem) => problems.push(problem),
   });
   await channel.open();
-  return { channel, troubles };
+  return { channel, problems };
 }
 
 const ECHO = `parentPort.postMessage({ kind: 'answers', answers: calls.map(({ id, input }) => ({ id, value: input })) });`;
@@ -45,26 +45,26 @@ test('calls of one turn are sent together, and each gets its own answer', async 
 });
 
 test('when the thread exits, waiting and later calls are refused as unavailable, and the owner is told', async () => {
-  const { channel, troubles } = await openChannel('process.exit(3);');
+  const { channel, problems } = await openChannel('process.exit(3);');
   const waiting = [channel.call('echo', 1), channel.call('echo', 2)];
   for (const call of waiting) await expect(call).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' });
   await expect(channel.call('echo', 3)).rejects.toMatchObject({ code: 'unavailable' });
   await channel.ended;
-  expect(troubles).toMatchObject([{ code: 'unavailable' }]);
+  expect(problems).toMatchObject([{ code: 'unavailable' }]);
 });
 
 test('when the thread throws, the first reason is reported', async () => {
-  const { channel, troubles } = await openChannel(`throw new Error('broken thread');`);
+  const { channel, problems } = await openChannel(`throw new Error('broken thread');`);
   const refusal = await channel.call('echo', 1).catch((error: unknown) => error);
   expect(refusal).toMatchObject({ code: 'unavailable', cause: { message: 'broken thread' } });
   await channel[Symbol.asyncDispose]();
-  expect(troubles).toEqual([refusal]);
+  expect(problems).toEqual([refusal]);
 });
 
 test('a thread that dies before it opened is reported to whoever opens it', async () => {
   const channel = new Channel({
     thread: threadOf(`throw new Error('cannot load')`),
-    onTrouble: () => {},
+    onProblem: () => {},
   });
   await expect(channel.open()).rejects.toMatchObject({ code: 'unavailable' });
   await channel[Symbol.asyncDispose]();
@@ -78,12 +78,12 @@ test('a call that cannot be sent is refused, and the channel goes on', async () 
 });
 
 test('disposing lets waiting calls finish, refuses later ones, and can be repeated', async () => {
-  const { channel, troubles } = await openChannel(ECHO);
+  const { channel, problems } = await openChannel(ECHO);
   const last = channel.call('echo', 'last');
   const closed = channel[Symbol.asyncDispose]();
   await expect(channel.call('echo', 'late')).rejects.toMatchObject({ code: 'unavailable' });
   expect(await last).toBe('last');
   await closed;
   await channel[Symbol.asyncDispose]();
-  expect(troubles).toEqual([]);
+  expect(problems).toEqual([]);
 });

@@ -20,13 +20,13 @@ export interface ChannelOptions {
   /** Just started; the channel ends it. */
   readonly thread: Thread;
   /** Called for problems that fail no call. */
-  readonly onTrouble: (error: StoreError) => void;
+  readonly onProblem: (error: StoreError) => void;
 }
 
 /** A thread and the calls that wait for it. Disposing lets everything that waits finish first. */
 export class Channel<Known extends Commands> implements AsyncDisposable {
   readonly #thread: Thread;
-  readonly #onTrouble: (error: StoreError) => void;
+  readonly #onProblem: (error: StoreError) => void;
   readonly #waiting = new Map<number, WaitingCall>();
   readonly #opened = Promise.withResolvers<readonly string[]>();
   readonly #ended = Promise.withResolvers<void>();
@@ -36,8 +36,8 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   #refusal: StoreError | null = null;
 
   /** The thread loads, and opens the store only when it is told to. */
-  constructor({ thread, onTrouble }: ChannelOptions) {
-    this.#onTrouble = onTrouble;
+  constructor({ thread, onProblem }: ChannelOptions) {
+    this.#onProblem = onProblem;
     this.#thread = thread;
     this.#thread.on('message', (report) => this.#receive(report));
     this.#thread.on('error', (cause) => this.#lose('a thread of the store died', { cause }));
@@ -109,8 +109,8 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
       case 'answers':
         for (const answer of report.answers) this.#settle(answer);
         break;
-      case 'trouble':
-        this.#onTrouble(revived(report.error));
+      case 'problem':
+        this.#onProblem(revived(report.error));
         break;
       default:
         report satisfies never;
@@ -132,7 +132,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   /** Handles the end of the thread. Unless a refusal is already set, the end was unexpected. */
   #lose(message: string, options?: ErrorOptions): void {
     const error = new StoreError('unavailable', message, options);
-    if (this.#refusal === null) this.#onTrouble(error);
+    if (this.#refusal === null) this.#onProblem(error);
     this.#refuse(error);
   }
 

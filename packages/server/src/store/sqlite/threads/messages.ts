@@ -33,7 +33,7 @@ export type Report =
   | { readonly kind: 'open'; readonly names: readonly string[] }
   | { readonly kind: 'failed'; readonly error: PortableError }
   | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
-  | { readonly kind: 'trouble'; readonly error: PortableError };
+  | { readonly kind: 'problem'; readonly error: PortableError };
 
 /** An error as plain data: cloning an `Error` would lose its code. */
 export interface PortableError {

@@ -39,14 +39,14 @@ export async function openWriter({ path, check }: ThreadData, report: SendReport
     async work(waiting) {
       const answers = await group.take(waiting);
       // Before any caller is answered, so that the loss of an acknowledged change is noticed.
-      const length = await reportTrouble(report, async () => markLength(checkpoints, mark));
+      const length = await reportProblem(report, async () => markLength(checkpoints, mark));
       report({ kind: 'answers', answers });
-      await reportTrouble(report, async () => {
+      await reportProblem(report, async () => {
         if (checkpoints.moveIfLong(length)) await advance(db, lock);
       });
     },
     async [Symbol.asyncDispose]() {
-      await reportTrouble(report, async () => checkpoints.moveAll());
+      await reportProblem(report, async () => checkpoints.moveAll());
       resources.dispose();
     },
   };
@@ -62,11 +62,11 @@ async function advance(db: StoreDatabase, lock: StoreLock): Promise<void> {
 }
 
 /** A failed checkpoint loses nothing, because the log keeps its content. It is reported to the operator. */
-async function reportTrouble<Found>(report: SendReport, upkeep: () => Promise<Found>): Promise<Found | undefined> {
+async function reportProblem<Found>(report: SendReport, upkeep: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await upkeep();
   } catch (thrown) {
-    report({ kind: 'trouble', error: portable(thrown) });
+    report({ kind: 'problem', error: portable(thrown) });
     return undefined;
   }
 }
