@@ -1,6 +1,6 @@
 /**
- * A program that runs, in a cell of any kind: its output is recorded, its limits are watched, and its end is told from who
- * killed it, what was counted and what was reported.
+ * A running program in a cell of any kind. It records the output, watches the limits, and decides how the program ended
+ * from who killed it, what the kernel counted and what process 1 reported.
  */
 import { type Counters, endingOf, inCompilation, violationsOf, type WaitStatus } from './ending.ts';
 import { Captures } from './output/captures.ts';
@@ -9,7 +9,7 @@ import type { Workspace } from './output/workspace.ts';
 import type { Collection, OutputSink, Program, RunningCell, StopCause } from './sandbox.ts';
 import { Watch, type WatchOptions } from './watch/watch.ts';
 
-/** What a cell knows of its program once nothing of it is alive. */
+/** What a cell knows about its program once no process of it is alive. */
 export interface RunEnd {
   /** Null if it was not reported. */
   readonly status: WaitStatus | null;
@@ -20,7 +20,7 @@ export interface RunEnd {
   /** Null if nothing counts them. */
   readonly cpuMilliseconds: number | null;
   readonly memoryPeakBytes: number | null;
-  /** What an operator should read if the status is null. */
+  /** What the operator should read if the status is null. */
   readonly diagnostics: string;
 }
 
@@ -29,15 +29,15 @@ export interface RunOptions extends Pick<WatchOptions, 'watched' | 'cpu'> {
   readonly pipes: Pipes;
   readonly workspace: Workspace;
   readonly sink: OutputSink;
-  /** Kills everything of the program. */
+  /** Kills all processes of the program. */
   kill(): void;
-  /** Resolves once nothing of the program is alive. */
+  /** Resolves once no process of the program is alive. */
   over(): Promise<RunEnd>;
   /** Resolves once no more output comes. */
   drained(): Promise<void>;
 }
 
-/** Made at the moment of the release: the wall clock starts. Disposing takes its limits away. */
+/** Made at the release, when the wall clock starts. Disposing ends the watch of its limits. */
 export class ProgramRun implements RunningCell, Disposable {
   readonly #options: RunOptions;
   readonly #captures: Captures;
@@ -51,7 +51,7 @@ export class ProgramRun implements RunningCell, Disposable {
     this.#watch = new Watch({ watched, cpu, wallSeconds: program.limits.wall_seconds });
   }
 
-  /** The first reason to end a program is the one that counts. */
+  /** Only the first reason to end a program counts. */
   stop(cause: StopCause): void {
     if (this.#stopCause !== null || !this.#watch.close()) return;
     this.#stopCause = cause;

@@ -1,6 +1,6 @@
 /**
- * The cell: what a program runs in. A `Program` goes in, output goes to a sink, an observation comes out. The sandbox
- * knows no tenant, no job row and no HTTP.
+ * The cell, in which a program runs. It takes a `Program`, writes output to a sink, and returns an observation. This
+ * folder knows no tenant, no job row and no HTTP.
  *
  * A cell is one of four values, each made by the step before it, at most once:
  *

@@ -1,4 +1,4 @@
-/** For tests: a real store in a directory of its own, and inputs that differ only in what a test is about. */
+/** For tests: a real store in its own directory, and inputs that differ only in what a test is about. */
 
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -64,7 +64,7 @@ export interface Observer {
   jobEnded(job: EndedJob): void;
 }
 
-/** Reports to nobody. */
+/** An observer that does nothing. */
 export const NO_OBSERVER: Observer = {
   requestBegan: (_request, proceed) => proceed(),
   requestAnswered() {},

@@ -1,4 +1,4 @@
-/** Runs `probe.pl`: controls of the kernel, each tried by a process of its own. */
+/** Runs `probe.pl`: controls of the kernel, each tried by a separate process. */
 import assert from 'node:assert';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { constants } from 'node:os';

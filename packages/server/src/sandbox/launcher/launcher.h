@@ -136,16 +136,16 @@ extern struct cell cells[];
 extern int cell_count;
 
 void answer(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Sends the report behind its line. */
+/* Sends the report after its line. */
 void answer_with_report(const char *word, const struct cell *cell, const struct report *report);
 
 /* Makes a cell and its groups. Returns 1 in the interpreter of a zygote's cell, else 0. */
 int make_cell(const struct configuration *configuration, const struct request *request, const char *accesses);
-/* Takes what a cell says to the launcher. */
+/* Takes a cell's messages to the launcher. */
 void hear(const struct configuration *configuration, struct cell *cell);
-/* Sets a job's limits on a cell, and tells what is read back. */
+/* Sets a job's limits on a cell, and reports the values that are read back. */
 void hold(struct cell *cell, const unsigned long *limits, const char *accesses);
-/* From here on nobody looks at the process: the service has what it opened of it. */
+/* Lets the cell go: the service has opened everything that it needs of the process. */
 void forget(struct cell *cell);
 /* Reports each cell that has ended. */
 void look_for_endings(const struct configuration *configuration);

@@ -5,12 +5,12 @@
  * runsc twice.
  *
  *   main.c       arguments, and the two processes
- *   process.c    a process in namespaces and a user mapping of its own, with few capabilities, that becomes runsc
+ *   process.c    a process in its own namespaces and user mapping, with few capabilities, that executes runsc
  *   roots.c      what each of the two sees of the host
- *   control.c    what the kernel is asked before it runs anything
+ *   control.c    the requests to the kernel before it runs anything
  *   ending.c     the end of both
- *   stage.c      a program of its own, that becomes this one: groups, mounts and pipes of a cell
- *   filter.c     a program of its own: makes the system call filter, once for all cells
+ *   stage.c      a separate program that executes this one: groups, mounts and pipes of a cell
+ *   filter.c     a separate program: makes the system call filter, once for all cells
  *
  * Every failure ends the cell with one line on standard error.
  */

@@ -66,7 +66,10 @@ export class Verdict {
     return BREACHES[Atomics.load(this.#word, 0) - FIRST_BREACH] ?? null;
   }
 
-  /** When a limit was found to be breached, on the clock of `process.hrtime`; null if none was, or not yet told. */
+  /**
+   * When a limit was found to be breached, on the clock of `process.hrtime`; null if none was, or if it is not yet
+   * reported.
+   */
   get foundNanoseconds(): bigint | null {
     const ended = Atomics.load(this.#ended, 0);
     return ended === 0n ? null : ended;

@@ -1,7 +1,7 @@
 /**
- * The thread that watches limits: its timers and kills never wait for the service. It is told of a program when that is
- * released, and notices by the verdict that it was collected: a program that is over sooner than its limits could be
- * costs no look at all. One that ended by itself breaks no limit afterwards, however late it is collected.
+ * The thread that watches limits: its timers and kills never wait for the service. It gets a message when a program is
+ * released, and the verdict shows when it was collected. A program that ends before any limit could be reached costs no
+ * check. A program that ended by itself breaks no limit afterwards, however late it is collected.
  */
 import { readFileSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';

@@ -7,12 +7,14 @@ const { compileFunction } = require('node:vm');
 const WORK = process.cwd();
 /** `main.js` or `main.ts`. */
 const SOURCE = process.argv[2];
-/** What the parser says of CommonJS source that only a module may contain. */
+/** The parser's messages about CommonJS source with syntax that only a module may contain. */
 const MODULE_ONLY =
   /^(Cannot use import statement|Unexpected token 'export'|Cannot use 'import\.meta'|await is only valid|Unexpected reserved word)/;
 const WRAPPER = ['exports', 'require', 'module', '__filename', '__dirname'];
 
-/** Loads what Node loads late and most programs need, while nobody waits for it: what prints, and what reads TypeScript. */
+/**
+ * Loads the parts that Node loads late and most programs need, before a job waits: printing, and the TypeScript parser.
+ */
 function loadAhead() {
   require('node:net');
   if (SOURCE !== 'main.ts') return;
@@ -21,7 +23,7 @@ function loadAhead() {
   delete require.cache[example];
 }
 
-/** What the job's JavaScript heap may have, in MiB, and its arguments. Its variables are set. */
+/** The size of the job's JavaScript heap in MiB, and its arguments. Its variables are already set. */
 function waitForHandOver() {
   writeSync(4, 'r');
   closeSync(4);
@@ -39,9 +41,9 @@ function waitForHandOver() {
   return { heapMb, args: words.slice(0, count) };
 }
 
-/** CommonJS wherever it compiles as that; else an ES module, whose loader then reports what is wrong with it. */
+/** CommonJS if it compiles as such, else an ES module, whose loader reports any error in it. */
 function nameSource() {
-  // Node itself tells which kind of module a TypeScript file is.
+  // Node itself detects the kind of module of a TypeScript file.
   if (SOURCE === 'main.ts') return `${WORK}/${SOURCE}`;
   const source = readFileSync(`${WORK}/${SOURCE}`, 'utf8');
   let name = `${WORK}/main.cjs`;
@@ -55,8 +57,8 @@ function nameSource() {
 }
 
 /**
- * A program that has nothing more to do ends as by `process.exit()`, with the same events and exit code. At an end of its own
- * Node takes the heap apart first, piece by piece, and the kernel then frees it once more.
+ * A program that has nothing more to do ends as by `process.exit()`, with the same events and exit code. When Node ends
+ * by itself, it first takes the heap apart piece by piece, and then the kernel frees it again.
  */
 function endAtOnce() {
   const exit = process.exit.bind(process);
@@ -70,11 +72,11 @@ loadAhead();
 const { heapMb, args } = waitForHandOver();
 const heap = `--max-heap-size=${heapMb}`;
 const program = nameSource();
-// V8 takes the size of its heap at its start alone: another size than this process was given needs a new one.
+// V8 takes the size of its heap only at its start, so another size needs a new process.
 if (!process.execArgv.includes(heap))
   process.execve(process.execPath, [process.execPath, heap, program, ...args], process.env);
 process.execArgv = [];
 process.argv = [process.argv[0], program, ...args];
-// Only CommonJS: a module may wait for what never comes, of which Node tells at an end of its own.
+// Only for CommonJS: a module may wait for a promise that never settles, which Node reports only if it ends by itself.
 if (program.endsWith('.cjs')) endAtOnce();
 Module.runMain();

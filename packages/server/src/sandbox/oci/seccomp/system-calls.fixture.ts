@@ -48,8 +48,8 @@ utimes 235, vfork 58, wait4 61, waitid 247, write 1, writev 20
 );
 
 /**
- * Makes every call by its number in a process of its own, with arguments that no call can do anything with, and prints as JSON
- * what each answered: `ok`, the name of an errno, or `ended` where the process did not live to tell.
+ * Makes every call by its number in a separate process, with arguments that have no effect, and prints the answers as
+ * JSON: `ok`, the name of an errno, or `ended` if the process died.
  */
 export const MAKE_EVERY_CALL = `
 CALLS = ${JSON.stringify(Object.fromEntries(SYSTEM_CALL_NUMBERS))}
