@@ -5,16 +5,17 @@
 # can do none of these: it has no unshare(2), no mount(2), and cannot act between fork and exec.
 #
 # Arguments: CELL_DIRECTORY ROOTFS ROOT_FLAGS ROOT_UID SIZE_BYTES INODES PIPE_BYTES ATTRIBUTES HOW LOOPBACK HIDE
-# CGROUP_FILE... -- TREE... -- COMMAND... PIPE_BYTES is what its standard output and error hold, each; 0 leaves them as
-# the kernel makes them. ATTRIBUTES is `hidden` if the runtime must find no extended attributes on the host, or `-`. HOW
-# is `overlay` or `bind`. Through an overlay mount a file has an inode that only this cell has. The inodes of a bind are
-# the host's: whoever watches (inotify(7)) or locks one of them hears of everybody else who opens it. `overlay` is for
-# cells whose programs use the host's kernel. LOOPBACK is `up` where the cell is to have a network namespace in which
-# `lo` is up; `-` leaves the network to the runtime. HIDE is a mount point to take away (the v2 mount of a hybrid cgroup
-# layout, which crun refuses), or `-`. Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted
-# from 0: the runtime leaves root's view of the host before it mounts, and could not reach one whose way there is closed
-# to others, as a data directory's is. Errors go to standard error, in one line, with exit code 125. Pipes are offered
-# and taken as `pipes.pl` says.
+#   CGROUP_FILE... -- TREE... -- COMMAND...
+#   PIPE_BYTES is the size of its standard output and error, each; 0 keeps the kernel's default.
+#   ATTRIBUTES is `hidden` if the runtime must find no extended attributes on the host, or `-`.
+#   HOW is `overlay` or `bind`. Through an overlay mount a file has an inode that only this cell has. A bind mount shows the
+#   host's inodes: a watch (inotify(7)) or a lock on one of them reveals everybody else who opens it. `overlay` is for cells
+#   whose programs use the host's kernel.
+#   LOOPBACK is `up` if the cell gets a network namespace in which `lo` is up; `-` leaves the network to the runtime.
+#   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
+#   Each TREE, a directory or a file, is shown at CELL_DIRECTORY/trees/N, counted from 0: the runtime gives up root's view of
+#   the host before it mounts, and could not reach a tree below a directory that is closed to others, such as a data directory.
+# Errors go to standard error, in one line, with exit code 125. Pipes are offered and taken as `pipes.pl` says.
 use strict;
 use warnings;
 use Config ();
