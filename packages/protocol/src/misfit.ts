@@ -33,17 +33,21 @@ export interface Misfit {
   readonly keyword: Keyword | 'unknown';
   /** The value of that keyword in the schema. */
   readonly allowed: unknown;
+  /** The first unknown member beside a missing one, which may be the missing one misspelled. */
+  readonly unknown?: string;
 }
 
 type Member = string | number;
-type Break = { readonly at: readonly Member[]; readonly keyword: Misfit['keyword']; readonly allowed: unknown };
+type Break = Omit<Misfit, 'pointer'> & { readonly at: readonly Member[] };
 /** Checks one keyword of a schema. The value has the schema's type. */
 type Rule = (value: never, allowed: never, schema: TSchema) => Break | null | boolean;
 
 /** The first misfit of a value, members before the object they are in; null if it fits. */
 export function misfitOf(schema: TSchema, value: unknown): Misfit | null {
   const found = breakOf(schema, value);
-  return found === null ? null : { ...found, pointer: pointerOf(found.at) };
+  if (found === null) return null;
+  const { at, ...misfit } = found;
+  return { ...misfit, pointer: pointerOf(at) };
 }
 
 export function fits<T extends TSchema>(schema: T, value: unknown): value is Static<T> {
@@ -73,12 +77,14 @@ type Schemas = Readonly<Record<string, TSchema>>;
 /** In the order in which they are checked: a value of another type is checked no further. */
 const RULES: Readonly<Record<Keyword, Rule>> = {
   type: (value: unknown, type: string) => TYPES[type]?.(value) ?? false,
-  required: (value: Members, names: readonly string[]) => {
+  required: (value: Members, names: readonly string[], schema: TSchema & ObjectKeywords) => {
     const missing = names.find((name) => !Object.hasOwn(value, name));
-    return missing === undefined ? null : { at: [missing], keyword: 'required', allowed: true };
+    if (missing === undefined) return null;
+    const unknown = schema.additionalProperties === false ? unknownIn(value, schema) : undefined;
+    return { at: [missing], keyword: 'required', allowed: true, ...(unknown !== undefined && { unknown }) };
   },
   additionalProperties: (value: Members, _: false, schema: TSchema) => {
-    const unknown = Object.keys(value).find((name) => schemaOf(schema, name) === null);
+    const unknown = unknownIn(value, schema);
     return unknown === undefined ? null : { at: [unknown], keyword: 'unknown', allowed: false };
   },
   patternProperties: (value: Members, patterns: Schemas) => {
@@ -137,6 +143,11 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   null: (value) => value === null,
 };
 
+/** The first member that the schema does not name. */
+function unknownIn(value: Members, schema: TSchema): string | undefined {
+  return Object.keys(value).find((name) => schemaOf(schema, name) === null);
+}
+
 /** The schema of a member by its name; null if the schema has no such member. */
 function schemaOf({ properties = {}, patternProperties = {} }: TSchema & ObjectKeywords, name: string): TSchema | null {
   if (Object.hasOwn(properties, name)) return properties[name] ?? null;
@@ -147,6 +158,7 @@ function schemaOf({ properties = {}, patternProperties = {} }: TSchema & ObjectK
 interface ObjectKeywords {
   readonly properties?: Schemas;
   readonly patternProperties?: Schemas;
+  readonly additionalProperties?: false;
 }
 
 /** An optional member that is undefined counts as absent. */

@@ -245,7 +245,7 @@ describe('an unknown path under /v1 requires a credential as well:', {
     expect(caller.headers['ratelimit-remaining']).toMatch(/^\d+$/);
   });
 
-  test.each(['/', '/v2/jobs', '/v1x', '/V1/jobs', '/healthz/x'])(
+  test.each(['/nowhere', '/v2/jobs', '/v1x', '/V1/jobs', '/healthz/x'])(
     'and %s, which is not under it, does not',
     async (path) => {
       expect((await refusalIn(await request(path))).code).toBe('route_not_found');
@@ -297,6 +297,22 @@ test("the global metrics refuse a tenant's credential, even if it equals their o
   const headers = bearer('key-of-acme');
   expect((await fetch(`${careless.url}/v1/whoami`, { headers })).status).toBe(200);
   expect((await refusalIn(await fetch(`${careless.url}/metrics`, { headers }))).code).toBe('unauthorized');
+});
+
+describe('the front page', () => {
+  test('says to anyone what the service is and where its contract is', async () => {
+    const response = await request('/');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+    const page = (await response.json()) as { name: string; contract: string };
+    expect(page.name).toBe('Vouchbox');
+    expect((await request(page.contract)).status).toBe(200);
+  });
+
+  test('answers HEAD, and refuses other methods with those it takes', async () => {
+    expect((await request('/', { method: 'HEAD' })).status).toBe(200);
+    const refused = await request('/', { method: 'POST', body: 'x' });
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
 });
 
 test('OPTIONS lists the methods of a route and allows no other origin', async () => {

@@ -28,6 +28,7 @@ import { ClientGone } from './request/body.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
 import type { RouteContext, ServiceFacts } from './routes/context.ts';
+import { addFrontPage } from './routes/front-page.ts';
 import { jobHandlers } from './routes/jobs.ts';
 import { publicHandlers } from './routes/public.ts';
 import { serviceHandlers } from './routes/service.ts';
@@ -151,6 +152,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     return { method: operation.method, url, config: { operation }, handler };
   };
   for (const id of OPERATION_IDS) if (id !== 'streamEvents') app.route(routeOf(id));
+  addFrontPage(app);
   // In a separate scope, so that other requests do not run its hooks.
   app.register(async (scope) => {
     context.webSockets.addTo(scope);

@@ -3,10 +3,15 @@ import { OPERATIONS, type Operation } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
 import { sendRefusal } from './answer/respond.ts';
+import { FRONT_PATH } from './routes/front-page.ts';
 
-const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = Object.values<Operation>(OPERATIONS).map(
-  ({ path, method }) => ({ path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`), method }),
-);
+const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
+  ...Object.values<Operation>(OPERATIONS),
+  { path: FRONT_PATH, method: 'GET' },
+].map(({ path, method }) => ({
+  path: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll('{id}', '[^/]+')}$`),
+  method,
+}));
 
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
 

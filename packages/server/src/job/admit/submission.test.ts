@@ -69,6 +69,11 @@ describe('a submission', () => {
     [[], 'invalid_request: the body must be an object'],
     [{ code: 'x' }, 'invalid_request: /language is required'],
     [{ language: 'python' }, 'invalid_request: /code is required'],
+    [{ language: 'python', cod: 'x' }, 'invalid_request: /code is required, and "cod" is not a known member'],
+    [
+      python({ files: [{ path: 'input/a', content: '' }] }),
+      'invalid_request: /files/0/content_base64 is required, and "content" is not a known member',
+    ],
     [python({ code: '' }), 'invalid_request: /code must not be empty'],
     [python({ code: null }), 'invalid_request: /code must be a string'],
     [python({ stdin: 5 }), 'invalid_request: /stdin must be a string'],
