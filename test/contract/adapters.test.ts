@@ -304,8 +304,8 @@ describe('who may call an adapter', () => {
 
   test('vouchbox adapter serves until it is asked to stop', async () => {
     const env = { SERVICE_URL: rig().service.url, SERVICE_KEY: rig().alpha.key };
-    const command = new Command(['adapter', 'piston', '--port', '0'], { env });
-    const [, url = ''] = await command.shows(/listening on (\S+)/);
+    const command = new Command(['adapter', 'piston', '--port', '0', '--json'], { env });
+    const [, url = ''] = await command.shows(/"url": "(\S+)"/);
     const body = { language: 'bash', version: '*', files: [{ content: 'echo up' }] };
     expect((await call(`${url}/api/v2/execute`, body)).json.run.stdout).toBe('up\n');
     command.kill('SIGTERM');

@@ -220,8 +220,8 @@ describe('over HTTP', () => {
   let command: Command;
   let url: string;
   beforeAll(async () => {
-    command = new Command(['mcp', '--http', '0'], { env: environment() });
-    url = (await command.shows(/listening on (\S+)/))[1] ?? '';
+    command = new Command(['mcp', '--http', '0', '--json'], { env: environment() });
+    url = (await command.shows(/"url": "(\S+)"/))[1] ?? '';
   });
   afterAll(() => command[Symbol.asyncDispose]());
 

@@ -3,11 +3,12 @@ import { ADAPTERS, type AdapterName, openAdapter } from '@vouchbox/adapters';
 import { ownVariable } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { aborted, takeInterrupts } from './interrupts.ts';
+import { type JsonOption, printResult } from './print.ts';
 import type { AccessOptions } from './service-access.ts';
 import { serviceOrOwn } from './service-or-own.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface AdapterCommandOptions extends AccessOptions {
+export interface AdapterCommandOptions extends AccessOptions, JsonOption {
   readonly host: string;
   readonly port: string;
   /** What callers of the adapter must send; without it only this host is served. */
@@ -33,7 +34,7 @@ export async function adapter(name: string, options: AdapterCommandOptions): Pro
     port,
     key,
   });
-  process.stdout.write(`listening on ${opened.url}\n`);
+  printResult(options, `listening on ${opened.url}\n`, { url: opened.url });
   await aborted(interrupts.asked);
   return EXIT.ok;
 }

@@ -13,7 +13,7 @@ export { announceService, type RunningService as FoundService, runningServices }
 export { offerNewPacks } from './operator/served-packs.ts';
 export { readStoredJob } from './operator/stored-job.ts';
 export { packsDirectoryOf } from './sandbox/packs/packs-directory.ts';
-export { buildMissingNatives, setUpHost } from './sandbox/set-up-host.ts';
+export { buildMissingNatives, missingNatives, setUpHost } from './sandbox/set-up-host.ts';
 export { type Config, loadConfig } from './settings/config.ts';
 export { SETTINGS } from './settings/settings.ts';
 export { type OpenCredentials, openCredentials } from './start/open-credentials.ts';

@@ -1,7 +1,7 @@
 /** `vouchbox adapter` in the table of commands. */
 import type { Command } from 'commander';
 import type { AdapterCommandOptions } from '../adapter.ts';
-import { ending, withAccess } from './options.ts';
+import { ending, withAccess, withJson } from './options.ts';
 
 /** `vouchbox adapter`. */
 export function addAdapter(program: Command): void {
@@ -16,5 +16,5 @@ export function addAdapter(program: Command): void {
       const { adapter } = await import('../adapter.ts');
       await ending(adapter(system, options));
     });
-  withAccess(command);
+  withJson(withAccess(command));
 }

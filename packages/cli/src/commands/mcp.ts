@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { McpOptions } from '../mcp/mcp.ts';
 import type { AccessOptions } from '../service-access.ts';
-import { ending, withAccess } from './options.ts';
+import { ending, withAccess, withJson } from './options.ts';
 
 /** `vouchbox mcp`, and `vouchbox mcp config`. */
 export function addMcp(program: Command, version: string): void {
@@ -23,6 +23,6 @@ export function addMcp(program: Command, version: string): void {
       const { mcpConfiguration } = await import('../mcp/mcp.ts');
       process.exitCode = mcpConfiguration(asked, options);
     });
-  withAccess(command);
-  withAccess(config);
+  withJson(withAccess(command));
+  withJson(withAccess(config));
 }

@@ -5,7 +5,7 @@ import { createServiceClient } from '@vouchbox/client';
 import { clientEnvironment } from '../environment.ts';
 import { EXIT } from '../exit-code.ts';
 import { aborted, takeInterrupts } from '../interrupts.ts';
-import { note } from '../print.ts';
+import { type JsonOption, note, printResult } from '../print.ts';
 import type { AccessOptions } from '../service-access.ts';
 import { serviceOrOwn } from '../service-or-own.ts';
 import { UsageError } from '../usage-error.ts';
@@ -13,7 +13,7 @@ import { clientConfiguration } from './client-configuration.ts';
 import { createServer } from './create-server.ts';
 import { openHttpServer } from './http-server.ts';
 
-export interface McpOptions extends AccessOptions {
+export interface McpOptions extends AccessOptions, JsonOption {
   /** Serves HTTP on this port of loopback in place of stdio. */
   readonly http?: string;
   /** Files with PEM keys that results must be signed by. */
@@ -38,7 +38,7 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
   });
   note('callers send a key of the service as Authorization: Bearer KEY');
   if (service.ownKey !== null) note(`the key of this run: ${service.ownKey}`);
-  process.stdout.write(`listening on ${server.url}\n`);
+  printResult(options, `listening on ${server.url}\n`, { url: server.url });
   await aborted(interrupts.asked);
   return EXIT.ok;
 }

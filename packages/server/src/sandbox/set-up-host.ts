@@ -8,13 +8,18 @@ import { nativePath } from './native.ts';
 /** Every program, as `setup/build-natives.mjs` builds them. */
 const NATIVES = ['svc-launcher', 'svc-launcher.so', 'svc-sentry', 'svc-stage', 'svc-init', 'svc-filter'];
 
+/** Which of the programs that start cells are not built. */
+export function missingNatives(): readonly string[] {
+  return NATIVES.filter((name) => !existsSync(nativePath(name)));
+}
+
 /**
  * Builds the programs that are missing, as after `npm install`, which compiles nothing. It reports this on stderr, or
  * why it cannot: then a runtime is started for each cell. Only root makes cells, so for others nothing is built.
  */
 export async function buildMissingNatives(): Promise<void> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return;
-  if (NATIVES.every((name) => existsSync(nativePath(name)))) return;
+  if (missingNatives().length === 0) return;
   await setUpHost('natives');
 }
 
