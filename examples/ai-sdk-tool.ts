@@ -1,0 +1,53 @@
+/**
+ * Code execution as a tool of the Vercel AI SDK. If the generation is aborted, the job is cancelled.
+ * A model of any provider takes the place of the scripted one.
+ */
+import { generateText, isStepCount, tool } from 'ai';
+import { MockLanguageModelV4 } from 'ai/test';
+import { z } from 'zod';
+import { client } from './service.ts';
+
+const runCode = tool({
+  description: 'Runs a Python program in isolation, without a network. Nothing is kept between calls.',
+  inputSchema: z.object({ code: z.string() }),
+  async execute({ code }, { abortSignal }) {
+    const { stdout, stderr, exit_code } = await client.run(code, { limits: { wall_seconds: 10 }, signal: abortSignal });
+    return { stdout, stderr, exit_code };
+  },
+});
+
+const usage = {
+  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 0, text: 0, reasoning: 0 },
+};
+
+/** Calls the tool, and then repeats what the tool returned. */
+const scriptedModel = new MockLanguageModelV4({
+  async doGenerate({ prompt }) {
+    const last = prompt.at(-1);
+    if (last?.role !== 'tool') {
+      const input = JSON.stringify({ code: 'print(sum(n * n for n in (1, 4, 5)))' });
+      return {
+        content: [{ type: 'tool-call', toolCallId: 'call-1', toolName: 'runCode', input }],
+        finishReason: { unified: 'tool-calls', raw: undefined },
+        usage,
+        warnings: [],
+      };
+    }
+    const returned = last.content.flatMap((part) => (part.type === 'tool-result' ? [part.output] : []));
+    return {
+      content: [{ type: 'text', text: `The tool returned ${JSON.stringify(returned[0])}` }],
+      finishReason: { unified: 'stop', raw: undefined },
+      usage,
+      warnings: [],
+    };
+  },
+});
+
+const { text } = await generateText({
+  model: scriptedModel,
+  tools: { runCode },
+  stopWhen: isStepCount(5),
+  prompt: 'What is the sum of the squares of 1, 4 and 5?',
+});
+console.log(text);
