@@ -4,11 +4,11 @@ import { ArtifactRecord, EffectiveLimitsSchema } from './events.ts';
 import { ISOLATION_CLASSES } from './isolation.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import { BACKENDS, NETWORKING, SECCOMP_MODES } from './posture.ts';
-import { OUTPUT_ENCODING } from './receipt-format.ts';
+import { type OBSERVED_MEMBERS, OUTPUT_ENCODING } from './receipt-format.ts';
 import { JobId, Sha256, Timestamp } from './spellings.ts';
 import { TERMINAL_REASONS, TERMINAL_STATUSES } from './status.ts';
 import { RequestedLimitsSchema } from './submission.ts';
-import { Nullable, type Static, Type } from './type.ts';
+import { Nullable, type Static, type TObject, type TSchema, Type } from './type.ts';
 
 export const LimitEnforcementSchema = Type.Object(
   Object.fromEntries(LIMIT_NAMES.map((name) => [name, Type.Boolean()])) as Record<
@@ -122,7 +122,10 @@ export const executionMembers = {
   host_posture_sha256: Nullable(Sha256),
   resource_usage: Type.Optional(ResourceUsage),
   executor_output: Type.Optional(ExecutorOutput),
-};
+} satisfies Record<(typeof OBSERVED_MEMBERS)[number] | 'resource_usage' | 'executor_output', TSchema>;
+
+/** What an executor observed of a cell, before the program's usage and output are known. */
+export type ObservedMembers = Pick<Static<TObject<typeof executionMembers>>, (typeof OBSERVED_MEMBERS)[number]>;
 
 /**
  * A receipt as stored and served. Which members are absent has a meaning: a recovery receipt has only the outcome, and

@@ -20,13 +20,12 @@ import type {
   IsolationClass,
   Language,
   LimitEnforcement,
-  Networking,
+  ObservedMembers,
   OutputRecord,
   RequestedLimits,
   ResourceUsage,
   RuntimeIdentity,
   RuntimePack,
-  SeccompMode,
   StreamName,
   Violation,
 } from '@vouchbox/protocol';
@@ -61,22 +60,7 @@ export interface Cut {
 export type OutputSink = (stream: StreamName, records: readonly OutputRecord[], cut?: Cut) => void;
 
 /** The protections that were on, observed from the cell and never taken from configuration. Null means not observed. */
-export interface Posture {
-  readonly bootstrap_ready: boolean;
-  readonly backend: Backend;
-  readonly runtime_identity: RuntimeIdentity;
-  readonly runtime_pack: { readonly name: string; readonly version: string; readonly digest: string } | null;
-  readonly isolation_class: IsolationClass | null;
-  readonly private_rootfs: boolean;
-  readonly dedicated_bootstrap: boolean;
-  readonly seccomp: SeccompMode | null;
-  readonly no_new_privileges: boolean | null;
-  /** The effective capability set as lower-case hex without leading zeros; `0` is the empty set. */
-  readonly capabilities: string | null;
-  readonly network_allowed: boolean | null;
-  readonly networking: Networking | null;
-  readonly host_posture_sha256: string | null;
-}
+export type Posture = Readonly<Omit<ObservedMembers, keyof HeldLimits>>;
 
 /** The controls in force, read back after they were set. */
 export interface HeldLimits {

@@ -334,6 +334,18 @@ export interface StoredAttestation {
 /** An event as it is stored. `data` is JSON text. */
 export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
 
+/** The columns of an event beside its tenant, in the order of the contract. */
+export const EVENT_COLUMNS = [
+  'job_id',
+  'seq',
+  'timestamp',
+  'kind',
+  'data',
+  'hash_version',
+  'prev_hash',
+  'event_hash',
+] as const satisfies readonly (keyof StoredEvent)[];
+
 /** Everything that an attestation is made of, as it is stored. It is not parsed or checked yet. */
 export interface TerminalRecord extends JobKey {
   readonly status: JobStatus;

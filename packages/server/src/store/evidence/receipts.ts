@@ -4,8 +4,8 @@
  * § Receipt.
  */
 import { GENESIS_HASH, HASH_VERSION, type UnsealedReceipt } from '@vouchbox/evidence';
-import type { EventChain, OutputEvidence } from '@vouchbox/protocol';
-import { RECEIPT_SCHEMA_VERSION } from '@vouchbox/protocol/vocabulary';
+import type { EventChain, ObservedMembers, OutputEvidence } from '@vouchbox/protocol';
+import { OBSERVED_MEMBERS, RECEIPT_SCHEMA_VERSION } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
 import type { ExecutionRecord, PackedFinish } from '../records.ts';
 import type { SubmissionEvidence } from './submission-evidence.ts';
@@ -87,22 +87,6 @@ function executionMembers({ execution, usage, output }: PackedFinish) {
 }
 
 /** Exactly the members of the contract, without any others that the record may have. */
-function observedMembers(execution: ExecutionRecord): ExecutionRecord {
-  return {
-    bootstrap_ready: execution.bootstrap_ready,
-    backend: execution.backend,
-    runtime_identity: execution.runtime_identity,
-    runtime_pack: execution.runtime_pack,
-    isolation_class: execution.isolation_class,
-    private_rootfs: execution.private_rootfs,
-    dedicated_bootstrap: execution.dedicated_bootstrap,
-    seccomp: execution.seccomp,
-    no_new_privileges: execution.no_new_privileges,
-    capabilities: execution.capabilities,
-    network_allowed: execution.network_allowed,
-    networking: execution.networking,
-    effective_limits: execution.effective_limits,
-    limit_enforcement: execution.limit_enforcement,
-    host_posture_sha256: execution.host_posture_sha256,
-  };
+function observedMembers(execution: ExecutionRecord): ObservedMembers {
+  return Object.fromEntries(OBSERVED_MEMBERS.map((name) => [name, execution[name]])) as ObservedMembers;
 }

@@ -7,7 +7,7 @@ import { linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
-import type { EventPage, JobKey } from '../records.ts';
+import { EVENT_COLUMNS, type EventPage, type JobKey } from '../records.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { type HistoryPart, isOutputRun } from './output-run.ts';
 import { eventsInRange, type HistoryRange, storedParts } from './stored-history.ts';
@@ -19,14 +19,7 @@ export type ChainedJob = JobKey & Pick<JobTable, 'chain_seq' | 'chain_head'>;
 const insertEvent = prepared((db, row: EventTable) =>
   db.insertInto('events').values({
     tenant: row.tenant,
-    job_id: row.job_id,
-    seq: row.seq,
-    timestamp: row.timestamp,
-    kind: row.kind,
-    data: row.data,
-    hash_version: row.hash_version,
-    prev_hash: row.prev_hash,
-    event_hash: row.event_hash,
+    ...(Object.fromEntries(EVENT_COLUMNS.map((name) => [name, row[name]])) as Omit<EventTable, 'tenant'>),
   }),
 );
 

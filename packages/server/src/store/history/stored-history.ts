@@ -4,7 +4,7 @@
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
-import type { JobKey, StoredEvent } from '../records.ts';
+import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { eventsOfStoredRun, type StoredRun } from './stored-runs.ts';
 
@@ -20,7 +20,7 @@ export type StoredPart = StoredEvent | StoredRun;
 const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
   db
     .selectFrom('events')
-    .select(['job_id', 'seq', 'timestamp', 'kind', 'data', 'hash_version', 'prev_hash', 'event_hash'])
+    .select(EVENT_COLUMNS)
     .where('tenant', '=', tenant)
     .where('job_id', '=', job_id)
     .where('seq', '>', after)
