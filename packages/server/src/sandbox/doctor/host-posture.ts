@@ -7,11 +7,10 @@
  * kernel, and the result of trying each of the kernel's controls. It has no times, ids, free space, load or
  * directories, and nothing about a job or a tenant.
  */
-import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { machine, release } from 'node:os';
 import { join } from 'node:path';
-import { canonicalJson } from '@vouchbox/evidence';
+import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { digestOf } from '../host/executable.ts';
 import { instanceName } from '../host/run-directory.ts';
@@ -89,7 +88,7 @@ export async function postureOf(checks: readonly Check[]): Promise<HostPosture> 
       runsc: await foundRuntime(() => runscRuntime({ platform: 'ptrace', launcher: 'runsc' })),
     },
   };
-  return { findings, sha256: createHash('sha256').update(canonicalJson(findings)).digest('hex') };
+  return { findings, sha256: sha256Hex(canonicalJson(findings)) };
 }
 
 function isControl({ id }: Check): boolean {

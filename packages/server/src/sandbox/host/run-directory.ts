@@ -4,16 +4,17 @@
  * process of the instance left is killed and removed before anything new is made. No file of a job is ever below it: a
  * job's files are in a mount namespace that ends with its cell.
  */
-import { createHash } from 'node:crypto';
+
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { sha256Hex } from '@vouchbox/evidence';
 import type { GroupRoot } from '../cgroup/cgroup.ts';
 
 const PARENT = '/run/svc';
 
 /** The name of an instance's groups and directory, the same after every restart. `instance` is any text. */
 export function instanceName(instance: string): string {
-  return `svc-${createHash('sha256').update(instance).digest('hex').slice(0, 12)}`;
+  return `svc-${sha256Hex(instance).slice(0, 12)}`;
 }
 
 /** Where the directory of an instance is, by its name. */

@@ -3,8 +3,9 @@
  * requested outputs after all processes of the job are dead. It holds the directory open and walks from there one name
  * at a time without following links, so that the host never follows a path that a program shaped.
  */
-import { createHash } from 'node:crypto';
+
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { sha256Hex } from '@vouchbox/evidence';
 import { directoryOfPattern, fileBytesMax, filesMax, filesTotalBytesMax, type Violation } from '@vouchbox/protocol';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import type { CollectedArtifact, Program } from '../sandbox.ts';
@@ -177,7 +178,7 @@ function readWhole(file: number, size: number): Buffer {
 }
 
 function artifactOf(path: string, content: Buffer): CollectedArtifact {
-  const sha256 = createHash('sha256').update(content).digest('hex');
+  const sha256 = sha256Hex(content);
   return { path, size_bytes: content.byteLength, sha256, content };
 }
 

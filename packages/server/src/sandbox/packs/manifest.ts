@@ -15,7 +15,7 @@ import {
   readSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { canonicalJson } from '@vouchbox/evidence';
+import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 
 const { O_NOFOLLOW, O_RDONLY } = constants;
 /** One buffer for all files, because a tree has tens of thousands of small ones. */
@@ -54,7 +54,7 @@ export function parseManifest(text: string): Map<string, ManifestEntry> {
 
 /** The digest of a pack whose manifest is `text`. */
 export function manifestDigest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return sha256Hex(text);
 }
 
 export interface Visited {

@@ -1,8 +1,9 @@
 /** The runtime pack that every host has: its own `/usr`, read-only, and the interpreters found there. */
+
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { sha256Hex } from '@vouchbox/evidence';
 import { SYSTEM_LANGUAGES } from '../language-runs.ts';
 import { GUEST } from '../oci/bundle.ts';
 import { type Pack, SYSTEM_PACK } from './pack.ts';
@@ -28,7 +29,7 @@ export async function systemPack(): Promise<Pack> {
     name: SYSTEM_PACK,
     version: versions.map((text) => /\d+(\.\d+)+/.exec(text)?.[0] ?? 'none').join('-'),
     languages: [...SYSTEM_LANGUAGES],
-    digest: createHash('sha256').update(versions.join('\n')).digest('hex'),
+    digest: sha256Hex(versions.join('\n')),
     binds: binds.filter(({ source }) => existsSync(source)),
     environment: [],
   };

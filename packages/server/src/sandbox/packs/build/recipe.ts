@@ -3,9 +3,8 @@
  * it. It is still read strictly, because silently dropping a member would give a pack that the operator did not ask
  * for.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { canonicalJson } from '@vouchbox/evidence';
+import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { LANGUAGES, type Static, Type } from '@vouchbox/protocol';
 import { Compile } from 'typebox/compile';
 import { ENVIRONMENT } from '../../oci/bundle.ts';
@@ -92,7 +91,7 @@ export function parseRecipe(json: string): Recipe {
 
 /** Two recipes with the same digest ask for the same pack. */
 export function recipeSha256(recipe: Recipe): string {
-  return createHash('sha256').update(canonicalJson(recipe)).digest('hex');
+  return sha256Hex(canonicalJson(recipe));
 }
 
 /** A pack must not set the loader's variables, because they decide which code runs before the program. */
