@@ -3,7 +3,6 @@ export const BACKENDS = ['subprocess', 'namespace', 'gvisor'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
 export const NETWORKING = ['disabled', 'host'] as const;
-export type Networking = (typeof NETWORKING)[number];
 
 export const SECCOMP_MODES = ['disabled', 'strict', 'filter'] as const;
 export type SeccompMode = (typeof SECCOMP_MODES)[number];
