@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { PackError } from '../pack-error.ts';
 import { type PackFacts, packPlaces, readFacts } from '../pack-store.ts';
+import { installLocked } from './install-locked.ts';
 import { bootstrapTree } from './mmdebstrap.ts';
 import { plantFiles } from './plant-files.ts';
 import { type Recipe, recipeSha256 } from './recipe.ts';
@@ -52,6 +53,7 @@ async function buildIn(work: string, { recipe, proxies, onLine }: BuildOptions):
   const temporary = join(work, 'tmp');
   mkdirSync(temporary);
   await bootstrapTree({ recipe, tree: built, work: temporary, proxies, onLine });
+  await installLocked({ recipe, tree: built, work: temporary, proxies, onLine });
   plantFiles(recipe, built);
   return sealPack(recipe, built, join(work, 'pack'));
 }

@@ -4,12 +4,14 @@
  * for.
  */
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { LANGUAGES, type Static, Type } from '@vouchbox/protocol';
 import { Compile } from 'typebox/compile';
 import { ENVIRONMENT } from '../../oci/bundle.ts';
 import { PACK_NAME, PACK_VERSION, SYSTEM_PACK } from '../pack.ts';
 import { PackError } from '../pack-error.ts';
+import { checkLockfile, checkRequirements, NODE_MODULES } from './locked-packages.ts';
 
 const RECIPE_BYTES_MAX = 64 * 1024;
 const LIST_MAX = 256;
@@ -41,6 +43,10 @@ export const RecipeSchema = Type.Object(
         { maxProperties: 32, additionalProperties: false },
       ),
     ),
+    /** A `requirements.txt` beside the recipe: Python's wheels, each with its hash. */
+    python_requirements: Type.Optional(text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
+    /** A `package-lock.json` beside the recipe: npm's packages, which programs load with `require`. */
+    npm_lockfile: Type.Optional(text(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
     /** Variables that every program in this pack gets beside the fixed ones. */
     environment: Type.Optional(
       Type.Record(text(/^[A-Z][A-Z0-9_]*$/), text(/^[\x21-\x7e]*$/), {
@@ -51,7 +57,10 @@ export const RecipeSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-export type Recipe = Static<typeof RecipeSchema>;
+export type Recipe = Static<typeof RecipeSchema> & {
+  /** The text of the files that the recipe names. They are part of what is asked for, and so of its digest. */
+  readonly locked?: { readonly requirements?: string; readonly npm_lockfile?: string };
+};
 
 const schema = Compile(RecipeSchema);
 
@@ -66,10 +75,36 @@ const NEVER_FROM_ETC = new Set(
 export function readRecipe(file: string): Recipe {
   const bytes = readWhole(file);
   try {
-    return parseRecipe(bytes.toString());
+    return withLocked(parseRecipe(bytes.toString()), dirname(file));
   } catch (error) {
     if (error instanceof PackError) throw new PackError(`${file}: ${error.message}`, { cause: error });
     throw error;
+  }
+}
+
+/** The recipe with the files that it names, read from the recipe's directory and checked. */
+function withLocked(recipe: Recipe, directory: string): Recipe {
+  const { python_requirements, npm_lockfile } = recipe;
+  if (python_requirements === undefined && npm_lockfile === undefined) return recipe;
+  const locked = {
+    ...(python_requirements !== undefined && {
+      requirements: lockedText('/python_requirements', join(directory, python_requirements), checkRequirements),
+    }),
+    ...(npm_lockfile !== undefined && {
+      npm_lockfile: lockedText('/npm_lockfile', join(directory, npm_lockfile), checkLockfile),
+    }),
+  };
+  if (npm_lockfile === undefined) return { ...recipe, locked };
+  return { ...recipe, locked, environment: { NODE_PATH: `/${NODE_MODULES}`, ...recipe.environment } };
+}
+
+function lockedText(member: string, file: string, check: (text: string) => unknown): string {
+  try {
+    const found = readFileSync(file, 'utf8');
+    check(found);
+    return found;
+  } catch (cause) {
+    throw new PackError(`${member}: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -1,0 +1,131 @@
+/**
+ * Installs a recipe's locked packages into the tree that was built of Debian packages: wheels by this host's pip, npm's
+ * packages by this host's npm. Neither runs code of a package. They fill a fresh directory, which is then moved into
+ * the tree, so that no link in the tree can lead them elsewhere.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { PackError } from '../pack-error.ts';
+import { checkLockfile, NODE_MODULES } from './locked-packages.ts';
+import type { Recipe } from './recipe.ts';
+
+const INSTALL_MILLISECONDS_MAX = 15 * 60 * 1000;
+/** The newest C library whose wheels are taken; pip takes the newest wheel that fits. Debian 12 has 2.36. */
+const GLIBC_MINOR_MAX = 36;
+const GLIBC_MINOR_MIN = 5;
+/** npm also tries again where a digest is wrong, by default for over a minute. */
+const NPM_RETRIES = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'];
+const MACHINES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64' };
+
+export interface InstallOptions {
+  readonly recipe: Pick<Recipe, 'locked'>;
+  readonly tree: string;
+  /** An empty directory for files of the build. */
+  readonly work: string;
+  readonly proxies: Readonly<Record<string, string>>;
+  readonly onLine: (line: string) => void;
+}
+
+/** @throws PackError if a package cannot be had as it is locked */
+export async function installLocked(options: InstallOptions): Promise<void> {
+  const { requirements, npm_lockfile } = options.recipe.locked ?? {};
+  if (requirements !== undefined) await installWheels(requirements, options);
+  if (npm_lockfile !== undefined) await installNodeModules(npm_lockfile, options);
+}
+
+async function installWheels(requirements: string, options: InstallOptions): Promise<void> {
+  const { tree, work } = options;
+  const version = pythonIn(tree);
+  const file = join(work, 'requirements.txt');
+  const target = join(work, 'wheels');
+  writeFileSync(file, requirements);
+  const machine = MACHINES[process.arch] ?? process.arch;
+  const platforms = [`linux_${machine}`];
+  for (let minor = GLIBC_MINOR_MAX; minor >= GLIBC_MINOR_MIN; minor--)
+    platforms.push(`manylinux_2_${minor}_${machine}`);
+  const words = ['-m', 'pip', 'install', '--require-hashes', '--only-binary=:all:', '--no-compile'];
+  const fitting = [`--python-version=${version}`, ...platforms.map((name) => `--platform=${name}`)];
+  await run('/usr/bin/python3', [...words, ...fitting, `--target=${target}`, `--requirement=${file}`], options);
+  moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
+}
+
+/** The version of the tree's Python, such as 3.11. */
+function pythonIn(tree: string): string {
+  const versions = readdirSync(join(tree, 'usr/bin')).flatMap((name) => /^python(3\.\d+)$/.exec(name)?.[1] ?? []);
+  if (versions.length === 1) return versions[0] as string;
+  throw new PackError(`requirements need one Python in the pack, not ${versions.length}`, {
+    hint: 'name python among the languages of the recipe',
+  });
+}
+
+async function installNodeModules(text: string, options: InstallOptions): Promise<void> {
+  const { tree, work } = options;
+  const directory = join(work, 'npm');
+  mkdirSync(directory);
+  const root = checkLockfile(text).packages[''] ?? {};
+  writeFileSync(join(directory, 'package-lock.json'), text);
+  writeFileSync(join(directory, 'package.json'), JSON.stringify(root));
+  const words = [
+    'ci',
+    '--ignore-scripts',
+    '--omit=dev',
+    '--no-audit',
+    '--no-fund',
+    ...NPM_RETRIES,
+    `--cache=${join(work, 'npm-cache')}`,
+  ];
+  await run('/usr/bin/npm', words, { ...options, work: directory });
+  rmSync(join(directory, 'node_modules/.package-lock.json'), { force: true });
+  moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
+}
+
+/** Moves a directory to a path of the tree that is not there, or is empty. Each parent must be a real directory. */
+function moveInto(tree: string, path: string, from: string): void {
+  const names = path.split('/');
+  for (let depth = 1; depth < names.length; depth++) {
+    const parent = join(tree, ...names.slice(0, depth));
+    const found = lstatSync(parent, { throwIfNoEntry: false });
+    if (found === undefined) mkdirSync(parent, { mode: 0o755 });
+    else if (!found.isDirectory()) throw new PackError(`/${path} leads through something that is not a directory`);
+  }
+  const to = join(tree, path);
+  try {
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) rmdirSync(to);
+  } catch (cause) {
+    throw new PackError(`/${path} is not empty: a Debian package has files there`, { cause });
+  }
+  renameSync(from, to);
+}
+
+/** Runs pip or npm with the caller's own settings for them, which are below its home directory. */
+async function run(
+  program: string,
+  words: readonly string[],
+  { work, proxies, onLine }: InstallOptions,
+): Promise<void> {
+  if (!existsSync(program)) throw new PackError(`${program} is not installed`);
+  const child = spawn('/usr/bin/setpriv', ['--pdeathsig=KILL', program, ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', HOME: homedir(), TMPDIR: work, ...proxies },
+    cwd: work,
+    timeout: INSTALL_MILLISECONDS_MAX,
+    killSignal: 'SIGKILL',
+  });
+  const ended = new Promise<number | string>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 'unknown'));
+  });
+  const last: string[] = [];
+  const read = async (stream: NodeJS.ReadableStream) => {
+    for await (const line of createInterface(stream)) {
+      last.push(line);
+      onLine(line);
+    }
+  };
+  await Promise.all([read(child.stdout), read(child.stderr)]);
+  const code = await ended;
+  if (code !== 0) throw new PackError(`${program} failed (${code}): ${last.slice(-6).join(' | ')}`);
+}
