@@ -1,5 +1,5 @@
 /** Everything that the code, the tests and the documents cite can be looked up in the tree. */
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Citable, citableIn, deadCitations } from './citations.ts';
@@ -32,6 +32,11 @@ describe('the texts of the project', () => {
   test('cite sections of docs/SPEC.md that exist, and their statements if they give a number', () => {
     const contract = sectionsOf(readFileSync(join(root, 'docs/SPEC.md'), 'utf8'));
     expect(found((_file, text) => unresolvedCitations(text, contract))).toEqual([]);
+  });
+
+  test('have one number for each decision record', () => {
+    const numbers = readdirSync(join(root, 'docs/decisions')).map((name) => name.slice(0, 4));
+    expect(numbers.filter((number, at) => numbers.indexOf(number) !== at)).toEqual([]);
   });
 
   test('cite ids, decision records, files and headings that exist, and RFCs in one form', () => {

@@ -1,7 +1,7 @@
 /**
  * Builds the packages that are published: each a directory that `npm pack` takes as it is, with JavaScript,
  * declarations and source maps made from the sources. The sources stay as they are, and run without this.
- * docs/decisions/0031.
+ * docs/decisions/0034.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

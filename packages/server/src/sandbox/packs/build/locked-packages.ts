@@ -29,7 +29,8 @@ export function checkRequirements(text: string): string {
 
 const Locked = Type.Object({
   version: Type.String(),
-  resolved: Type.String({ pattern: '^https://' }),
+  /** Left out, it comes from the registry that this host's npm uses. */
+  resolved: Type.Optional(Type.String({ pattern: '^https://' })),
   integrity: Type.String({ pattern: '^sha512-[A-Za-z0-9+/]{86}==$' }),
 });
 

@@ -8,14 +8,13 @@ export function requirements(sha256: string): string {
 }
 
 export function lockfile(integrity: string): string {
-  const resolved = 'https://registry.npmjs.org/is-number/-/is-number-7.0.0.tgz';
   return JSON.stringify({
     name: 'pack',
     version: '1.0.0',
     lockfileVersion: 3,
     packages: {
       '': { name: 'pack', version: '1.0.0', dependencies: { 'is-number': '7.0.0' } },
-      'node_modules/is-number': { version: '7.0.0', resolved, integrity },
+      'node_modules/is-number': { version: '7.0.0', integrity },
     },
   });
 }
