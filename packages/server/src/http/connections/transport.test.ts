@@ -60,10 +60,15 @@ describe('a target that is no path', () => {
   };
 
   test('may be a whole address, whatever its host', async () => {
-    for (const target of ['http://svc.example/healthz', 'HTTPS://other.example:8080/healthz?x=1']) {
+    // An address without a path is that of the page at the root.
+    for (const target of [
+      'http://svc.example/healthz',
+      'HTTPS://other.example:8080/healthz?x=1',
+      'http://svc.example',
+    ]) {
       await expectStatus(get(target), 200);
     }
-    await expectStatus(get('http://svc.example'), 404);
+    await expectStatus(get('http://svc.example/nowhere'), 404);
     await expectStatus(get('http://svc.example/v1/jobs?limit=0', HOST + KEY), 400);
     await expectStatus(get(`http://svc.example/v1/jobs/${JOB}`, HOST + KEY), 200);
   });
