@@ -1,1 +1,1 @@
-export { ADAPTERS, type AdapterName, openAdapter } from './open-adapter.ts';
+export { ADAPTERS, type AdapterName, isLoopback, openAdapter } from './open-adapter.ts';

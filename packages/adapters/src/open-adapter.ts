@@ -44,13 +44,18 @@ export interface OpenAdapter extends AsyncDisposable {
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
+/** Whether only this host can reach what listens on this address. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.has(host);
+}
+
 /** A program of 1 MiB and files of 4 MiB, escaped or in base64. */
 const bodyBytesMax = 16 * 1024 * 1024;
 
 /** @throws AdapterError if others than this host could call it without a key */
 export async function openAdapter(name: AdapterName, options: AdapterOptions): Promise<OpenAdapter> {
   const { client, host, port, key } = options;
-  if (key === null && !LOOPBACK.has(host)) {
+  if (key === null && !isLoopback(host)) {
     throw new AdapterError(500, `${host} can be reached from elsewhere: give a key that callers must send`);
   }
   const adapter: Adapter = ADAPTERS[name];
@@ -88,7 +93,7 @@ function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null
   const { authorization, origin, host = '' } = request.headers;
   if (key === null) {
     if (origin !== undefined && !isLoopbackOrigin(origin)) throw new AdapterError(403, `${origin} may not call this`);
-    if (!LOOPBACK.has(host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')))
+    if (!isLoopback(host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')))
       throw new AdapterError(403, 'call it as 127.0.0.1');
     return;
   }
@@ -98,7 +103,7 @@ function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null
 }
 
 function isLoopbackOrigin(origin: string): boolean {
-  return URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname.replace(/^\[|\]$/g, ''));
+  return URL.canParse(origin) && isLoopback(new URL(origin).hostname.replace(/^\[|\]$/g, ''));
 }
 
 function isSame(given: string, key: string): boolean {

@@ -2,6 +2,7 @@
 import { type ServiceClient, ServiceFailure, TransportFailure } from '@vouchbox/client';
 import type {
   Artifact,
+  FoldedResult,
   JobDetail,
   JobEvent,
   JobSubmission,
@@ -35,8 +36,8 @@ export interface Ended {
 /** @throws AdapterError if nothing ran, with the service's reason */
 export async function runProgram(client: ServiceClient, submission: JobSubmission): Promise<Ended> {
   const job_id = await submitted(client, submission);
-  await refusals(client.waitForResult(job_id));
-  return await endedJob(client, job_id);
+  const result = await refusals(client.waitForResult(job_id));
+  return await endedJob(client, await refusals(client.detail(job_id)), result);
 }
 
 /** Stores the job and returns its id. @throws AdapterError if the service refuses it */
@@ -44,11 +45,14 @@ export async function submitted(client: ServiceClient, submission: JobSubmission
   return (await refusals(client.submit(submission))).job_id;
 }
 
-/** A job that has ended. @throws AdapterError if it was cancelled, or if nothing ran */
-export async function endedJob(client: ServiceClient, job_id: string): Promise<Ended> {
-  const [detail, result, output] = await refusals(
-    Promise.all([client.detail(job_id), client.result(job_id), inOrder(client.events(job_id))]),
-  );
+/**
+ * A job that has ended.
+ * @param read its result, if the caller has it already
+ * @throws AdapterError if it was cancelled, or if nothing ran
+ */
+export async function endedJob(client: ServiceClient, detail: JobDetail, read?: FoldedResult): Promise<Ended> {
+  const { job_id } = detail;
+  const [result, output] = await refusals(Promise.all([read ?? client.result(job_id), inOrder(client.events(job_id))]));
   const usage = detail.receipt?.resource_usage;
   return {
     job_id,
@@ -65,6 +69,12 @@ export async function endedJob(client: ServiceClient, job_id: string): Promise<E
     memoryBytes: usage?.memory_peak_bytes ?? null,
     artifacts: result.artifacts,
   };
+}
+
+/** What an answer says beside the outcome: limits that were broken, and output that was cut. Empty if there is nothing. */
+export function messageOf({ remarks, truncated }: Ended): string {
+  const cut = truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
+  return [...remarks, ...cut].join('; ');
 }
 
 /** Of a compiler that failed no exit code is recorded; whoever asks tells it from 0 alone. */

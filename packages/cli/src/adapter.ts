@@ -1,8 +1,9 @@
 /** `vouchbox adapter`: the interface of another system in front of a service. */
-import { ADAPTERS, type AdapterName, openAdapter } from '@vouchbox/adapters';
+import { ADAPTERS, type AdapterName, isLoopback, openAdapter } from '@vouchbox/adapters';
 import { ownVariable } from './environment.ts';
 import { EXIT } from './exit-code.ts';
 import { aborted, takeInterrupts } from './interrupts.ts';
+import { portOf } from './port.ts';
 import { type JsonOption, printResult } from './print.ts';
 import type { AccessOptions } from './service-access.ts';
 import { serviceOrOwn } from './service-or-own.ts';
@@ -20,10 +21,9 @@ export async function adapter(name: string, options: AdapterCommandOptions): Pro
   if (!Object.hasOwn(ADAPTERS, name)) {
     throw new UsageError(`${name} is no adapter; give ${Object.keys(ADAPTERS).join(', ')}`);
   }
-  const port = Number(options.port);
-  if (!/^\d+$/.test(options.port) || port > 65_535) throw new UsageError(`--port takes a port, not ${options.port}`);
+  const port = portOf('--port', options.port);
   const key = options.callerKey ?? ownVariable('ADAPTER_KEY') ?? null;
-  if (key === null && !['127.0.0.1', '::1', 'localhost'].includes(options.host)) {
+  if (key === null && !isLoopback(options.host)) {
     throw new UsageError(`${options.host} can be reached from elsewhere; give --caller-key or ADAPTER_KEY as well`);
   }
   using interrupts = takeInterrupts();

@@ -16,15 +16,12 @@ import {
 import type { JobSubmission } from './contract-types.ts';
 import type { CallOptions } from './job-options.ts';
 import type { RunOptions, RunResult } from './run.ts';
-import type { FileContent } from './submission.ts';
+import type { ProgramOptions } from './submission.ts';
 
 /** One test: what the program is given, and how its output is judged. */
-export interface GradeTest {
+export interface GradeTest extends Pick<ProgramOptions, 'stdin' | 'args' | 'files'> {
   /** A name that no other test of the grading has. */
   readonly name: string;
-  readonly stdin?: string | undefined;
-  readonly args?: readonly string[] | undefined;
-  readonly files?: Readonly<Record<string, FileContent>> | undefined;
   /** What the program should print; without it and without a checker, its end alone counts. */
   readonly expected?: string | undefined;
   /** `lines` (the default) ignores white space at the ends of lines and of the whole, `words` all but the words. */

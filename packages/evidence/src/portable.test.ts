@@ -1,26 +1,11 @@
 import { runInNewContext } from 'node:vm';
-import { build, type Rolldown } from 'vite';
 import { describe, expect, test } from 'vitest';
+import { browserBundle } from '../../../test/rig/browser-bundle.ts';
 import { chainEvents, GENESIS_HASH, verifyChain } from './index.ts';
-
-/** The package as a page loads it: one script, with the `#sha256` that a browser resolves. */
-async function browserBundle(): Promise<string> {
-  const output = await build({
-    configFile: false,
-    logLevel: 'silent',
-    build: {
-      write: false,
-      minify: false,
-      lib: { entry: new URL('./index.ts', import.meta.url).pathname, formats: ['iife'], name: 'evidence' },
-    },
-  });
-  const [bundle] = output as Rolldown.RolldownOutput[];
-  return bundle?.output[0].code ?? '';
-}
 
 describe('in a browser', () => {
   test('the package needs nothing of Node and makes the same digests', async () => {
-    const script = await browserBundle();
+    const script = await browserBundle(new URL('./index.ts', import.meta.url), 'evidence');
     expect(script).not.toMatch(/node:|require\(/);
     const body = { kind: 'stdout', timestamp: '2026-01-01T00:00:00.000Z', data: { text: 'hé' } } as const;
     const tail = { job_id: 'job_1', seq: 0, head: GENESIS_HASH };

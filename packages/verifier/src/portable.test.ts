@@ -1,22 +1,7 @@
 import { createContext, runInContext } from 'node:vm';
-import { build, type Rolldown } from 'vite';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { browserBundle } from '../../../test/rig/browser-bundle.ts';
 import { attestedJob, exportOf } from '../test/attested-job.ts';
-
-/** The library as a page loads it: one script. */
-async function browserBundle(): Promise<string> {
-  const output = await build({
-    configFile: false,
-    logLevel: 'silent',
-    build: {
-      write: false,
-      minify: false,
-      lib: { entry: new URL('./index.ts', import.meta.url).pathname, formats: ['iife'], name: 'verifier' },
-    },
-  });
-  const [bundle] = output as Rolldown.RolldownOutput[];
-  return bundle?.output[0].code ?? '';
-}
 
 /** What every browser and Node 22 lack or may lack. */
 const WITHOUT_NEWER = `
@@ -27,7 +12,7 @@ describe('in a browser without the newest functions', () => {
   const job = attestedJob({ code: 'print("hello")', outputs: { 'output/deep/plot.svg': '<svg/>' } });
   let script: string;
   beforeAll(async () => {
-    script = await browserBundle();
+    script = await browserBundle(new URL('./index.ts', import.meta.url), 'verifier');
   });
 
   /** Verifies an export in a context that has what a page has. */

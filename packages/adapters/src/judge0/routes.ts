@@ -1,11 +1,12 @@
 /** Judge0's interface: submissions with tokens, one by one and in batches, and its lists of languages and statuses. */
+import type { JobDetail } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AdapterError } from '../adapter-error.ts';
 import type { Adapter, AdapterParts } from '../open-adapter.ts';
 import { submissionOf as serviceSubmission } from '../program.ts';
 import { listOf, objectOf } from '../request-body.ts';
-import { type Ended, endedJob, submitted } from '../run-program.ts';
+import { type Ended, endedJob, messageOf, submitted } from '../run-program.ts';
 import { judge0Language, languageOfNumber } from './languages.ts';
 import { STATUSES, type StatusNumber, statusNumbered, statusOf } from './statuses.ts';
 import { submissionOf, type TextForm } from './submission.ts';
@@ -108,7 +109,7 @@ async function membersOf(text: string, form: TextForm, { client }: AdapterParts)
   const detail = await client.detail(job_id).catch(() => {
     throw new AdapterError(404, 'there is no submission with this token');
   });
-  const ended = isTerminal(detail.status) ? await endedOrFault(client, job_id) : null;
+  const ended = isTerminal(detail.status) ? await endedOrFault(client, detail) : null;
   const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
   const { code, stdin } = detail.requested_spec;
   return {
@@ -129,9 +130,9 @@ interface Fault {
 }
 
 /** A job of which nothing ran is an internal error there, and no failed request. */
-async function endedOrFault(client: AdapterParts['client'], job_id: string): Promise<Ended | Fault> {
+async function endedOrFault(client: AdapterParts['client'], detail: JobDetail): Promise<Ended | Fault> {
   try {
-    return await endedJob(client, job_id);
+    return await endedJob(client, detail);
   } catch (error) {
     if (error instanceof AdapterError) return { fault: error.message };
     throw error;
@@ -148,13 +149,11 @@ function outcomeOf(ended: Ended | Fault | null, form: TextForm): Record<string, 
     return { ...NO_OUTCOME, message };
   }
   const didCompile = ended.kind !== 'compile_failed';
-  const cut = ended.truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
-  const message = [...ended.remarks, ...cut].join('; ');
   return {
     stdout: didCompile ? spelled(ended.stdout || null, form) : null,
     stderr: didCompile ? spelled(ended.stderr || null, form) : null,
     compile_output: didCompile ? null : spelled(ended.stderr, form),
-    message: spelled(message || null, form),
+    message: spelled(messageOf(ended) || null, form),
     exit_code: ended.exitCode,
     exit_signal: ended.signal,
     time: seconds(ended.cpuMilliseconds),

@@ -8,7 +8,7 @@ import { AdapterError, unsupported } from '../adapter-error.ts';
 import type { Adapter, AdapterParts } from '../open-adapter.ts';
 import { type NamedFile, type Program, submissionOf } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
-import { type Ended, runProgram } from '../run-program.ts';
+import { type Ended, messageOf, runProgram } from '../run-program.ts';
 import { languageNamed, pistonRuntime } from './languages.ts';
 
 const PREFIXES = ['/api/v2', '/api/v2/piston'];
@@ -125,7 +125,7 @@ function stageOf(ended: Ended): Stage {
     output: ended.output,
     code: killed ? null : ended.exitCode,
     signal: killed ? 'SIGKILL' : ended.signal,
-    message: messageOf(ended),
+    message: messageOf(ended) || null,
     status: statusOf(ended),
     cpu_time: ended.cpuMilliseconds,
     wall_time: ended.wallMilliseconds,
@@ -137,10 +137,4 @@ function statusOf({ kind, exitCode }: Ended): Stage['status'] {
   if (kind === 'time_limit') return 'TO';
   if (kind === 'memory_limit' || kind === 'signaled') return 'SG';
   return exitCode === 0 ? null : 'RE';
-}
-
-function messageOf({ remarks, truncated }: Ended): string | null {
-  const cut = truncated ? ['the output is cut: the program wrote more than is recorded'] : [];
-  const said = [...remarks, ...cut];
-  return said.length === 0 ? null : said.join('; ');
 }

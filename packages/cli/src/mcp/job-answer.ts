@@ -47,13 +47,20 @@ export const JobAnswer = Type.Object({
 });
 export type JobAnswer = Static<typeof JobAnswer>;
 
-/** Reads a job and says how it is. A job whose program never ran is an error; a program that failed is a result. */
+/**
+ * Reads a job and says how it is. A job whose program never ran is an error; a program that failed is a result.
+ * @param read its result, if the caller has it already
+ */
 export async function jobAnswer(
   client: ServiceClient,
   job_id: string,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
+  read?: FoldedResult,
 ): Promise<CallToolResult> {
-  const [detail, result] = await Promise.all([client.detail(job_id, { signal }), client.result(job_id, { signal })]);
+  const [detail, result] = await Promise.all([
+    client.detail(job_id, { signal }),
+    read ?? client.result(job_id, { signal }),
+  ]);
   const answer = answerOf(detail, result);
   return {
     structuredContent: { ...answer },

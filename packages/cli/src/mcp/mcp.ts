@@ -5,10 +5,10 @@ import { createServiceClient } from '@vouchbox/client';
 import { clientEnvironment } from '../environment.ts';
 import { EXIT } from '../exit-code.ts';
 import { aborted, takeInterrupts } from '../interrupts.ts';
+import { portOf } from '../port.ts';
 import { type JsonOption, note, printResult } from '../print.ts';
 import type { AccessOptions } from '../service-access.ts';
 import { serviceOrOwn } from '../service-or-own.ts';
-import { UsageError } from '../usage-error.ts';
 import { clientConfiguration } from './client-configuration.ts';
 import { createServer } from './create-server.ts';
 import { openHttpServer } from './http-server.ts';
@@ -22,7 +22,7 @@ export interface McpOptions extends AccessOptions, JsonOption {
 
 /** Serves until its client goes away or an interrupt ends it. */
 export async function mcp(options: McpOptions, version: string): Promise<number> {
-  const port = options.http === undefined ? null : portOf(options.http);
+  const port = options.http === undefined ? null : portOf('--http', options.http);
   const pinned = options.publicKey.map((file) => readFileSync(file, 'utf8'));
   using interrupts = takeInterrupts();
   await using service = await serviceOrOwn(options, 'on');
@@ -49,12 +49,6 @@ export function mcpConfiguration(program: string, options: AccessOptions): numbe
   note(`put this into ${where}`);
   process.stdout.write(`${json}\n`);
   return EXIT.ok;
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new UsageError(`--http takes a port, not ${text}`);
-  return port;
 }
 
 /** Until stdin ends, as clients end a server, or an interrupt comes. */

@@ -76,9 +76,10 @@ async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: Server
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
   const progressToken = mcpReq._meta?.progressToken;
-  if (progressToken === undefined) await client.waitForResult(job_id, { signal });
-  else await tellProgress(client.follow(job_id, { signal }), { progressToken, notify: mcpReq.notify });
-  return await jobAnswer(client, job_id, signal);
+  if (progressToken !== undefined) {
+    await tellProgress(client.follow(job_id, { signal }), { progressToken, notify: mcpReq.notify });
+  }
+  return await jobAnswer(client, job_id, signal, await client.waitForResult(job_id, { signal }));
 }
 
 function submissionOf(asked: RunCode): JobSubmission {
