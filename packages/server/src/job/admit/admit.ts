@@ -2,7 +2,6 @@
  * Turns a request into a row, which is on disk before the client is answered, or into a refusal that stores nothing.
  * Spec § POST /v1/jobs.
  */
-import { randomUUIDv7 } from 'node:crypto';
 import { jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
 import type { AdmitResult, JobSummary } from '../../store/records.ts';
@@ -11,6 +10,7 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cells } from '../execute/cells.ts';
 import type { Submission } from '../jobs.ts';
 import { shuttingDown } from '../refusals.ts';
+import { nextPlace } from './next-place.ts';
 import { checkPolicy, clampLimits, type ProviderFacts } from './policy.ts';
 import { parseSubmission } from './submission.ts';
 
@@ -61,8 +61,7 @@ export async function admit(tenant: string, submission: Submission, options: Adm
   await submission.checkAuthority?.();
   const result = await options.dispatcher.admit({
     tenant,
-    job_id: `job_${randomUUIDv7()}`,
-    created_at: new Date().toISOString(),
+    ...nextPlace(Date.now()),
     requested_spec: { ...spec, limits: clampLimits(spec.limits, options.ceilings) },
     idempotency,
     queueMax: options.queue.total,

@@ -1,0 +1,25 @@
+/** The id of a new job and the time of its acceptance. Together they are its place in the list. */
+import { randomInt, randomUUIDv7 } from 'node:crypto';
+import type { ListPlace } from '../../store/records.ts';
+
+/** A UUIDv7 has 12 bits between its time and its random end. Half of the range is left for counting up. */
+const counterMax = 0xfff;
+const startMax = 0x7ff;
+
+let last = { time: -1, counter: 0 };
+
+/**
+ * The place of a job that is accepted at `time`, in milliseconds. Places that are made in one millisecond ascend as well:
+ * RFC 9562 section 6.2, method 1. After 2,048 of them in one millisecond, or when the clock was set back, they may not.
+ */
+export function nextPlace(time: number): ListPlace {
+  const counter = time === last.time ? Math.min(last.counter + 1, counterMax) : randomInt(startMax + 1);
+  last = { time, counter };
+  const head = time.toString(16).padStart(12, '0');
+  const tail = randomUUIDv7().slice('xxxxxxxx-xxxx-7xxx'.length);
+  const middle = counter.toString(16).padStart(3, '0');
+  return {
+    created_at: new Date(time).toISOString(),
+    job_id: `job_${head.slice(0, 8)}-${head.slice(8)}-7${middle}${tail}`,
+  };
+}
