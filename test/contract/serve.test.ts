@@ -118,7 +118,7 @@ describe('serving', () => {
     expect(await answered()).toBe(200);
     command.kill('SIGHUP');
     await expect.poll(answered, soon).toBe(401);
-    expect(command.stderr).toContain('"msg":"reloaded"');
+    await expect.poll(() => command.stderr, soon).toContain('"msg":"reloaded"');
     writeFileSync(settings['jwt-jwks'] ?? '', 'no JSON');
     command.kill('SIGHUP');
     await expect.poll(() => command.stderr, soon).toContain('a reload failed: the earlier keys are still used');
