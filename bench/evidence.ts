@@ -18,7 +18,7 @@ import { openSigningKeys } from '../packages/server/src/job/sign/keys/signing-ke
 import { Signer } from '../packages/server/src/job/sign/signer.ts';
 import { attestationBytes } from '../packages/server/src/job/view/attestation.ts';
 import { openStore } from '../packages/server/src/store/open-store.ts';
-import type { JobKey } from '../packages/server/src/store/records.ts';
+import type { JobKey } from '../packages/server/src/store/records/rows.ts';
 import { finishOf, runJob, stdout } from '../packages/server/src/store/store.fixture.ts';
 import type { Store } from '../packages/server/src/store/store.ts';
 import { createLog } from '../packages/server/src/telemetry/log/log.ts';

@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PermitKind } from '../../packages/server/src/capacity/permits.ts';
 import { RawSocket } from '../../packages/server/src/http/socket.fixture.ts';
-import type { JobKey } from '../../packages/server/src/store/records.ts';
+import type { JobKey } from '../../packages/server/src/store/records/rows.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedServer } from './scripted-server.ts';
 

@@ -9,7 +9,7 @@ import {
   type TestServer,
   type TestServerOptions,
 } from '../../packages/server/src/http/server.fixture.ts';
-import type { JobKey } from '../../packages/server/src/store/records.ts';
+import type { JobKey } from '../../packages/server/src/store/records/rows.ts';
 import type { Store } from '../../packages/server/src/store/store.ts';
 import { acme, JobRig } from '../../packages/server/test/job-rig.ts';
 import type { ScriptedCell } from '../../packages/server/test/scripted-provider.ts';

@@ -2,7 +2,7 @@
 import { STREAM_CLOSE_CODES } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { KEY_OF_ACME } from '../../packages/server/src/http/server.fixture.ts';
-import type { JobKey } from '../../packages/server/src/store/records.ts';
+import type { JobKey } from '../../packages/server/src/store/records/rows.ts';
 import { loadSize, loadTimeout } from './load-size.ts';
 import { ScriptedServer } from './scripted-server.ts';
 

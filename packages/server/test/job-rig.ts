@@ -20,7 +20,7 @@ import type { Jobs } from '../src/job/jobs.ts';
 import { createNudges, type Nudges } from '../src/job/nudges.ts';
 import type { ResultWait } from '../src/job/view/result.ts';
 import { commitsIn } from '../src/store/commits.fixture.ts';
-import type { JobKey, JobRow } from '../src/store/records.ts';
+import type { JobKey, JobRow } from '../src/store/records/rows.ts';
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../src/store/store.ts';
 import { SAME_THREAD } from '../src/store/threads.fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CredentialRow } from '../store/records.ts';
+import type { CredentialRow } from '../store/records/rows.ts';
 import { type CredentialStore, rememberedRows } from './credential-rows.ts';
 
 const ROW: CredentialRow = {

@@ -3,7 +3,7 @@
  * row is always current: once a revocation was answered, the key is refused. This holds for a store that only one
  * process changes, which the lock of the SQLite file ensures. Spec § Authentication 8.
  */
-import type { CredentialRow } from '../store/records.ts';
+import type { CredentialRow } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 
 export type CredentialStore = Pick<

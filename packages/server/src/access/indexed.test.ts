@@ -1,6 +1,6 @@
 import type { Scope } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
-import type { CredentialRow } from '../store/records.ts';
+import type { CredentialRow } from '../store/records/rows.ts';
 import { createIndexedKeys, newKey } from './indexed.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00.000Z');

@@ -6,7 +6,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '@vouchbox/evidence';
 import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { Caller } from '../ground/caller.ts';
-import type { CredentialRow } from '../store/records.ts';
+import type { CredentialRow } from '../store/records/rows.ts';
 import { type CredentialKind, hasExpired, unknownCredential } from './authenticate.ts';
 import type { CredentialRows } from './credential-rows.ts';
 

@@ -2,7 +2,7 @@
 import type { Capabilities, PublicKey, ServiceStatus } from '@vouchbox/protocol';
 import type { Attestor, SigningProblem } from '../job/sign/attestor.ts';
 import type { SigningKeys } from '../job/sign/keys/signing-keys.ts';
-import type { StoreCounts } from '../store/records.ts';
+import type { StoreCounts } from '../store/records/answers.ts';
 
 /** The parts that sign. */
 export interface Signing {

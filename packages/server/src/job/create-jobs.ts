@@ -2,7 +2,7 @@
 import type { CancellationAnswer, JobDetail } from '@vouchbox/protocol';
 import type { Caller } from '../ground/caller.ts';
 import { type JsonText, withMembers } from '../ground/json-text.ts';
-import type { JobKey } from '../store/records.ts';
+import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import { type AdmitOptions, admit } from './admit/admit.ts';

@@ -3,7 +3,8 @@
  * reads the store, first the history and then new events, so none is lost, repeated or reordered.
  */
 import { isTerminal, type JobEvent } from '@vouchbox/protocol';
-import type { EventPage, JobKey } from '../store/records.ts';
+import type { EventPage } from '../store/records/answers.ts';
+import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Nudges } from './nudges.ts';
 import { jobNotFound } from './refusals.ts';

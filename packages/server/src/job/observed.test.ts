@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ScriptedProvider, unready } from '../../test/scripted-provider.ts';
 import { cellsOf, ProviderHealth } from '../facts/provider-health.ts';
 import { BootstrapError } from '../sandbox/sandbox.ts';
-import type { JobSummary } from '../store/records.ts';
+import type { JobSummary } from '../store/records/rows.ts';
 import { createLog } from '../telemetry/log/log.ts';
 import { NO_OBSERVER, type Observer } from '../telemetry/observer.ts';
 import type { History } from './history.ts';

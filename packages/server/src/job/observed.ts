@@ -3,7 +3,7 @@
  * a job is reported as the store has it, whichever stage ended it.
  */
 import { isTerminal } from '@vouchbox/protocol';
-import type { JobKey } from '../store/records.ts';
+import type { JobKey } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log/log.ts';
 import type { Observer } from '../telemetry/observer.ts';

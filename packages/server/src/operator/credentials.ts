@@ -7,7 +7,7 @@ import { SCOPES, type Scope } from '@vouchbox/protocol/vocabulary';
 import type { CredentialRows } from '../access/credential-rows.ts';
 import { newKey } from '../access/indexed.ts';
 import { isTenantName } from '../access/tenant.ts';
-import type { CredentialRow } from '../store/records.ts';
+import type { CredentialRow } from '../store/records/rows.ts';
 import { OperatorError } from './operator-error.ts';
 
 /** A credential as operators see it: everything but the digest of its secret. */

@@ -7,7 +7,7 @@ import { replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import { attestationProblem } from '../job/sign/attestation-problem.ts';
 import { knownKeys } from '../job/sign/keys/signing-keys.ts';
 import { type OpenStoreOptions, openStore } from '../store/open-store.ts';
-import type { JobKey, StoredArtifact } from '../store/records.ts';
+import type { JobKey, StoredArtifact } from '../store/records/rows.ts';
 import type { Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 import { OperatorError } from './operator-error.ts';

@@ -7,7 +7,7 @@ import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import { listed } from './kept/listed.fixture.ts';
-import type { JobKey } from './records.ts';
+import type { JobKey } from './records/rows.ts';
 import { admitJob, TestStore } from './store.fixture.ts';
 import type { Store } from './store.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { oldestQueuedAt } from './jobs/queue.ts';
 import { queueDepth } from './jobs/tenants.ts';
 import { prepared } from './prepared.ts';
-import type { StoreCounts } from './records.ts';
+import type { StoreCounts } from './records/answers.ts';
 import type { StoreDatabase } from './schema.ts';
 
 const countRunning = prepared((db) =>

@@ -9,7 +9,7 @@ import { append, events } from './history/events.ts';
 import { admit } from './jobs/admission.ts';
 import { requestCancel } from './jobs/cancellation.ts';
 import { job, start } from './jobs/jobs.ts';
-import type { JobKey, JobRow } from './records.ts';
+import type { JobKey, JobRow } from './records/rows.ts';
 import type { Connection } from './sqlite/connection.ts';
 import { admission, at, finishOf, memoryStore, newKey, startOf, stdout } from './store.fixture.ts';
 

@@ -7,15 +7,8 @@ import { join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
 import { migrate } from './migrations/migrate.ts';
-import type {
-  AdmitInput,
-  AttestationInput,
-  ExecutionRecord,
-  FinishInput,
-  JobKey,
-  QueueChoice,
-  StartInput,
-} from './records.ts';
+import type { AdmitInput, AttestationInput, FinishInput, QueueChoice, StartInput } from './records/inputs.ts';
+import type { ExecutionRecord, JobKey } from './records/rows.ts';
 import { type Connection, openForWriting } from './sqlite/connection.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Threads } from './sqlite/threads/threads.ts';

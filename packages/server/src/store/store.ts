@@ -6,7 +6,8 @@
 import type { EventBody, FoldedResult, JobDetail } from '@vouchbox/protocol';
 import type { JsonText } from '../ground/json-text.ts';
 import type { Methods, Reads, Writes } from './commands.ts';
-import type { FinishInput, JobDetailInput, JobKey } from './records.ts';
+import type { FinishInput, JobDetailInput } from './records/inputs.ts';
+import type { JobKey } from './records/rows.ts';
 
 /** The commands of `reads.ts` and `writes.ts`, each documented where it is defined. */
 type Asked = Methods<Reads> & Methods<Writes>;

@@ -4,7 +4,8 @@
  */
 import { jobPath, type RequestedLimits, type RequestedSpec, type SubmissionAnswer } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { AdmitResult, JobSummary } from '../../store/records.ts';
+import type { AdmitResult } from '../../store/records/answers.ts';
+import type { JobSummary } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cells } from '../execute/cells.ts';

@@ -1,6 +1,6 @@
 /** The id of a new job and the time of its acceptance. Together they are its place in the list. */
 import { randomInt, randomUUIDv7 } from 'node:crypto';
-import type { ListPlace } from '../../store/records.ts';
+import type { ListPlace } from '../../store/records/rows.ts';
 
 /** A UUIDv7 has 12 bits between its time and its random end. Half of the range is left for counting up. */
 const counterMax = 0xfff;
@@ -10,7 +10,7 @@ let last = { time: -1, counter: 0 };
 
 /**
  * The place of a job that is accepted at `time`, in milliseconds. Places that are made in one millisecond ascend as well:
- * RFC 9562 section 6.2, method 1. After 2,048 of them in one millisecond, or when the clock was set back, they may not.
+ * RFC 9562 § 6.2, method 1. After 2,048 of them in one millisecond, or when the clock was set back, they may not.
  */
 export function nextPlace(time: number): ListPlace {
   const counter = time === last.time ? Math.min(last.counter + 1, counterMax) : randomInt(startMax + 1);

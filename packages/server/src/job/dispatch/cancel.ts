@@ -2,7 +2,7 @@
  * Cancels a job: a queued job ends at once, a running one is stopped by force. The store decides between the two in one
  * transaction, and the dispatcher is told. Spec § DELETE /v1/jobs/{id}.
  */
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import type { History } from '../history.ts';
 import { jobNotFound } from '../refusals.ts';
 import type { Dispatcher } from './dispatcher.ts';

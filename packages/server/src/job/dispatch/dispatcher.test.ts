@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { acme, callerOf, hello, JobRig } from '../../../test/job-rig.ts';
 import { readyPosture, unready } from '../../../test/scripted-provider.ts';
 import { BootstrapError } from '../../sandbox/sandbox.ts';
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import { StoreError } from '../../store/store-error.ts';
 
 const never = new AbortController().signal;

@@ -11,7 +11,9 @@
 import { StandingLoop } from '../../ground/waiting/standing-loop.ts';
 import { within } from '../../ground/waiting/within.ts';
 import type { PreparedCell, StopCause } from '../../sandbox/sandbox.ts';
-import type { AdmitInput, AdmitResult, ChosenJob, QueuedJob } from '../../store/records.ts';
+import type { AdmitResult, ChosenJob } from '../../store/records/answers.ts';
+import type { AdmitInput } from '../../store/records/inputs.ts';
+import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { Cells } from '../execute/cells.ts';

@@ -4,7 +4,7 @@
  * the next job enters. If nothing is known, jobs are assumed to wait.
  */
 import { fairShare, type Shares } from '../../store/jobs/fair-share.ts';
-import type { QueueAnswer } from '../../store/records.ts';
+import type { QueueAnswer } from '../../store/records/answers.ts';
 
 /** Stands for tenants that have not been seen yet. */
 const SEVERAL = ['', ''];

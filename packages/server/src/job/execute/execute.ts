@@ -4,7 +4,7 @@
  */
 import type { EventBody } from '@vouchbox/protocol';
 import type { Collection, LoadedCell, OutputSink } from '../../sandbox/sandbox.ts';
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
 import type { JobClock } from './clock.ts';

@@ -4,7 +4,8 @@
  * the commit, there is no job; if it dies after it, the next start finds the row running.
  */
 import type { Posture, PreparedCell } from '../../sandbox/sandbox.ts';
-import type { AdmitInput, AdmitResult } from '../../store/records.ts';
+import type { AdmitResult } from '../../store/records/answers.ts';
+import type { AdmitInput } from '../../store/records/inputs.ts';
 import { startClock } from './clock.ts';
 import { endWithoutRun } from './launch.ts';
 import { type LaunchedJob, launchedJob } from './launched-job.ts';

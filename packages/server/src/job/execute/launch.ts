@@ -11,7 +11,8 @@ import {
   unreadyPosture,
 } from '../../sandbox/sandbox.ts';
 import { wholeSpec } from '../../store/jobs/whole-spec.ts';
-import type { ChosenJob, ExecutionRecord } from '../../store/records.ts';
+import type { ChosenJob } from '../../store/records/answers.ts';
+import type { ExecutionRecord } from '../../store/records/rows.ts';
 import { errorOutcome, type Outcome } from '../finish/outcome.ts';
 import { persistently } from '../finish/persistently.ts';
 import { startClock } from './clock.ts';

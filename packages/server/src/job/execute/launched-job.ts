@@ -3,7 +3,7 @@
  * `launch-at-once.ts` run it.
  */
 import type { RunningCell, StopCause } from '../../sandbox/sandbox.ts';
-import type { QueuedJob } from '../../store/records.ts';
+import type { QueuedJob } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 
 export interface LaunchedJob {

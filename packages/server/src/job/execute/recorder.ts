@@ -17,7 +17,7 @@ import {
 } from '@vouchbox/protocol';
 import { pause } from '../../ground/waiting/pause.ts';
 import type { Cut, OutputSink } from '../../sandbox/sandbox.ts';
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { persistently } from '../finish/persistently.ts';
 import type { History } from '../history.ts';

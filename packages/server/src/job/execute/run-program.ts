@@ -4,7 +4,7 @@
  */
 import { type RequestedSpec, satisfiesIsolation } from '@vouchbox/protocol';
 import type { HeldLimits, LoadedCell, Posture, PreparedCell, Program } from '../../sandbox/sandbox.ts';
-import type { ExecutionRecord, JobKey } from '../../store/records.ts';
+import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import { type Ended, finish } from '../finish/finish.ts';

@@ -4,7 +4,8 @@
  */
 import type { EventBody, Violation } from '@vouchbox/protocol';
 import type { Collection } from '../../sandbox/sandbox.ts';
-import type { ExecutionRecord, FinishInput, JobKey } from '../../store/records.ts';
+import type { FinishInput } from '../../store/records/inputs.ts';
+import type { ExecutionRecord, JobKey } from '../../store/records/rows.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { History } from '../history.ts';
 import { errorOutcome, type Outcome } from './outcome.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import { admitJob, finishOf, runJob, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';

@@ -5,7 +5,8 @@
 
 import assert from 'node:assert';
 import { retryDelay } from '../../ground/waiting/retry-delay.ts';
-import type { OutboxEntry, TerminalRecord, TerminalRecordResult } from '../../store/records.ts';
+import type { TerminalRecord, TerminalRecordResult } from '../../store/records/answers.ts';
+import type { OutboxEntry } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { SigningKey } from './keys/key-files.ts';

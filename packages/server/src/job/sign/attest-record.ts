@@ -3,7 +3,7 @@ import { type AttestResult, attest, type EnvelopeSigner, isJsonObject, type Stor
 import type { JobEvent, TerminalStatus } from '@vouchbox/protocol';
 import { unpackHistory } from '../../store/history/packed-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../../store/history/stored-runs.ts';
-import type { TerminalRecord } from '../../store/records.ts';
+import type { TerminalRecord } from '../../store/records/answers.ts';
 
 /** Checks the record again and signs it; see `attest`. */
 export function attestRecord(record: TerminalRecord, signer: EnvelopeSigner): AttestResult {

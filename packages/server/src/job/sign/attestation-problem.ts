@@ -10,7 +10,8 @@ import {
   resultSubjectName,
   type Statement,
 } from '@vouchbox/evidence';
-import type { AttestationRow, JobKey, StoredAttestation } from '../../store/records.ts';
+import type { StoredAttestation } from '../../store/records/answers.ts';
+import type { AttestationRow, JobKey } from '../../store/records/rows.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
 
 /** What is wrong with an attestation that is stored for a job; null if it may be served. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { withFaults } from '../../../test/job-rig.ts';
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import { TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';

@@ -4,7 +4,7 @@
  * them again makes the same bytes.
  */
 
-import type { OutboxEntry } from '../../store/records.ts';
+import type { OutboxEntry } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { attestBatch, type BatchOptions } from './attest-batch.ts';
 

@@ -3,7 +3,7 @@
  * lost, and the next record starts another thread.
  */
 import { Worker } from 'node:worker_threads';
-import type { TerminalRecord } from '../../store/records.ts';
+import type { TerminalRecord } from '../../store/records/answers.ts';
 import type { SigningKey } from './keys/key-files.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 

@@ -1,7 +1,7 @@
 /** The messages between the service's thread and the thread that signs. */
 import type { KeyObject } from 'node:crypto';
 import type { Attestation, AttestResult } from '@vouchbox/evidence';
-import type { TerminalRecord } from '../../store/records.ts';
+import type { TerminalRecord } from '../../store/records/answers.ts';
 
 /** Records to be attested with one key. The key is passed as a handle; its bytes are not copied. */
 export interface SigningRequest {

@@ -8,7 +8,7 @@ import { parentPort } from 'node:worker_threads';
 import type { AttestResult, EnvelopeSigner } from '@vouchbox/evidence';
 import { IdleMemory } from '../../ground/idle-memory.ts';
 import { compressed } from '../../store/history/compressed.ts';
-import type { TerminalRecord } from '../../store/records.ts';
+import type { TerminalRecord } from '../../store/records/answers.ts';
 import { attestRecord } from './attest-record.ts';
 import type { SigningAnswer, SigningRequest, SigningResult } from './signing-messages.ts';
 

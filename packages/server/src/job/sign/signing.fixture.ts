@@ -1,7 +1,8 @@
 /** For tests of signing: jobs that ended in a real store, and what an auditor makes of their attestations. */
 import { type EnvelopeVerification, resultSubjectName, verifyEnvelope } from '@vouchbox/evidence';
 import { type EventBody, RESULT_MEDIA_TYPE } from '@vouchbox/protocol';
-import type { FinishInput, JobKey } from '../../store/records.ts';
+import type { FinishInput } from '../../store/records/inputs.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import { finishOf, runJob, stdout } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { decodeEnvelope, encodeEnvelope, sha256Hex } from '@vouchbox/evidence';
 import type { JobDetail } from '@vouchbox/protocol';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { JobKey } from '../../store/records.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import { admitJob, finishOf, runJob, TestStore } from '../../store/store.fixture.ts';
 import type { Store } from '../../store/store.ts';
 import { createLog } from '../../telemetry/log/log.ts';

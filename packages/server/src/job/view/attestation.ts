@@ -5,7 +5,8 @@
  */
 import { isTerminal } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { AttestationPart, JobKey } from '../../store/records.ts';
+import type { AttestationPart } from '../../store/records/inputs.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log/log.ts';
 import type { ExactBytes } from '../jobs.ts';

@@ -6,7 +6,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { cursorCharsMax } from '@vouchbox/protocol';
 import { ServiceError } from '../../ground/service-error.ts';
-import type { ListPlace } from '../../store/records.ts';
+import type { ListPlace } from '../../store/records/rows.ts';
 
 const CURSOR_DOMAIN = 'svc.list-cursor.v1';
 const digestBytes = 16;

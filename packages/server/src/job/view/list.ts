@@ -1,7 +1,7 @@
 /** The jobs of a tenant, newest first, in pages that stay in place while new jobs arrive. Spec § GET /v1/jobs. */
 import type { FilledQueryOf, JobList } from '@vouchbox/protocol';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
-import type { ListPage } from '../../store/records.ts';
+import type { ListPage } from '../../store/records/answers.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 

@@ -1,6 +1,7 @@
 /** The parts of an answer that are read from the store during sending. */
 import type { ArtifactRecord } from '@vouchbox/protocol';
-import type { JobKey, LongTextKind, LongTexts, TextExtent } from '../../store/records.ts';
+import type { LongTextKind, LongTexts, TextExtent } from '../../store/records/answers.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { LongJson } from '../body.ts';
 

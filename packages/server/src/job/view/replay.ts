@@ -2,7 +2,8 @@
 
 import type { ReplayPage } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
-import type { JobKey, TextExtent } from '../../store/records.ts';
+import type { TextExtent } from '../../store/records/answers.ts';
+import type { JobKey } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, longObject } from '../body.ts';
 import type { Nudges } from '../nudges.ts';

@@ -4,7 +4,8 @@
  */
 import { type Artifact, type ArtifactRecord, type FoldedResult, isTerminal } from '@vouchbox/protocol';
 import { Deadline } from '../../ground/waiting/deadline.ts';
-import type { JobKey, JobSummary, LongTextKind } from '../../store/records.ts';
+import type { LongTextKind } from '../../store/records/answers.ts';
+import type { JobKey, JobSummary } from '../../store/records/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { type Body, bodyOf, LongJson, longArray, longObject } from '../body.ts';
 import type { History } from '../history.ts';

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { storedParts } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 import { StoreError } from '../store-error.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { CredentialRow } from '../records.ts';
+import type { CredentialRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import { at, memoryStore } from '../store.fixture.ts';

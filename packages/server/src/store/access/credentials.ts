@@ -1,7 +1,7 @@
 /** Indexed credentials. Only the hash of a secret is stored. `access/` decides whether a credential is valid now. */
 import type { Scope } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
-import type { CredentialRow } from '../records.ts';
+import type { CredentialRow } from '../records/rows.ts';
 import type { CredentialTable, StoreDatabase } from '../schema.ts';
 
 interface Revocation {

@@ -1,7 +1,8 @@
 import type { Whoami } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admit } from '../jobs/admission.ts';
-import type { JobKey, StreamTicketInput } from '../records.ts';
+import type { StreamTicketInput } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
 import { admission, admitJob, at, memoryStore, TestStore } from '../store.fixture.ts';
 import { storeTicket } from './tickets.ts';
 

@@ -2,7 +2,7 @@
 import type { Scope, Whoami } from '@vouchbox/protocol';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
-import type { StreamTicketInput } from '../records.ts';
+import type { StreamTicketInput } from '../records/inputs.ts';
 import type { StoreDatabase, StreamTicketTable } from '../schema.ts';
 
 interface TicketUse {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { counts } from '../health.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, jobSummary } from '../jobs/jobs.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import { admission, at, attestationOf, finishOf, memoryStore, newKey } from '../store.fixture.ts';

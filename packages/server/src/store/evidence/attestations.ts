@@ -7,7 +7,9 @@ import { sha256Hex } from '@vouchbox/evidence';
 import { sql } from 'kysely';
 import { expanded, isCompressed } from '../history/compressed.ts';
 import { prepared } from '../prepared.ts';
-import type { AttestationInput, AttestationPart, JobKey, OutboxEntry, StoredAttestation } from '../records.ts';
+import type { StoredAttestation } from '../records/answers.ts';
+import type { AttestationInput, AttestationPart } from '../records/inputs.ts';
+import type { JobKey, OutboxEntry } from '../records/rows.ts';
 import type { AttestationTable, StoreDatabase } from '../schema.ts';
 
 const selectDue = prepared((db, { now, limit }: { now: string; limit: number }) =>

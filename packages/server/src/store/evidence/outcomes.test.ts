@@ -2,7 +2,7 @@ import { sealReceipt, sha256Hex } from '@vouchbox/evidence';
 import { type EventBody, Receipt } from '@vouchbox/protocol';
 import { Value } from 'typebox/value';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import { admitJob, at, EXECUTION, finishOf, runJob, SPEC, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 

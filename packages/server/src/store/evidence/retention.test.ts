@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import { admission, at, finishOf, memoryStore, newKey, startOf, stdout } from '../store.fixture.ts';

@@ -1,6 +1,6 @@
 /** Removes whole terminal jobs that are older than the operator wants to keep, a few at a time. */
 import { prepared } from '../prepared.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 interface Step {

@@ -5,7 +5,7 @@ import type { ChainedJob } from '../history/events.ts';
 import { textsOfRun } from '../history/output-run.ts';
 import { storedParts } from '../history/stored-history.ts';
 import { digestBytes, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
-import type { StoredEvent } from '../records.ts';
+import type { StoredEvent } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { StoredEventCounts } from './receipts.ts';
 

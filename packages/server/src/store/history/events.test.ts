@@ -1,7 +1,7 @@
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import { admitJob, at, finishOf, runJob, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 

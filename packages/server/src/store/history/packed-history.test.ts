@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StoredEvent } from '../records.ts';
+import type { StoredEvent } from '../records/rows.ts';
 import { HISTORY_COLUMNS, type HistoryRow, packHistory, unpackHistory } from './packed-history.ts';
 
 function eventOf(seq: number, data: string): StoredEvent {

@@ -2,7 +2,7 @@
  * A job's whole history as one byte array, in which it passes to the signer's thread: the heads of its events as JSON,
  * a line feed, and the stored texts of their data one after the other. Nothing is parsed or checked here.
  */
-import { EVENT_COLUMNS, type StoredEvent } from '../records.ts';
+import { EVENT_COLUMNS, type StoredEvent } from '../records/rows.ts';
 
 const [, ...HISTORY] = EVENT_COLUMNS;
 

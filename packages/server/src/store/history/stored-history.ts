@@ -4,7 +4,7 @@
  */
 import type { JobEvent } from '@vouchbox/protocol';
 import { prepared } from '../prepared.ts';
-import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records.ts';
+import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { eventsOfStoredRun, type StoredRun } from './stored-runs.ts';
 

@@ -4,7 +4,7 @@
  */
 import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
-import type { JobKey, StoredEvent } from '../records.ts';
+import type { JobKey, StoredEvent } from '../records/rows.ts';
 import type { OutputRunTable } from '../schema.ts';
 import { compressed, expanded } from './compressed.ts';
 import { eventsOfRun, type OutputGroup, type OutputRun } from './output-run.ts';

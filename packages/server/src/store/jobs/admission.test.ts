@@ -1,7 +1,8 @@
 import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import type { AdmitInput, AdmitResult } from '../records.ts';
+import type { AdmitResult } from '../records/answers.ts';
+import type { AdmitInput } from '../records/inputs.ts';
 import { admission, admitJob, choice, finishOf, newKey, SPEC, startOf, TestStore } from '../store.fixture.ts';
 
 let testStore: TestStore;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import { admitJob, at, finishOf, runJob, startOf, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';
 

@@ -4,7 +4,9 @@ import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { finish } from '../evidence/outcomes.ts';
 import { extendChain, storedEvents } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
-import type { CancelInput, CancelResult, JobKey } from '../records.ts';
+import type { CancelResult } from '../records/answers.ts';
+import type { CancelInput } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 const selectForCancel = prepared((db, { tenant, job_id }: JobKey) =>

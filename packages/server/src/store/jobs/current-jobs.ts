@@ -1,7 +1,7 @@
 /** A tenant's current jobs by language, for the tenant's own metrics. */
 import { LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { prepared } from '../prepared.ts';
-import type { CurrentJobs } from '../records.ts';
+import type { CurrentJobs } from '../records/answers.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { tenantCounts } from './tenants.ts';
 

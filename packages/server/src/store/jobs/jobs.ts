@@ -7,15 +7,8 @@ import { sql } from 'kysely';
 import { type ChainedJob, insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import { summaries, summaryOf } from '../reading/job-columns.ts';
-import type {
-  AttestationRow,
-  ExecutionRecord,
-  JobKey,
-  JobRow,
-  JobSummary,
-  RunningJob,
-  StartInput,
-} from '../records.ts';
+import type { StartInput } from '../records/inputs.ts';
+import type { AttestationRow, ExecutionRecord, JobKey, JobRow, JobSummary, RunningJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { startFromQueue } from './queue.ts';
 

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { finish } from '../evidence/outcomes.ts';
 import { counts } from '../health.ts';
-import type { ChosenJob, JobKey, QueueChoice } from '../records.ts';
+import type { ChosenJob } from '../records/answers.ts';
+import type { QueueChoice } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { admission, at, choice, finishOf, memoryStore, newKey, SPEC, startOf } from '../store.fixture.ts';
 import { admit } from './admission.ts';

@@ -6,7 +6,9 @@
  */
 import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
-import type { ChosenJob, JobKey, QueueAnswer, QueueChoice, QueuedJob } from '../records.ts';
+import type { ChosenJob, QueueAnswer } from '../records/answers.ts';
+import type { QueueChoice } from '../records/inputs.ts';
+import type { JobKey, QueuedJob } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { fairShare } from './fair-share.ts';
 import { firstTenants, joinedQueue, leftQueue, startedFromQueue, waitingTenants } from './tenants.ts';

@@ -1,6 +1,6 @@
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
-import type { JobRow } from '../records.ts';
+import type { JobRow } from '../records/rows.ts';
 import { wholeSpec } from './whole-spec.ts';
 
 const row = { language: 'bash', runtime: null } as JobRow;

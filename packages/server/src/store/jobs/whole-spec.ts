@@ -4,7 +4,7 @@
  */
 import type { RequestedSpec } from '@vouchbox/protocol';
 import { LIMIT_DEFAULTS } from '@vouchbox/protocol/vocabulary';
-import type { JobRow } from '../records.ts';
+import type { JobRow } from '../records/rows.ts';
 
 /** The members of a row that state the program. */
 export type ProgramRow = Pick<JobRow, 'language' | 'runtime' | 'requested_spec'>;

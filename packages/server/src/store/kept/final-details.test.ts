@@ -2,7 +2,8 @@ import type { JobDetail } from '@vouchbox/protocol';
 /** A kept detail equals what the store would return. */
 import { expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
-import type { DetailText, JobDetailInput } from '../records.ts';
+import type { DetailText } from '../records/answers.ts';
+import type { JobDetailInput } from '../records/inputs.ts';
 import { admitJob, at, attestationOf, finishOf, runJob, TestStore } from '../store.fixture.ts';
 import { FinalDetails } from './final-details.ts';
 

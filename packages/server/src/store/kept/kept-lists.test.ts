@@ -1,7 +1,8 @@
 import type { JobListItem } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { Spelled } from '../../ground/json-text.ts';
-import type { ListInput, ListPage } from '../records.ts';
+import type { ListPage } from '../records/answers.ts';
+import type { ListInput } from '../records/inputs.ts';
 import { KeptLists } from './kept-lists.ts';
 
 const pageOf = (items: string): ListPage => ({ items: new Spelled<JobListItem[]>(items).text, next: null });

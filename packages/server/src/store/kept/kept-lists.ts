@@ -3,7 +3,8 @@
  * Only for a store that no other process changes. Every change goes through `change`, which drops the tenant's pages
  * before it begins. A page that is read during a change is not kept.
  */
-import type { ListInput, ListPage } from '../records.ts';
+import type { ListPage } from '../records/answers.ts';
+import type { ListInput } from '../records/inputs.ts';
 
 /** Characters of all pages together. */
 const charsKeptMax = 4 * 2 ** 20;

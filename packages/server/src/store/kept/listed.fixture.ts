@@ -1,6 +1,6 @@
 /** A page of a tenant's jobs as values, for tests that look into it. */
 import type { JobListItem } from '@vouchbox/protocol';
-import type { ListInput } from '../records.ts';
+import type { ListInput } from '../records/inputs.ts';
 import type { Store } from '../store.ts';
 
 /** At most 200 jobs of the tenant, newest first, unless told otherwise. */

@@ -6,7 +6,7 @@ import type { FoldedResult } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
 import type { StoredContents } from '../evidence/stored-contents.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import { Kept } from './kept.ts';
 
 /**

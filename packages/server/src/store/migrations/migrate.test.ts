@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import { openForWriting } from '../sqlite/connection.ts';
 import { choice, stdout, TestStore } from '../store.fixture.ts';
 import type { Store } from '../store.ts';

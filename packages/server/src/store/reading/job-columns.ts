@@ -1,6 +1,6 @@
 /** Turns a job's columns into the members of the store's interface, for every function that reads jobs. */
 
-import type { JobSummary } from '../records.ts';
+import type { JobSummary } from '../records/rows.ts';
 import type { JobTable, StoreDatabase } from '../schema.ts';
 
 /** The columns of a job without its large members. */

@@ -1,7 +1,8 @@
 import type { JobListItem, Language, TerminalStatus } from '@vouchbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
-import type { JobKey, ListInput, ListPlace } from '../records.ts';
+import type { ListInput } from '../records/inputs.ts';
+import type { JobKey, ListPlace } from '../records/rows.ts';
 import { admitJob, at, choice, finishOf, newKey, runJob, SPEC, TestStore } from '../store.fixture.ts';
 
 let testStore: TestStore;

@@ -8,7 +8,9 @@ import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
 import { textOf } from '../../ground/json-text.ts';
 import { jobSummary } from '../jobs/jobs.ts';
 import { prepared } from '../prepared.ts';
-import type { JobSummary, ListInput, ListPage, ListPlace } from '../records.ts';
+import type { ListPage } from '../records/answers.ts';
+import type { ListInput } from '../records/inputs.ts';
+import type { JobSummary, ListPlace } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { summaries, summaryOf } from './job-columns.ts';
 

@@ -2,7 +2,8 @@
 import { foldOutput } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { JobKey, LongTextKind, TextExtent } from '../records.ts';
+import type { LongTextKind, TextExtent } from '../records/answers.ts';
+import type { JobKey } from '../records/rows.ts';
 import { at, finishOf, newKey, runJob, stdout, TestStore } from '../store.fixture.ts';
 
 let testStore: TestStore;

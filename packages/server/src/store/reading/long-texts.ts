@@ -12,15 +12,9 @@ import { isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
 import { prepared } from '../prepared.ts';
-import type {
-  ArtifactPieceInput,
-  JobKey,
-  LongTextKind,
-  TextExtent,
-  TextExtentInput,
-  TextPiece,
-  TextPieceInput,
-} from '../records.ts';
+import type { LongTextKind, TextExtent, TextPiece } from '../records/answers.ts';
+import type { ArtifactPieceInput, TextExtentInput, TextPieceInput } from '../records/inputs.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 

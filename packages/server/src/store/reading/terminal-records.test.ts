@@ -4,7 +4,7 @@ import { append, events } from '../history/events.ts';
 import { unpackHistory } from '../history/packed-history.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import type { Connection } from '../sqlite/connection.ts';
 import { admission, finishOf, memoryStore, newKey, startOf, stdout } from '../store.fixture.ts';

@@ -6,7 +6,8 @@
 import { HISTORY_COLUMNS, type HistoryRow, packHistory } from '../history/packed-history.ts';
 import { storedRuns } from '../history/stored-history.ts';
 import { prepared } from '../prepared.ts';
-import type { JobKey, TerminalRecord, TerminalRecordResult } from '../records.ts';
+import type { TerminalRecord, TerminalRecordResult } from '../records/answers.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 
 const selectTerminal = prepared((db, { tenant, job_id }: JobKey) =>

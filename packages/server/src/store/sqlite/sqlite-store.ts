@@ -8,7 +8,7 @@ import { nameOfJob } from '../jobs/job-name.ts';
 import { FinalDetails } from '../kept/final-details.ts';
 import { KeptLists } from '../kept/kept-lists.ts';
 import { ShortResults } from '../kept/short-results.ts';
-import type { JobKey } from '../records.ts';
+import type { JobKey } from '../records/rows.ts';
 import type { Store } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { StoreCheck } from './check-file.ts';

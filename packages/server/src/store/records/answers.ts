@@ -1,0 +1,154 @@
+/** What the store answers: the results of its operations. They cross threads, so they are plain data. */
+import type {
+  FoldedResult,
+  JobDetail,
+  JobEvent,
+  JobListItem,
+  JobStatus,
+  Language,
+  TerminalReason,
+  Violation,
+} from '@vouchbox/protocol';
+import type { JsonText } from '../../ground/json-text.ts';
+import type { StoredRun } from '../history/stored-runs.ts';
+import type { AttestationRow, JobKey, JobSummary, ListPlace, QueuedJob } from './rows.ts';
+
+export interface DetailText {
+  readonly text: JsonText<JobDetail>;
+  /** Whether it cannot change until the job is removed or its attestation withdrawn. */
+  readonly isFinal: boolean;
+}
+
+/** The result of an admission, decided and stored in one transaction. `full` says whose bound was reached. */
+export type AdmitResult =
+  | { readonly kind: 'created'; readonly job: JobSummary }
+  | { readonly kind: 'replayed'; readonly job: JobSummary }
+  | { readonly kind: 'key_reused' }
+  | { readonly kind: 'full'; readonly of: 'queue' | 'tenant' };
+
+/** A chosen job, with the JSON text of its submission; null if that is too long and must be read separately. */
+export interface ChosenJob extends QueuedJob {
+  readonly requested_spec: string | null;
+}
+
+export interface QueueAnswer {
+  /** In the order in which they should run. */
+  readonly jobs: readonly ChosenJob[];
+  /** Whether no other job is queued beside these and those that the caller has already taken. */
+  readonly isEmpty: boolean;
+  /** Two of the tenants that ever submitted a job, or the one or none that did. */
+  readonly tenants: readonly string[];
+}
+
+/** Whether the end was stored, and the JSON text of the job's folded result if it is short. */
+export interface FinishAnswer {
+  readonly isStored: boolean;
+  readonly result: JsonText<FoldedResult> | null;
+}
+
+export type CancelResult =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'already_terminal' }
+  /** It was queued, and is terminal now: receipt, `finished` event and outbox row were written with it. */
+  | { readonly kind: 'cancelled' }
+  /** It runs. The request is recorded, and the dispatcher must be told. */
+  | { readonly kind: 'running' };
+
+export interface ListPage {
+  readonly items: JsonText<JobListItem[]>;
+  /** The place of the last of them if more jobs follow. */
+  readonly next: ListPlace | null;
+}
+
+/** A page of stored events, in order, and whether the job is terminal with nothing after this page. */
+export interface EventPage {
+  readonly events: readonly JobEvent[];
+  readonly complete: boolean;
+}
+
+/**
+ * The long texts about a job, without their delimiters: an array of events or of the data of violations without its
+ * brackets, or a string with the output of a stream without its quotes.
+ */
+export interface LongTexts {
+  readonly events: JobEvent[];
+  readonly violations: Violation[];
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type LongTextKind = keyof LongTexts;
+
+/** The length of a text and the events that it is made of. */
+export interface TextExtent {
+  /** Bytes of UTF-8. */
+  readonly bytes: number;
+  /** The whole text if it is short; else null. */
+  readonly text: string | null;
+  /** The cursor before its first event, and its last event; equal if it is empty. */
+  readonly from: number;
+  readonly until: number;
+  /** Whether the job is terminal with nothing after this text. */
+  readonly complete: boolean;
+}
+
+/** A piece in UTF-8, and the last event in it. */
+export interface TextPiece {
+  readonly content: Uint8Array;
+  readonly last: number;
+}
+
+/** A tenant's jobs that wait and run: all of them, and of each language. */
+export interface CurrentJobs {
+  readonly queued: number;
+  readonly running: number;
+  /** Every language once, in the contract's order. */
+  readonly languages: readonly { readonly language: Language; readonly queued: number; readonly running: number }[];
+}
+
+export interface StoreCounts {
+  readonly queued: number;
+  readonly running: number;
+  readonly oldest_queued_at: string | null;
+  /** Terminal jobs whose attestation is not stored yet. */
+  readonly outbox: number;
+  /** Why an attestation of the outbox was last postponed; null if none was. */
+  readonly outbox_error: { readonly message: string; readonly at: string } | null;
+}
+
+/** An attestation with its stored bytes. */
+export interface StoredAttestation {
+  readonly row: AttestationRow;
+  readonly envelope: Uint8Array;
+  /** Null if it was not asked for. */
+  readonly result_artifact: Uint8Array | null;
+  /**
+   * Whether these bytes have the digests and sizes of the row, and whether the job has the receipt. Nothing else was
+   * checked.
+   */
+  readonly isIntact: boolean;
+}
+
+/** Everything that an attestation is made of, as it is stored. It is not parsed or checked yet. */
+export interface TerminalRecord extends JobKey {
+  readonly status: JobStatus;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly terminal_reason: TerminalReason | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_ms: number | null;
+  readonly truncated: boolean;
+  readonly receipt_json: string;
+  readonly receipt_sha256: string;
+  /** The history without its runs of output, packed: see `unpackHistory`. Passing it to another thread transfers it. */
+  readonly history: Uint8Array<ArrayBuffer>;
+  readonly runs: readonly StoredRun[];
+}
+
+export type TerminalRecordResult =
+  | { readonly kind: 'record'; readonly record: TerminalRecord }
+  /** There is no such job, or it has no receipt. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'unreadable'; readonly message: string };

@@ -1,0 +1,135 @@
+/** What the store is given: the inputs of its operations. They cross threads, so they are plain data. */
+import type {
+  ArtifactRecord,
+  EventBody,
+  ExecutorOutput,
+  JobStatus,
+  Language,
+  RequestedSpec,
+  ResourceUsage,
+  TerminalReason,
+  TerminalStatus,
+  Whoami,
+} from '@vouchbox/protocol';
+import type { HistoryPart } from '../history/output-run.ts';
+import type { Shares } from '../jobs/fair-share.ts';
+import type { LongTextKind, TextExtent } from './answers.ts';
+import type { AttestationRow, ExecutionRecord, JobKey, ListPlace } from './rows.ts';
+
+/** With signing off, a job that ended is not attested any more; what was attested before stays so. */
+export type Signing = 'on' | 'off';
+
+/** Which detail is requested. */
+export interface JobDetailInput {
+  readonly key: JobKey;
+  readonly signing: Signing;
+}
+
+export interface AdmitInput extends JobKey {
+  readonly created_at: string;
+  readonly requested_spec: RequestedSpec;
+  readonly idempotency: {
+    readonly key: string;
+    /** SHA-256 of the canonical spec as submitted. */
+    readonly spec_sha256: string;
+  } | null;
+  readonly queueMax: number;
+  readonly tenantQueueMax: number;
+  /** Given if a slot and a cell are free for the job: the transaction that accepts it also starts it. */
+  readonly start?: Pick<StartInput, 'started_at' | 'execution'>;
+}
+
+export interface StartInput extends JobKey {
+  readonly started_at: string;
+  readonly execution: ExecutionRecord;
+}
+
+/** Which queued jobs the dispatcher asks for. */
+export interface QueueChoice extends Shares {
+  /** Jobs that it has already taken and that may still be queued. */
+  readonly exclude: readonly string[];
+  /** How many slots each tenant holds now; a tenant that is not named holds none. */
+  readonly held: ReadonlyMap<string, number>;
+  /** How many more it can take. */
+  readonly limit: number;
+}
+
+/** What a finishing stage knows; the store adds what only the terminal transaction can know. */
+export interface FinishInput extends JobKey {
+  readonly status: TerminalStatus;
+  readonly terminal_reason: TerminalReason;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly finished_at: string;
+  readonly duration_ms: number | null;
+  /** Events that belong before `finished`: artifacts, violations, truncations. */
+  readonly events: readonly EventBody[];
+  readonly artifacts: readonly (ArtifactRecord & { readonly content: Uint8Array })[];
+  /** What the executor observed. Null if no executor took the job: the receipt then has no execution members. */
+  readonly execution: ExecutionRecord | null;
+  readonly usage: ResourceUsage | null;
+  readonly output: ExecutorOutput | null;
+  /** Whether a caller waits for the result, which is then returned even if it is not short. */
+  readonly isAwaited?: boolean;
+  /** A recovery receipt holds only outcome, timing, chain summary and digest. Spec § Receipt. */
+  readonly recovery: boolean;
+}
+
+/** The same, with output joined into runs for the writer's thread. */
+export type PackedFinish = Omit<FinishInput, 'events'> & { readonly events: readonly HistoryPart[] };
+
+/** `principal` is who asks; `at` is when. */
+export interface CancelInput extends JobKey {
+  readonly principal: string;
+  readonly at: string;
+}
+
+export interface ListInput {
+  readonly tenant: string;
+  /** Jobs on a page. */
+  readonly limit: number;
+  /** Exclusive: jobs after this place. */
+  readonly before: ListPlace | null;
+  readonly statuses: readonly JobStatus[] | null;
+  readonly language: Language | null;
+}
+
+/** The text of at most `limit` events after a cursor. */
+export interface TextExtentInput {
+  readonly key: JobKey;
+  readonly kind: LongTextKind;
+  readonly after: number;
+  readonly limit: number;
+}
+
+/** The text of an extent from the event after `after`. */
+export interface TextPieceInput extends Pick<TextExtent, 'from' | 'until'> {
+  readonly key: JobKey;
+  readonly kind: LongTextKind;
+  readonly after: number;
+}
+
+export interface ArtifactPieceInput {
+  readonly key: JobKey;
+  readonly path: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** The exact bytes to be served, and what a detail says about them. The result may be compressed: see `compressed`. */
+export interface AttestationInput extends JobKey, Omit<AttestationRow, 'tenant'> {
+  readonly created_at: string;
+  readonly result_artifact: Uint8Array;
+  readonly envelope: Uint8Array;
+}
+
+export type AttestationPart = 'result_artifact' | 'envelope';
+
+/** A one-use ticket. It is stored by the hash of its secret, with the authority of the caller that minted it. */
+export interface StreamTicketInput {
+  readonly ticket_sha256: string;
+  readonly job_id: string;
+  readonly caller: Whoami;
+  readonly created_at: string;
+  readonly expires_at: string;
+}

@@ -1,0 +1,121 @@
+/** What the store keeps, row by row: jobs, events, attestations, credentials. Rows cross threads, so they are plain data. */
+import type {
+  ArtifactRecord,
+  executionMembers,
+  JobEvent,
+  JobStatus,
+  Language,
+  Receipt,
+  Scope,
+  StoredSpec,
+  TerminalReason,
+} from '@vouchbox/protocol';
+
+/** The key of a job: its tenant and its id. No query for a caller takes an id alone. */
+export interface JobKey {
+  readonly tenant: string;
+  readonly job_id: string;
+}
+
+/** What an executor observed, as JSON members of job detail; null until then. */
+export interface ExecutionRecord
+  extends Pick<Required<Receipt>, Exclude<keyof typeof executionMembers, 'resource_usage' | 'executor_output'>> {}
+
+/** A job's row. Times are RFC 3339 UTC with milliseconds. */
+export interface JobRow extends JobKey {
+  readonly status: JobStatus;
+  readonly language: Language;
+  readonly runtime: string | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly finished_at: string | null;
+  readonly duration_ms: number | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly terminal_reason: TerminalReason | null;
+  readonly cancellation_requested: boolean;
+  readonly truncated: boolean;
+  /** Complete for jobs of this version; may be partial on migrated rows. */
+  readonly requested_spec: StoredSpec;
+  readonly execution: ExecutionRecord | null;
+  /** The exact canonical receipt text and its digest, once terminal. */
+  readonly receipt_json: string | null;
+  readonly receipt_sha256: string | null;
+  readonly attestation: AttestationRow | null;
+}
+
+/** A row of the job list: the job without its large members. */
+export type JobSummary = Omit<
+  JobRow,
+  'requested_spec' | 'execution' | 'receipt_json' | 'receipt_sha256' | 'attestation'
+> & {
+  readonly attestation_available: boolean;
+};
+
+/** The place of a job among those of its tenant: by time of acceptance, then by id. */
+export type ListPlace = Pick<JobRow, 'created_at' | 'job_id'>;
+
+/** What the dispatcher must know about a job to choose. */
+export interface QueuedJob extends JobKey {
+  readonly language: Language;
+  readonly runtime: string | null;
+  readonly mem_mb: number;
+  readonly created_at: string;
+}
+
+/** A job that a process left `running`. */
+export interface RunningJob extends JobKey {
+  readonly started_at: string;
+  readonly cancellation_requested: boolean;
+}
+
+/** What a detail says about a stored attestation. The bytes are read separately. */
+export interface AttestationRow {
+  readonly tenant: string;
+  readonly key_id: string;
+  readonly receipt_sha256: string;
+  readonly result_sha256: string;
+  readonly result_size_bytes: number;
+  readonly envelope_sha256: string;
+  readonly envelope_size_bytes: number;
+}
+
+/** A terminal job that waits for its attestation. */
+export interface OutboxEntry extends JobKey {
+  readonly created_at: string;
+  /** How often it was postponed. */
+  readonly attempts: number;
+}
+
+export interface StoredArtifact extends ArtifactRecord {
+  readonly content: Uint8Array;
+}
+
+/** An event as it is stored. `data` is JSON text. */
+export type StoredEvent = Omit<JobEvent, 'data'> & { readonly data: string };
+
+/** The columns of an event beside its tenant, in the order of the contract. */
+export const EVENT_COLUMNS = [
+  'job_id',
+  'seq',
+  'timestamp',
+  'kind',
+  'data',
+  'hash_version',
+  'prev_hash',
+  'event_hash',
+] as const satisfies readonly (keyof StoredEvent)[];
+
+/** An indexed credential. Only the digest of its secret is stored. */
+export interface CredentialRow {
+  readonly credential_id: string;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly scopes: readonly Scope[];
+  readonly secret_sha256: string;
+  readonly created_at: string;
+  /** When it expires; null if it does not expire. */
+  readonly expires_at: string | null;
+  /** When it ends early; may be in the future, if another credential replaces it. */
+  readonly revoked_at: string | null;
+}
