@@ -56,8 +56,15 @@ module.exports = {
   forbidden: [
     {
       name: 'no-circular',
+      comment: 'no file of a package leads back to itself, by a value or by a type; tests may share their types',
       severity: 'error',
-      from: {},
+      from: { path: '^packages/' },
+      to: { circular: true },
+    },
+    {
+      name: 'no-circular-tests',
+      severity: 'error',
+      from: { path: '^test/' },
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {

@@ -76,7 +76,7 @@ describe('a planted violation of a rule is noticed', () => {
     ['only-sandbox-knows-processes', 'server/src/job/d.ts', "import 'node:child_process';"],
     ['runs-in-a-browser', 'evidence/src/b.ts', "import 'node:fs';"],
     ['no-tests-in-the-house', 'protocol/src/b.ts', "import './inner.test.ts';"],
-    ['no-circular', 'protocol/src/c.ts', "import './d.ts';"],
+    ['no-circular', 'protocol/src/c.ts', "import type { D } from './d.ts';\nexport type C = D;"],
     ['resolvable', 'protocol/src/e.ts', "import './nowhere.ts';"],
   ];
   let base: string;
@@ -101,7 +101,7 @@ describe('a planted violation of a rule is noticed', () => {
     write('packages/server/src/job/create-jobs.ts', 'export {};');
     write('packages/protocol/src/inner.ts', 'export {};');
     write('packages/protocol/src/inner.test.ts', 'export {};');
-    write('packages/protocol/src/d.ts', "import './c.ts';");
+    write('packages/protocol/src/d.ts', "import type { C } from './c.ts';\nexport type D = C;");
     for (const [, file, source] of planted) write(`packages/${file}`, source);
     const { summary } = await read(base);
     broken = new Set(summary.violations.map(({ rule, from }) => `${rule.name} ${from}`));

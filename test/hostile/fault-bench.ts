@@ -10,14 +10,10 @@ import type { GroupRoot } from '../../packages/server/src/sandbox/cgroup/cgroup.
 import { openGroupRoot, readCgroupLayout } from '../../packages/server/src/sandbox/cgroup/layout.ts';
 import { instanceName, openRunDirectory } from '../../packages/server/src/sandbox/host/run-directory.ts';
 import { OciCell } from '../../packages/server/src/sandbox/oci/cell.ts';
-import type { CellOptions } from '../../packages/server/src/sandbox/oci/cell-options.ts';
 import { buildRootfs } from '../../packages/server/src/sandbox/oci/rootfs.ts';
-import {
-  crunRuntime,
-  GVISOR_PLATFORMS,
-  type Runtime,
-  runscRuntime,
-} from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
+import { crunRuntime } from '../../packages/server/src/sandbox/oci/runtime/crun.ts';
+import { GVISOR_PLATFORMS, runscRuntime } from '../../packages/server/src/sandbox/oci/runtime/runsc.ts';
+import type { CellOptions, Runtime } from '../../packages/server/src/sandbox/oci/runtime/runtime.ts';
 import type { Pack } from '../../packages/server/src/sandbox/packs/pack.ts';
 import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.ts';
 import { BootstrapError, type PreparedCell } from '../../packages/server/src/sandbox/sandbox.ts';

@@ -6,25 +6,12 @@ import { timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { ServiceClient } from '@vouchbox/client';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Adapter } from './adapter.ts';
 import { AdapterError } from './adapter-error.ts';
 import { judge0 } from './judge0/routes.ts';
 import { Languages } from './languages.ts';
 import { piston } from './piston/routes.ts';
 import { sandboxFusion } from './sandbox-fusion/routes.ts';
-
-/** What an adapter's routes stand on. */
-export interface AdapterParts {
-  readonly client: ServiceClient;
-  readonly languages: Languages;
-}
-
-/** Adds the routes of one interface. `errorBody` spells its errors. */
-export interface Adapter {
-  readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
-  readonly errorBody: (error: AdapterError) => unknown;
-  /** A header that may carry the key beside `Authorization: Bearer`. */
-  readonly keyHeader?: string;
-}
 
 export const ADAPTERS = { piston, judge0, 'sandbox-fusion': sandboxFusion } as const;
 export type AdapterName = keyof typeof ADAPTERS;

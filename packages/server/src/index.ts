@@ -1,7 +1,7 @@
 /** The service as a library: read its settings, start it, stop it; and the operator's work on its data and its host. */
 export * from './administration.ts';
-export type { CheckResult } from './sandbox/doctor/finding.ts';
-export type { Check, DoctorReport } from './sandbox/doctor/report.ts';
+export type { Check, CheckResult } from './sandbox/doctor/finding.ts';
+export type { DoctorReport } from './sandbox/doctor/report.ts';
 export { buildPack } from './sandbox/packs/build/build-pack.ts';
 export { readRecipe } from './sandbox/packs/build/recipe.ts';
 export {

@@ -2,8 +2,8 @@
 import type { JobDetail } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError } from '../adapter-error.ts';
-import type { Adapter, AdapterParts } from '../open-adapter.ts';
 import { submissionOf as serviceSubmission } from '../program.ts';
 import { listOf, objectOf } from '../request-body.ts';
 import { type Ended, endedJob, messageOf, submitted } from '../run-program.ts';

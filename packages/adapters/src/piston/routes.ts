@@ -4,8 +4,8 @@
  */
 import type { Capabilities } from '@vouchbox/protocol';
 import type { FastifyInstance } from 'fastify';
+import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, unsupported } from '../adapter-error.ts';
-import type { Adapter, AdapterParts } from '../open-adapter.ts';
 import { type NamedFile, type Program, submissionOf } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, messageOf, runProgram } from '../run-program.ts';

@@ -1,8 +1,8 @@
 /** SandboxFusion's `POST /run_code`, as trainers of models call it. */
 import { constants } from 'node:os';
 import type { FastifyInstance } from 'fastify';
+import type { Adapter, AdapterParts } from '../adapter.ts';
 import { AdapterError, unsupported } from '../adapter-error.ts';
-import type { Adapter, AdapterParts } from '../open-adapter.ts';
 import { type NamedFile, type Program, submissionOf } from '../program.ts';
 import { type Body, listOf, objectOf, optionalNumber, optionalText, requiredText } from '../request-body.ts';
 import { type Ended, runProgram } from '../run-program.ts';

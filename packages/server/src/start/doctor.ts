@@ -2,7 +2,8 @@
 import { createFreeSpaceReserve } from '../capacity/free-space.ts';
 import { ServiceError } from '../ground/service-error.ts';
 import { runDoctor } from '../sandbox/doctor/doctor.ts';
-import type { Check, DoctorReport } from '../sandbox/doctor/report.ts';
+import type { Check } from '../sandbox/doctor/finding.ts';
+import type { DoctorReport } from '../sandbox/doctor/report.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
 import type { Config } from '../settings/config.ts';
 

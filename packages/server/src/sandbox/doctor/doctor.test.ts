@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instanceName } from '../host/run-directory.ts';
 import { runDoctor } from './doctor.ts';
+import type { Check } from './finding.ts';
 import { hostPosture } from './host-posture.ts';
-import type { Check, DoctorReport } from './report.ts';
+import type { DoctorReport } from './report.ts';
 
 const DOCTOR_MILLISECONDS_MAX = 180_000;
 const directory = mkdtempSync(join(tmpdir(), 'svc-doctor-test-'));

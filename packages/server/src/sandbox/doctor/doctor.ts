@@ -8,11 +8,12 @@ import { instanceName } from '../host/run-directory.ts';
 import { openGvisorCells, openNamespaceCells } from '../oci/open-cells.ts';
 import { tryCells } from './cell-trials.ts';
 import { CgroupTrials } from './cgroup-trials.ts';
+import type { Check } from './finding.ts';
 import { postureOf } from './host-posture.ts';
 import { type HostTrialOptions, hostTrials } from './host-trials.ts';
 import { kernelTrials } from './kernel-trials.ts';
 import { Probes } from './probe.ts';
-import type { Check, DoctorReport, ProviderFinding } from './report.ts';
+import type { DoctorReport, ProviderFinding } from './report.ts';
 import { crunTrial, runscTrial, tryPlatforms } from './runtime-trials.ts';
 import { Checks } from './trial.ts';
 

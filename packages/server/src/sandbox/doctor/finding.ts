@@ -12,6 +12,12 @@ export interface Finding {
   readonly fix: string | null;
 }
 
+/** One control of this host, and the result of trying it. `id` is stable and made of words with dots between. */
+export interface Check extends Finding {
+  readonly id: string;
+  readonly title: string;
+}
+
 export function pass(observed: string): Finding {
   return { result: 'pass', observed, fix: null };
 }

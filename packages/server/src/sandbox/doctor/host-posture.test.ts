@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { expect, it } from 'vitest';
+import type { Check } from './finding.ts';
 import { HOST_POSTURE_SCHEMA, hostPosture, postureOf } from './host-posture.ts';
-import type { Check } from './report.ts';
 
 const check = (id: string, changes: Partial<Check> = {}): Check => ({
   id,

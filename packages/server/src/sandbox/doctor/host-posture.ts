@@ -14,12 +14,13 @@ import { canonicalJson, sha256Hex } from '@vouchbox/evidence';
 import { readCgroupLayout } from '../cgroup/layout.ts';
 import { digestOf } from '../host/executable.ts';
 import { instanceName } from '../host/run-directory.ts';
-import { crunRuntime, type Runtime, runscRuntime } from '../oci/runtime/runtime.ts';
+import { crunRuntime } from '../oci/runtime/crun.ts';
+import { runscRuntime } from '../oci/runtime/runsc.ts';
+import type { Runtime } from '../oci/runtime/runtime.ts';
 import { CgroupTrials } from './cgroup-trials.ts';
-import type { CheckResult } from './finding.ts';
+import type { Check, CheckResult } from './finding.ts';
 import { kernelTrials } from './kernel-trials.ts';
 import { Probes } from './probe.ts';
-import type { Check } from './report.ts';
 import { Checks } from './trial.ts';
 
 export const HOST_POSTURE_SCHEMA = 'svc.host-posture.v1';

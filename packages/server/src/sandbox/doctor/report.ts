@@ -1,14 +1,8 @@
 /** What the doctor found, as data: `vouchbox doctor` prints it, and `vouchbox doctor --json` is exactly this. */
 import type { Language } from '@vouchbox/protocol';
 import type { ProviderChoice } from '../candidate.ts';
-import type { Finding } from './finding.ts';
+import type { Check } from './finding.ts';
 import type { HostPosture } from './host-posture.ts';
-
-/** One control of this host, and the result of trying it. `id` is stable and made of words with dots between. */
-export interface Check extends Finding {
-  readonly id: string;
-  readonly title: string;
-}
 
 /** Whether a provider could run programs, and in which languages. */
 export interface ProviderFinding {

@@ -2,13 +2,9 @@
 import { existsSync } from 'node:fs';
 import type { PreflightOptions } from '../candidate.ts';
 import { tryGvisorWay } from '../oci/open-cells.ts';
-import {
-  crunRuntime,
-  GVISOR_PLATFORMS,
-  type GvisorPlatform,
-  type Runtime,
-  runscRuntime,
-} from '../oci/runtime/runtime.ts';
+import { crunRuntime } from '../oci/runtime/crun.ts';
+import { GVISOR_PLATFORMS, type GvisorPlatform, runscRuntime } from '../oci/runtime/runsc.ts';
+import type { Runtime } from '../oci/runtime/runtime.ts';
 import { knownDefects } from '../oci/runtime/runtime-version.ts';
 import { pass, warn } from './finding.ts';
 import type { Checks, Trial } from './trial.ts';

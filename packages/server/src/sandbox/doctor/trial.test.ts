@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
+import type { Check } from './finding.ts';
 import { pass, warn } from './finding.ts';
-import type { Check } from './report.ts';
 import { Checks, type Trial } from './trial.ts';
 
 const trial = (id: string, attempt: Trial['attempt'], needs?: string[]): Trial => ({

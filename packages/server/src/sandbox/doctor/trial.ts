@@ -1,7 +1,6 @@
 /** Tries one control. A trial is bounded in time, never throws, and is left out if a check that it needs did not pass. */
 import { within } from '../../ground/waiting/within.ts';
-import type { Finding } from './finding.ts';
-import type { Check } from './report.ts';
+import type { Check, Finding } from './finding.ts';
 
 const TRIAL_MILLISECONDS_MAX = 20_000;
 

@@ -1,9 +1,10 @@
 /**
- * The version that an executable of the host reports, and its digest. A file that has not changed is not run or read
+ * Where an executable of the host is, the version that it reports, and its digest. A file that has not changed is not run or read
  * again: its inode, size and change time identify it, and only root could forge those.
  */
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hashFile } from '../packs/manifest.ts';
 import { bootId, recall, remember } from './remembered.ts';
@@ -13,7 +14,21 @@ const VERSION_MILLISECONDS_MAX = 5000;
 const DIGESTS = '/run/svc/executables.json';
 const VERSIONS = '/run/svc/versions.json';
 
+const SEARCH_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+
 const said = new Map<string, Promise<string>>();
+
+/** The path of a program of this name. Throws one line for the operator if it is not installed. */
+export function installed(name: string): string {
+  for (const directory of SEARCH_PATH) {
+    const path = join(directory, name);
+    try {
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {}
+  }
+  throw new Error(`${name} is not installed (Debian, Ubuntu: apt-get install ${name})`);
+}
 
 /**
  * The version that a program prints with `--version`; null if its output does not match. It is run once after each

@@ -5,7 +5,8 @@
 import { dirname } from 'node:path';
 import { LANGUAGE_RUNS } from '../language-runs.ts';
 import { bundleConfig, GUEST, type OciConfiguration, type OciMount } from '../oci/bundle.ts';
-import { bundleOptions, type CellOptions, treesOf, workFileSystem } from '../oci/cell-options.ts';
+import { bundleOptions, treesOf, workFileSystem } from '../oci/cell-layout.ts';
+import type { CellOptions } from '../oci/runtime/runtime.ts';
 import { USAGE } from '../oci/runtime/start.ts';
 import { ruleLine } from '../oci/seccomp/seccomp-rule.ts';
 import { readingWord } from './group-words.ts';

@@ -4,11 +4,11 @@
  * of system calls on the service's main thread. The reports are judged here.
  */
 import { type GroupLimits, type Measure, UNLIMITED, type Writing } from '../cgroup/cgroup.ts';
-import type { CellOptions } from '../oci/cell-options.ts';
 import { parseEnding } from '../oci/ending-report.ts';
 import { GuestChannel } from '../oci/guest-channel.ts';
 import { sectionsOf } from '../oci/observe/guest-report.ts';
 import { type ObservedPosture, observeNamespaceCell } from '../oci/observe/observe.ts';
+import type { CellOptions } from '../oci/runtime/runtime.ts';
 import { limitedOnceFree } from '../oci/runtime/runtime-start.ts';
 import {
   type Boot,

@@ -5,8 +5,8 @@
 import { rm } from 'node:fs/promises';
 import { Workspace } from '../output/workspace.ts';
 import { BootstrapError, NotReadyInTime, type Posture, unreadyPosture } from '../sandbox.ts';
-import type { CellOptions } from './cell-options.ts';
 import type { ObservedPosture } from './observe/observe.ts';
+import type { CellOptions } from './runtime/runtime.ts';
 import type { Boot, Start, WaitingCell } from './runtime/start.ts';
 
 /** The memory that an interpreter may use before the hand-over. */

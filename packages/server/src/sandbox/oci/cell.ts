@@ -8,8 +8,8 @@ import { once } from '../../ground/once.ts';
 import { ProgramRun, type RunEnd } from '../program-run.ts';
 import type { HeldLimits, LoadedCell, OutputSink, PreparedCell, Program, RunningCell } from '../sandbox.ts';
 import { type Bootstrapped, bootstrap, bootstrapFailure } from './bootstrap.ts';
-import type { CellOptions } from './cell-options.ts';
 import { heldLimits, wantedLimits } from './observe/hold-limits.ts';
+import type { CellOptions } from './runtime/runtime.ts';
 import type { LimitsInForce } from './runtime/start.ts';
 
 /** Read once, because each call takes three system calls. */

@@ -11,7 +11,9 @@ import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
 import { chooseWay } from './gvisor/gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
-import { crunRuntime, type GvisorWay, type Runtime, runscRuntime } from './runtime/runtime.ts';
+import { crunRuntime } from './runtime/crun.ts';
+import { type GvisorWay, runscRuntime } from './runtime/runsc.ts';
+import type { Runtime } from './runtime/runtime.ts';
 import { knownDefects } from './runtime/runtime-version.ts';
 
 const MIB = 1024 * 1024;

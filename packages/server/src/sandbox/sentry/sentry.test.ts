@@ -6,7 +6,7 @@ import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
 import { instanceName } from '../host/run-directory.ts';
 import { parseStatus } from '../oci/observe/guest-report.ts';
 import { openGvisorCellsOn } from '../oci/open-cells.ts';
-import type { GvisorLauncher } from '../oci/runtime/runtime.ts';
+import type { GvisorLauncher } from '../oci/runtime/runsc.ts';
 
 const NAMESPACES = ['ipc', 'mnt', 'net', 'pid', 'user', 'uts'] as const;
 const CAPABILITIES = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'] as const;

@@ -6,7 +6,7 @@
 
 import { bootId, recall, remember } from '../../host/remembered.ts';
 import { sayReasons } from '../../reasons.ts';
-import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from '../runtime/runtime.ts';
+import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from '../runtime/runsc.ts';
 import { sentryObstacle } from './sentry-command.ts';
 
 const REMEMBERED = '/run/svc/gvisor-platform.json';

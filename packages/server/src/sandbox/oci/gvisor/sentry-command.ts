@@ -8,8 +8,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nativePath } from '../../native.ts';
 import { bundleConfig, GUEST } from '../bundle.ts';
-import { bundleOptions, type CellOptions, compiledStage } from '../cell-options.ts';
+import { bundleOptions, compiledStage } from '../cell-layout.ts';
 import type { RootFiles } from '../rootfs.ts';
+import type { CellOptions } from '../runtime/runtime.ts';
 import { runscSeccompProfile, type SeccompProfile } from '../seccomp/seccomp.ts';
 import { ruleLine } from '../seccomp/seccomp-rule.ts';
 

@@ -8,11 +8,12 @@ import { type Pipes, spawnWithPipes } from '../../output/pipes.ts';
 import { Workspace } from '../../output/workspace.ts';
 import type { Program } from '../../sandbox.ts';
 import { bundleConfig } from '../bundle.ts';
-import { bundleOptions, type CellOptions } from '../cell-options.ts';
+import { bundleOptions } from '../cell-layout.ts';
 import { readEnding } from '../ending-report.ts';
 import { GuestChannel } from '../guest-channel.ts';
 import { type GuestReport, parseGuestReport } from '../observe/guest-report.ts';
 import type { ObservedPosture } from '../observe/observe.ts';
+import type { CellOptions } from './runtime.ts';
 import {
   type Boot,
   type LimitsInForce,

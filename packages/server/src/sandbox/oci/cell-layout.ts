@@ -1,39 +1,12 @@
-/** Everything that one cell is made of, chosen before it exists, and the forms in which its parts get it. */
+/** How a cell is laid out: the words that its stage takes, the options of its bundle, and the trees that it sees. */
 import { join } from 'node:path';
-import type { Language } from '@vouchbox/protocol';
-import type { Group } from '../cgroup/cgroup.ts';
 import { PERL } from '../output/pipes.ts';
-import type { Pack } from '../packs/pack.ts';
 import { type BundleOptions, GUEST, type MountPoint } from './bundle.ts';
-import type { Runtime } from './runtime/runtime.ts';
+import type { CellOptions } from './runtime/runtime.ts';
 
 /** Inodes of a cell's own file system: `/work` and all that is in it. */
 const WORK_INODES = 1024;
 const TEMPORARY_BYTES = 64 * 1024 * 1024;
-
-export interface CellOptions {
-  readonly id: string;
-  readonly runtime: Runtime;
-  readonly pack: Pack;
-  readonly language: Language;
-  readonly group: Group;
-  /** The cell's own directory on the host, which does not exist yet. */
-  readonly directory: string;
-  readonly rootfs: string;
-  /** Host directory of `stage.pl` and `guest/`. */
-  readonly programs: string;
-  readonly rootUid: number;
-  readonly hybridMount: string | null;
-  /** The most that a job can write below `/work`. */
-  readonly workBytes: number;
-  readonly hostPostureSha256: string | null;
-  /** Whether programs may reach one another over `lo`. */
-  readonly loopback: boolean;
-  /** How long the bootstrap may take. */
-  readonly readyMilliseconds: number;
-  /** Until it aborts, the cell gets a small share of the processors. */
-  readonly aheadUntil?: AbortSignal | undefined;
-}
 
 /** `stage.pl` joins the group, makes the cell's mounts and executes the command that follows these words. */
 export function interpretedStage(options: CellOptions): readonly string[] {

@@ -1,0 +1,19 @@
+/** What an adapter is: the routes of another system's interface, and how that spells its errors. */
+import type { ServiceClient } from '@vouchbox/client';
+import type { FastifyInstance } from 'fastify';
+import type { AdapterError } from './adapter-error.ts';
+import type { Languages } from './languages.ts';
+
+/** What an adapter's routes stand on. */
+export interface AdapterParts {
+  readonly client: ServiceClient;
+  readonly languages: Languages;
+}
+
+/** Adds the routes of one interface. `errorBody` spells its errors. */
+export interface Adapter {
+  readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
+  readonly errorBody: (error: AdapterError) => unknown;
+  /** A header that may carry the key beside `Authorization: Bearer`. */
+  readonly keyHeader?: string;
+}
