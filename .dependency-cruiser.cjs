@@ -94,6 +94,8 @@ module.exports = {
     packageFloor('client', ['protocol']),
     packageFloor('verifier', ['evidence', 'protocol']),
     packageFloor('adapters', ['client', 'protocol']),
+    packageFloor('verify-page', ['verifier', 'evidence', 'protocol']),
+    packageFloor('dashboard', ['client', 'verifier', 'evidence', 'protocol']),
     packageFloor('cli', ['server', 'adapters', 'client', 'verifier', 'evidence', 'protocol']),
     {
       name: 'runs-in-a-browser',
@@ -117,6 +119,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^packages/', pathNot: '^packages/cli/src/mcp/' },
       to: { path: 'node_modules/@modelcontextprotocol/' },
+    },
+    {
+      name: 'only-the-rig-knows-the-browser',
+      severity: 'error',
+      from: { path: '^(packages|test|tools)/', pathNot: '^test/rig/browser\\.ts$' },
+      to: { path: 'node_modules/(playwright|@axe-core)' },
     },
     serverFloor('facts', ['access', 'capacity', 'http', 'job', 'sandbox', 'settings', 'start', 'store', 'telemetry']),
     serverFloor('start', [

@@ -10,6 +10,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { compileNatives, installSystemPackages } from '../packages/server/setup/host.mjs';
 import { say } from '../packages/server/setup/system-packages.mjs';
+import { buildStalePages } from './pages/stale-pages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
@@ -19,6 +20,7 @@ const oldestNode = [26, 4];
 const TEST_PACKAGES = [
   { name: 'strace', files: ['/usr/bin/strace'] },
   { name: 'openssl', files: ['/usr/bin/openssl'] },
+  { name: 'chromium', files: ['/usr/bin/chromium'] },
   { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },
 ];
 
@@ -74,6 +76,11 @@ function checkNode() {
   );
 }
 
+function buildPages() {
+  const built = buildStalePages(existsSync(pinnedNode) ? pinnedNode : process.execPath);
+  if (built.length > 0) say(`built the pages of ${built.join(' and ')}`);
+}
+
 try {
   // Scripts of packages may run the pinned Node, which needs its library first.
   installSystemPackages(TEST_PACKAGES, 'isolation, all languages and every test');
@@ -81,6 +88,7 @@ try {
   linkPinnedNode();
   checkNode();
   compileNatives();
+  buildPages();
 } catch (error) {
   say(error.message);
   process.exitCode = 1;

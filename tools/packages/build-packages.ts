@@ -7,6 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { pagePackages } from '../pages/page-packages.mjs';
 import { bundleClient, copyDeclarations } from './client-bundle.ts';
 import { publishedManifest, type SourceManifest } from './manifest.ts';
 
@@ -22,7 +23,10 @@ export interface BuiltPackage {
 /** What a package has beside its own files, from the root of the repository. */
 const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 'deploy'] };
 
-/** Builds every package into a directory of its own below this one, which is emptied. */
+/**
+ * Builds every package into a directory of its own below this one, which is emptied. Pages are no packages of their own: the
+ * set-up built them into the server.
+ */
 export async function buildPackages(directory: string): Promise<readonly BuiltPackage[]> {
   rmSync(directory, { recursive: true, force: true });
   const compiled = mkdtempSync(join(tmpdir(), 'vouchbox-build-'));
@@ -31,7 +35,8 @@ export async function buildPackages(directory: string): Promise<readonly BuiltPa
     const tsc = join(root, 'node_modules/.bin/tsc');
     execFileSync(tsc, ['-p', project, '--outDir', compiled], { stdio: ['ignore', 'inherit', 'inherit'] });
     const built: BuiltPackage[] = [];
-    for (const folder of readdirSync(join(root, 'packages'))) {
+    const pages = pagePackages();
+    for (const folder of readdirSync(join(root, 'packages')).filter((name) => !pages.includes(name))) {
       built.push(await buildPackage(folder, join(compiled, folder, 'src'), join(directory, folder)));
     }
     return built;
@@ -52,7 +57,7 @@ async function buildPackage(folder: string, compiled: string, directory: string)
     copyPlainFiles(join(source, 'src'), join(directory, 'dist'));
     cpSync(compiled, join(directory, 'dist'), { recursive: true });
   }
-  for (const name of ['bin', 'setup', 'openapi.json', 'README.md']) copyIfThere(source, directory, name);
+  for (const name of ['bin', 'setup', 'pages', 'openapi.json', 'README.md']) copyIfThere(source, directory, name);
   for (const name of ['LICENSE', ...(FROM_ROOT[folder] ?? [])]) copyIfThere(root, directory, name);
   for (const file of globSync(['dist/**/*.{js,d.ts}', 'bin/*.mjs'], { cwd: directory }))
     publishText(join(directory, file));

@@ -24,12 +24,14 @@ import { createHttpServer } from './connections/listener.ts';
 import { TRANSPORT_BOUNDS, type TransportBounds } from './connections/transport.ts';
 import { entryHook } from './entry.ts';
 import { answerUnrouted } from './methods.ts';
+import { type Page, readBuiltPages } from './pages/built-pages.ts';
 import { ClientGone } from './request/body.ts';
 import { newRequestId } from './request/request-id.ts';
 import { attestationHandlers } from './routes/attestations.ts';
 import type { RouteContext, ServiceFacts } from './routes/context.ts';
 import { addFrontPage } from './routes/front-page.ts';
 import { jobHandlers } from './routes/jobs.ts';
+import { addPages } from './routes/pages.ts';
 import { publicHandlers } from './routes/public.ts';
 import { serviceHandlers } from './routes/service.ts';
 import { AuthorityWatch } from './stream/authority.ts';
@@ -46,6 +48,8 @@ export interface AppOptions {
   readonly service: ServiceFacts;
   /** The exact text of the OpenAPI document. */
   readonly openapi: string;
+  /** Static pages beside the operations. Default: those that were built; none where a command starts the service for itself. */
+  readonly pages?: readonly Page[];
   readonly log: Log;
   /** Null if the operator set none. */
   readonly metricsToken: string | null;
@@ -78,6 +82,7 @@ const authorityCheckMilliseconds = 2000;
 /** Builds the app. It does not listen yet: see `listen`. Closing it ends its idle connections and then the rest. */
 export function createApp(options: AppOptions): FastifyInstance {
   const { log, access, tickets, capacity, metricsToken, stopping, observer = NO_OBSERVER } = options;
+  const { pages = options.isEmbedded === true ? [] : readBuiltPages() } = options;
   const bounds = transportBounds(options);
   const crowd = new Crowd(log, observer);
   const connections = new Connections(bounds, () => crowd.turnedAway());
@@ -132,9 +137,10 @@ export function createApp(options: AppOptions): FastifyInstance {
     authority[Symbol.dispose]();
     connections[Symbol.dispose]();
   });
-  app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, log));
-  app.setNotFoundHandler(answerUnrouted);
+  app.setErrorHandler((error: Error, request, reply) => answerError(error, request, reply, { log, pages }));
+  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, pages));
   addRoutes(app, { ...options, bounds, connections, authority, permits: capacity.permits, access, webSockets });
+  addPages(app, pages);
   return app;
 }
 
@@ -160,10 +166,15 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
   });
 }
 
-function answerError(error: Error, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+function answerError(
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log, pages }: { readonly log: Log; readonly pages: readonly Page[] },
+): FastifyReply {
   if (error instanceof ClientGone || reply.raw.destroyed) return reply.hijack();
   // Fastify checks the body of some methods before it finds that there is no such route.
-  if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply);
+  if (request.is404 && !(error instanceof ServiceError)) return answerUnrouted(request, reply, pages);
   return refuse(error, request, reply, log);
 }
 

@@ -3,7 +3,9 @@ import { OPERATIONS, type Operation } from '@vouchbox/protocol';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../ground/service-error.ts';
 import { sendRefusal } from './answer/respond.ts';
+import type { Page } from './pages/built-pages.ts';
 import { FRONT_PATH } from './routes/front-page.ts';
+import { isPagePath } from './routes/pages.ts';
 
 const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
   ...Object.values<Operation>(OPERATIONS),
@@ -16,16 +18,21 @@ const PATHS: readonly { readonly path: RegExp; readonly method: string }[] = [
 const METHODS = ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS'];
 
 /** The methods that a path takes, in a fixed order; none if there is no such path. `*` is the whole server. */
-export function methodsOf(path: string): readonly string[] {
+function methodsOf(path: string, pages: readonly Page[]): readonly string[] {
   if (path === '*') return METHODS;
   const methods = PATHS.filter((entry) => entry.path.test(path)).map(({ method }) => method);
+  if (isPagePath(path, pages)) methods.push('GET');
   if (methods.length === 0) return [];
   return METHODS.filter((method) => method === 'OPTIONS' || methods.includes(method === 'HEAD' ? 'GET' : method));
 }
 
 /** Answers OPTIONS, or refuses with 405 or 404. None of its headers allows a browser of another origin. */
-export function answerUnrouted(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const methods = methodsOf(request.url.split('?', 1)[0] ?? '');
+export function answerUnrouted(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  pages: readonly Page[] = [],
+): FastifyReply {
+  const methods = methodsOf(request.url.split('?', 1)[0] ?? '', pages);
   if (methods.length === 0) {
     return sendRefusal(request, reply, { error: new ServiceError('route_not_found', 'No such route.') });
   }

@@ -31,6 +31,7 @@ import type { Metrics } from './answer/metrics.ts';
 import { createApp, type ServiceFacts, UNLISTED_REFUSAL } from './app.ts';
 import { type ListenOptions, listen } from './connections/listener.ts';
 import type { TransportBounds } from './connections/transport.ts';
+import type { Page } from './pages/built-pages.ts';
 
 /** Keys of two tenants with every scope. */
 export const KEY_OF_ACME = 'key-of-acme';
@@ -50,6 +51,7 @@ export interface TestServerOptions {
   readonly metrics?: Metrics;
   readonly service?: Partial<ServiceFacts>;
   readonly observer?: Observer;
+  readonly pages?: readonly Page[];
   readonly address?: ListenOptions;
   /** Asked before the legacy keys. */
   readonly credentials?: readonly CredentialKind[];
@@ -86,6 +88,7 @@ export async function openServer(options: TestServerOptions = {}): Promise<TestS
     log: pino({ level: 'debug' }, { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) }),
     metricsToken: options.metricsToken ?? null,
     allowedOrigins: options.allowedOrigins ?? [],
+    pages: options.pages ?? [],
     stopping: stopping.signal,
     ...(options.bounds === undefined ? {} : { bounds: options.bounds }),
     ...(options.observer === undefined ? {} : { observer: options.observer }),

@@ -1,0 +1,130 @@
+/** How static pages are served: `routes/pages.ts`, over pages that the test makes. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rawAnswers, rawExchange } from '../../../../../test/rig/raw-http.ts';
+import { readBuiltPages } from '../pages/built-pages.ts';
+import { openServer, type TestServer } from '../server.fixture.ts';
+
+const OWN_POLICY = "default-src 'none'; script-src 'sha256-abc='";
+const VERIFY = `<!doctype html><head><meta http-equiv="Content-Security-Policy" content="${OWN_POLICY}"></head>`;
+const SCRIPT = 'export const answer = 42;\n'.repeat(100);
+
+const built = mkdtempSync(join(tmpdir(), 'vouchbox-pages-'));
+let server: TestServer;
+
+beforeAll(async () => {
+  write('verify-page/index.html', VERIFY);
+  write('dashboard/index.html', '<!doctype html><title>Dashboard</title>');
+  write('dashboard/assets/main-1a2b.js', SCRIPT);
+  write('dashboard/assets/main-1a2b.js.gz', gzipSync(SCRIPT));
+  write('dashboard/secret.txt', 'not a file of the page');
+  server = await openServer({ pages: readBuiltPages(built) });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(built, { recursive: true });
+});
+
+function write(path: string, content: string | Uint8Array): void {
+  mkdirSync(join(built, path, '..'), { recursive: true });
+  writeFileSync(join(built, path), content);
+}
+
+function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(server.url + path, { headers });
+}
+
+describe('the HTML of a page', () => {
+  test('is answered to anyone, under a policy that allows nothing by default and no frame', async () => {
+    const response = await get('/dashboard');
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; .*; frame-ancestors 'none'$/);
+    expect(policy).not.toContain('unsafe');
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'x-request-id': expect.any(String),
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cache-control': 'no-cache',
+    });
+  });
+
+  test('brings its own policy where it has one, and may not be framed either', async () => {
+    const response = await get('/verify');
+    expect(response.headers.get('content-security-policy')).toBe(`${OWN_POLICY}; frame-ancestors 'none'`);
+    expect(await response.text()).toBe(VERIFY);
+  });
+
+  test('is not sent again to who has it', async () => {
+    const etag = (await get('/verify')).headers.get('etag') ?? '';
+    const again = await get('/verify', { 'if-none-match': `"other", W/${etag}` });
+    expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);
+    expect((await get('/verify', { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  test('answers for each view of a page that has views', async () => {
+    expect(await (await get('/dashboard/jobs/job_1?x=1')).text()).toContain('<title>Dashboard</title>');
+    expect((await get('/verify/jobs')).status).toBe(404);
+  });
+});
+
+describe('a file that a page loads', () => {
+  test('may be kept for ever, since its name changes with its content', async () => {
+    const response = await get('/dashboard/assets/main-1a2b.js');
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+      vary: 'Accept-Encoding',
+    });
+    expect(await response.text()).toBe(SCRIPT);
+  });
+
+  test.each([
+    ['gzip', true],
+    ['br, gzip;q=0.5', true],
+    ['br', false],
+    ['gzip;q=0', false],
+    ['gzip;q=0.0, br', false],
+  ])('with Accept-Encoding %s is compressed: %s', async (coding, isCompressed) => {
+    const head = `GET /dashboard/assets/main-1a2b.js HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${coding}\r\nConnection: close\r\n\r\n`;
+    const bytes = await rawExchange(server.port, head);
+    const body = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4);
+    expect(bytes.toString('latin1').includes('content-encoding: gzip')).toBe(isCompressed);
+    expect((isCompressed ? gunzipSync(body) : body).toString()).toBe(SCRIPT);
+  });
+});
+
+describe('no path of a request reaches the file system', () => {
+  test.each([
+    '/dashboard/assets/none.js',
+    '/dashboard/assets/main-1a2b.js.gz',
+    '/dashboard/assets/../secret.txt',
+    '/dashboard/assets/%2e%2e/secret.txt',
+    '/dashboard/assets/..%2fsecret.txt',
+    '/verify/../dashboard/secret.txt',
+  ])('%s is no file', async (path) => {
+    const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+    const [answer] = rawAnswers(await rawExchange(server.port, head));
+    expect([answer?.status, answer?.body]).toEqual([404, expect.stringContaining('route_not_found')]);
+  });
+});
+
+test('a page answers HEAD and OPTIONS, and refuses other methods with those it takes', async () => {
+  const head = await fetch(`${server.url}/verify`, { method: 'HEAD' });
+  expect([head.status, Number(head.headers.get('content-length'))]).toEqual([200, VERIFY.length]);
+  const options = await fetch(`${server.url}/dashboard/jobs`, { method: 'OPTIONS' });
+  expect([options.status, options.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  const refused = await fetch(`${server.url}/dashboard`, { method: 'POST', body: 'x' });
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+});
+
+test('a service whose pages were not built has no such route', async () => {
+  await using bare = await openServer();
+  expect((await fetch(`${bare.url}/verify`)).status).toBe(404);
+  expect(readBuiltPages(join(built, 'none'))).toEqual([]);
+});

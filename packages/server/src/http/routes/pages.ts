@@ -1,0 +1,73 @@
+/**
+ * Static pages for people, beside the operations of the contract. Anyone may read them: they hold no secret, and ask for
+ * a credential themselves where they need one. Spec § Endpoints: the dashboard shell.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../ground/service-error.ts';
+import type { Page, PageFile } from '../pages/built-pages.ts';
+
+/** Adds a route for each file of each page, and one for the views of a page that has them. Fastify answers HEAD as well. */
+export function addPages(app: FastifyInstance, pages: readonly Page[]): void {
+  for (const page of pages) {
+    const sendHtml = (request: FastifyRequest, reply: FastifyReply) =>
+      sendFile(request, reply.headers({ ...HTML_HEADERS, 'content-security-policy': page.policy }), page.html);
+    app.get(page.path, sendHtml);
+    for (const file of page.assets) {
+      app.get(file.path, (request, reply) => sendFile(request, reply.headers(ASSET_HEADERS), file));
+    }
+    if (!page.hasViews) continue;
+    app.get(`${page.path}/*`, (request, reply) => {
+      if (!isView(pathOf(request), page)) throw new ServiceError('route_not_found', 'No such route.');
+      return sendHtml(request, reply);
+    });
+  }
+}
+
+/** Whether GET of this path is answered with a file of a page. */
+export function isPagePath(path: string, pages: readonly Page[]): boolean {
+  return pages.some(
+    (page) => path === page.path || isView(path, page) || page.assets.some((file) => file.path === path),
+  );
+}
+
+function isView(path: string, page: Page): boolean {
+  return page.hasViews && path.startsWith(`${page.path}/`) && !path.startsWith(`${page.path}/assets/`);
+}
+
+function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** No other page may show it, open it or learn its address. It is asked for again each time, and seldom sent again. */
+const HTML_HEADERS = {
+  'cache-control': 'no-cache',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+/** Its name changes with its content. RFC 8246. */
+const ASSET_HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+function sendFile(request: FastifyRequest, reply: FastifyReply, file: PageFile): FastifyReply {
+  reply.header('etag', file.etag).header('vary', 'Accept-Encoding');
+  if (hasIt(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
+  const isGzip = file.gzip !== null && takesGzip(request.headers['accept-encoding']);
+  if (isGzip) reply.header('content-encoding', 'gzip');
+  const bytes = isGzip ? (file.gzip as Buffer) : file.bytes;
+  return reply.header('content-type', file.mediaType).header('content-length', bytes.length).send(bytes);
+}
+
+/** RFC 9110 § 13.1.2: the comparison is weak. */
+function hasIt(ifNoneMatch: string | undefined, etag: string): boolean {
+  const tags = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag);
+}
+
+/** RFC 9110 § 12.5.3. Who forbids it with a weight of zero gets the plain bytes. */
+function takesGzip(acceptEncoding = ''): boolean {
+  return acceptEncoding.split(',').some((coding) => /^\s*(x-)?gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/i.test(coding));
+}

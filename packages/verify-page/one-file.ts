@@ -1,0 +1,67 @@
+/** Puts a page's one script and one style into its HTML, and writes the policy that allows these two and nothing else. */
+import { createHash } from 'node:crypto';
+import type { Plugin, Rolldown } from 'vite';
+
+/** The page may show pictures that it made itself. Everything else, and every address, is refused. CSP Level 3. */
+function policyOf(script: string, style: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${digestOf(script)}'`,
+    `style-src '${digestOf(style)}'`,
+    'img-src blob:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+}
+
+/** The Vite plugin. The policy comes first in the head: it holds for what follows it. */
+export function oneFile(): Plugin {
+  return {
+    name: 'one-file',
+    generateBundle: {
+      // After Vite's own, which writes the HTML.
+      order: 'post',
+      handler(_options, bundle) {
+        const script = onlyOne(bundle, (file) => file.type === 'chunk');
+        const style = onlyOne(bundle, (file) => file.type === 'asset' && file.fileName.endsWith('.css'));
+        const page = onlyOne(bundle, (file) => file.fileName === 'index.html') as Rolldown.OutputAsset;
+        const scriptText = inScript((script as Rolldown.OutputChunk).code.trim());
+        const styleText = textOf(style as Rolldown.OutputAsset)
+          .replace(/\/\*\$vite\$:\d+\*\//, '')
+          .trim();
+        const policy = policyOf(scriptText, styleText);
+        page.source = textOf(page)
+          .replace(/\s*<script type="module"[^>]*><\/script>/, '')
+          .replace(/\s*<link rel="stylesheet"[^>]*>/, '')
+          .replace('<head>', () => `<head><meta http-equiv="Content-Security-Policy" content="${policy}">`)
+          .replace('</head>', () => `<style>${styleText}</style></head>`)
+          .replace('</body>', () => `<script type="module">${scriptText}</script></body>`);
+        for (const { fileName } of [script, style]) delete bundle[fileName];
+      },
+    },
+  };
+}
+
+type File = Rolldown.OutputBundle[string];
+
+function onlyOne(bundle: Rolldown.OutputBundle, isIt: (file: File) => boolean): File {
+  const [file, ...others] = Object.values(bundle).filter(isIt);
+  if (file === undefined || others.length > 0)
+    throw new Error('the page is to have one script, one style and one HTML');
+  return file;
+}
+
+function textOf({ source }: Rolldown.OutputAsset): string {
+  return typeof source === 'string' ? source : new TextDecoder().decode(source);
+}
+
+/** A text in the script that looks like its end is written so that the parser of HTML does not see one. */
+function inScript(code: string): string {
+  return code.replaceAll(/<(?=\/script|!--|script)/gi, '\\x3c');
+}
+
+function digestOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

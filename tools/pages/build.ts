@@ -1,0 +1,43 @@
+/** Builds pages, named by the folders of their packages, with Vite. The set-up starts it. docs/decisions/0036. */
+import { globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { gzipSync } from 'node:zlib';
+import { build } from 'vite';
+import { builtPages } from './page-packages.mjs';
+
+const packages = join(import.meta.dirname, '../../packages');
+
+/** Smaller files are hardly smaller when they are compressed. */
+const compressedFromBytes = 1024;
+
+/** Builds a page beside its place and then moves it there, so that a service that starts meanwhile finds a whole page. */
+async function buildPage(folder: string): Promise<void> {
+  mkdirSync(builtPages, { recursive: true });
+  const partial = mkdtempSync(join(builtPages, `.${folder}-`));
+  try {
+    await build({
+      root: join(packages, folder),
+      configFile: join(packages, folder, 'vite.config.ts'),
+      logLevel: 'warn',
+      build: { outDir: join(partial, 'page'), emptyOutDir: true },
+    });
+    compressBeside(join(partial, 'page'));
+    rmSync(join(builtPages, folder), { recursive: true, force: true });
+    renameSync(join(partial, 'page'), join(builtPages, folder));
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+/** Beside each text its gzip, which the service sends to whoever takes it. */
+function compressBeside(directory: string): void {
+  for (const file of globSync('**/*.{html,js,css,svg,json}', { cwd: directory })) {
+    const bytes = readFileSync(join(directory, file));
+    if (bytes.length >= compressedFromBytes) {
+      writeFileSync(join(directory, `${file}.gz`), gzipSync(bytes, { level: 9 }));
+    }
+  }
+}
+
+for (const folder of process.argv.slice(2)) await buildPage(folder);

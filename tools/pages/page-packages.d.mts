@@ -1,0 +1,2 @@
+export const builtPages: string;
+export function pagePackages(): readonly string[];

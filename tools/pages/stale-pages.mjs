@@ -1,0 +1,71 @@
+/**
+ * Builds the pages that the service serves, where their sources changed since they were built. A page is a package with a
+ * `vite.config.ts`; `packages/server/pages/` holds what was built. It runs on any Node from 18 on.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { builtPages, pagePackages } from './page-packages.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Which digest of its sources each page was built from. */
+const STAMPS = join(root, 'node_modules/.cache/vouchbox-pages.json');
+
+/**
+ * Builds what is missing or was built from other sources.
+ * @param {string} node the Node that runs the builder
+ * @returns {readonly string[]} the packages whose pages were built
+ */
+export function buildStalePages(node) {
+  const stamps = existsSync(STAMPS) ? JSON.parse(readFileSync(STAMPS, 'utf8')) : {};
+  const digests = Object.fromEntries(pagePackages().map((folder) => [folder, digestOfSources(folder)]));
+  const isBuilt = (folder) => existsSync(join(builtPages, folder, 'index.html')) && stamps[folder] === digests[folder];
+  const stale = Object.keys(digests).filter((folder) => !isBuilt(folder));
+  if (stale.length === 0) return [];
+  execFileSync(node, [join(root, 'tools/pages/build.ts'), ...stale], { stdio: ['ignore', 2, 2] });
+  mkdirSync(dirname(STAMPS), { recursive: true });
+  writeFileSync(STAMPS, JSON.stringify(digests));
+  return stale;
+}
+
+/** Of the page's own files, those of our packages that it stands on, the versions of all others, and the builder. */
+function digestOfSources(folder) {
+  const hash = createHash('sha256');
+  const files = [
+    join(root, 'package-lock.json'),
+    ...filesBelow(join(root, 'tools/pages')),
+    ...packagesOf(folder).flatMap((name) => filesBelow(join(root, 'packages', name))),
+  ];
+  for (const file of files) {
+    const bytes = readFileSync(file);
+    hash.update(`${file.slice(root.length)} ${bytes.length}\n`).update(bytes);
+  }
+  return hash.digest('hex');
+}
+
+/** A package and every other of ours below it. */
+function packagesOf(folder) {
+  const reached = new Set([folder]);
+  for (const name of reached) {
+    const { dependencies = {} } = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'));
+    for (const other of Object.keys(dependencies)) {
+      if (other.startsWith('@vouchbox/')) reached.add(other.slice('@vouchbox/'.length));
+    }
+  }
+  return [...reached].sort((one, other) => (one < other ? -1 : 1));
+}
+
+/** No page is made of a test, or of what is beside the sources for people. */
+const NOT_A_SOURCE = /\.(test|fixture)\.tsx?$|\.md$/;
+
+function filesBelow(directory) {
+  return readdirSync(directory, { withFileTypes: true })
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) return ['node_modules', 'test', 'dist'].includes(entry.name) ? [] : filesBelow(path);
+      return NOT_A_SOURCE.test(entry.name) ? [] : [path];
+    });
+}
