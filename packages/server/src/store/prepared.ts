@@ -1,7 +1,7 @@
 /**
- * Queries that are built and compiled once for a database and then run with new parameters, directly on its connection.
- * Building a query, or finding a connection for it, costs more than running it on SQLite, so the queries of every job
- * and every event are prepared.
+ * Queries that are built and compiled once for a connection and then run with new parameters, directly on it. Building
+ * a query, or finding a connection for it, costs more than running it on SQLite, so the queries of every job and every
+ * event are prepared. How a connection runs them is all that the kinds of store differ in: see `StoreAdapter`.
  */
 import assert from 'node:assert';
 import type { CompiledQuery, DialectAdapter, QueryResult } from 'kysely';
@@ -11,26 +11,32 @@ import type { StoreDatabase } from './schema.ts';
 export interface PreparedQuery<Parameters, Row> {
   all(db: StoreDatabase, parameters: Parameters): Promise<Row[]>;
   /** The rows as lists of their columns, in the order of the query. For many rows this costs half as much. */
-  lists(db: StoreDatabase, parameters: Parameters): readonly (readonly unknown[])[];
-  /** The rows one by one, each read when it is requested. No other rows of the same query may be read meanwhile. */
-  each(db: StoreDatabase, parameters: Parameters): Iterable<Row>;
+  lists(db: StoreDatabase, parameters: Parameters): Promise<readonly (readonly unknown[])[]>;
   /** The first row, or null if there is none. */
   first(db: StoreDatabase, parameters: Parameters): Promise<Row | null>;
   /** Runs it and returns how many rows it changed. */
   run(db: StoreDatabase, parameters: Parameters): Promise<number>;
-  /** Runs it once with each of these parameters. */
-  runEach(db: StoreDatabase, each: Iterable<Parameters>): void;
+  /**
+   * Runs a change whose result does not matter, without a wait for the answer of the database. If it fails, so does the
+   * transaction: a later query of it throws, or the commit does.
+   */
+  send(db: StoreDatabase, parameters: Parameters): void;
+  /** Sends it once with each of these parameters. */
+  sendEach(db: StoreDatabase, each: Iterable<Parameters>): void;
 }
 
-/** A dialect whose one connection runs a query at once. A query that fails throws. */
-export interface DirectAdapter extends DialectAdapter {
-  executeNow<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): QueryResult<Row>;
+/** A compiled text and its parameters. */
+export type BoundQuery = Pick<CompiledQuery, 'sql' | 'parameters'>;
+
+/** How one connection runs queries: in the order of these calls, even if their answers come later. */
+export interface StoreAdapter extends DialectAdapter {
+  /** Stands for the open store: the same object on each of its connections. */
+  readonly store: object;
+  execute<Row>(query: BoundQuery): QueryResult<Row> | Promise<QueryResult<Row>>;
   /** The rows of a query as lists of their columns. */
-  lists(query: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly (readonly unknown[])[];
-  /** Runs a query that yields no rows once for each list of parameters. */
-  runEach(sql: string, parameters: Iterable<readonly unknown[]>): void;
-  /** The rows of a query as they are read. */
-  iterate<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): Iterable<Row>;
+  lists(query: BoundQuery): readonly (readonly unknown[])[] | Promise<readonly (readonly unknown[])[]>;
+  /** Runs a query that yields no rows. Its failure may be thrown by a later call. */
+  send(query: BoundQuery): void;
 }
 
 interface Compilable<Row> {
@@ -53,53 +59,53 @@ export function prepared<Parameters extends object, Row>(
   build: (db: StoreDatabase, parameters: Parameters) => Compilable<Row>,
 ): PreparedQuery<Parameters, Row> {
   const compiledByAdapter = new WeakMap<object, CompiledQuery<Row>>();
-  const compiled = (db: StoreDatabase, adapter: DirectAdapter): CompiledQuery<Row> => {
+  const compiled = (db: StoreDatabase, adapter: StoreAdapter): CompiledQuery<Row> => {
     const known = compiledByAdapter.get(adapter);
     if (known !== undefined) return known;
     const query = build(db, placeholders<Parameters>()).compile();
     compiledByAdapter.set(adapter, query);
     return query;
   };
-  const boundQuery = (db: StoreDatabase, adapter: DirectAdapter, parameters: Parameters) => {
+  const boundQuery = (db: StoreDatabase, adapter: StoreAdapter, parameters: Parameters): BoundQuery => {
     const { sql, parameters: places } = compiled(db, adapter);
     return { sql, parameters: bound(places, parameters as Readonly<Record<string, unknown>>) };
   };
-  const execute = (db: StoreDatabase, parameters: Parameters): QueryResult<Row> => {
-    const adapter = directAdapter(db);
-    return adapter.executeNow(boundQuery(db, adapter, parameters));
+  const execute = (db: StoreDatabase, parameters: Parameters): QueryResult<Row> | Promise<QueryResult<Row>> => {
+    const adapter = adapterOf(db);
+    return adapter.execute(boundQuery(db, adapter, parameters));
   };
   return {
-    all: async (db, parameters) => execute(db, parameters).rows,
-    lists: (db, parameters) => {
-      const adapter = directAdapter(db);
-      return adapter.lists(boundQuery(db, adapter, parameters));
+    all: async (db, parameters) => (await execute(db, parameters)).rows,
+    lists: async (db, parameters) => {
+      const adapter = adapterOf(db);
+      return await adapter.lists(boundQuery(db, adapter, parameters));
     },
-    each: (db, parameters) => {
-      const adapter = directAdapter(db);
-      return adapter.iterate(boundQuery(db, adapter, parameters));
+    first: async (db, parameters) => (await execute(db, parameters)).rows[0] ?? null,
+    run: async (db, parameters) => Number((await execute(db, parameters)).numAffectedRows ?? 0),
+    send: (db, parameters) => {
+      const adapter = adapterOf(db);
+      adapter.send(boundQuery(db, adapter, parameters));
     },
-    first: async (db, parameters) => execute(db, parameters).rows[0] ?? null,
-    run: async (db, parameters) => Number(execute(db, parameters).numAffectedRows ?? 0),
-    runEach: (db, each) => {
-      const adapter = directAdapter(db);
-      const { sql, parameters: places } = compiled(db, adapter);
-      adapter.runEach(sql, boundEach(places, each));
+    sendEach: (db, each) => {
+      const adapter = adapterOf(db);
+      for (const parameters of each) adapter.send(boundQuery(db, adapter, parameters));
     },
   };
 }
 
-function directAdapter(db: StoreDatabase): DirectAdapter {
+/** Stands for the store that a connection belongs to. What is remembered about a store is kept under it. */
+export function storeOf(db: StoreDatabase): object {
+  return adapterOf(db).store;
+}
+
+function adapterOf(db: StoreDatabase): StoreAdapter {
   const { adapter } = db.getExecutor();
-  assert('executeNow' in adapter, 'the dialect of the store runs its queries at once');
-  return adapter as DirectAdapter;
+  assert('store' in adapter, 'the dialect of the store runs its queries directly');
+  return adapter as StoreAdapter;
 }
 
 function placeholders<Parameters extends object>(): Parameters {
   return new Proxy({}, { get: (_, name) => new Placeholder(String(name)) }) as Parameters;
-}
-
-function* boundEach(places: readonly unknown[], each: Iterable<object>): Generator<readonly unknown[]> {
-  for (const parameters of each) yield bound(places, parameters as Readonly<Record<string, unknown>>);
 }
 
 function bound(places: readonly unknown[], values: Readonly<Record<string, unknown>>): readonly unknown[] {

@@ -4,7 +4,7 @@
 import { isJsonObject, verifyChain, verifyReceipt } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
 import { sql } from 'kysely';
-import { storedParts } from '../history/stored-history.ts';
+import { storedPages } from '../history/stored-history.ts';
 import { eventsOfStoredRun, isRun, type StoredRun } from '../history/stored-runs.ts';
 import { prepared } from '../prepared.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -44,7 +44,7 @@ export async function auditStore(db: StoreDatabase): Promise<void> {
 
 async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
   const { job_id, chain_head, chain_seq } = job;
-  const events = [...eventsOf(db, job)];
+  const events = await eventsOf(db, job);
   const chain = verifyChain(events, { job_id, head: chain_head });
   if (chain.kind === 'broken') throw damaged(`the history of ${job_id} is broken at ${chain.seq} (${chain.fault})`);
   if (events.length !== chain_seq) throw damaged(`the history of ${job_id} does not end where its row says`);
@@ -57,13 +57,17 @@ async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
   }
 }
 
-function* eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Generator<JobEvent> {
+async function eventsOf(db: StoreDatabase, { tenant, job_id }: AuditedJob): Promise<JobEvent[]> {
   // Reads all stored events of the job, whatever its row says.
   const range = { tenant, job_id, after: 0, until: eventsMax };
-  for (const part of storedParts(db, range)) {
-    if (isRun(part)) yield* eventsOfReadRun(job_id, part);
-    else yield { ...part, data: parsed(part.data) };
+  const events: JobEvent[] = [];
+  for await (const page of storedPages(db, range)) {
+    for (const part of page) {
+      if (isRun(part)) events.push(...eventsOfReadRun(job_id, part));
+      else events.push({ ...part, data: parsed(part.data) });
+    }
   }
+  return events;
 }
 
 /** @throws StoreError if the stored bytes are not a run. */

@@ -54,7 +54,7 @@ export async function credentials(db: StoreDatabase, tenant: string | null): Pro
 
 /** Ends a credential at `at`, or earlier if it was to end earlier. False if it is unknown. */
 export async function revokeCredential(db: StoreDatabase, revocation: Revocation): Promise<boolean> {
-  await endEarlier.run(db, revocation);
+  endEarlier.send(db, revocation);
   return (await selectCredential.first(db, revocation)) !== null;
 }
 

@@ -50,9 +50,9 @@ export async function storeTicket(db: StoreDatabase, input: StreamTicketInput): 
   const { ticket_sha256, job_id, caller, created_at, expires_at } = input;
   const { tenant, principal, auth_method, credential_id, scopes, expires_at: authority_expires_at } = caller;
   if ((await jobSummary(db, { tenant, job_id })) === null) return false;
-  await deleteExpired.run(db, { now: created_at });
+  deleteExpired.send(db, { now: created_at });
   const authority = { principal, auth_method, credential_id, scopes: JSON.stringify(scopes), authority_expires_at };
-  await insertTicket.run(db, { ticket_sha256, tenant, job_id, ...authority, expires_at });
+  insertTicket.send(db, { ticket_sha256, tenant, job_id, ...authority, expires_at });
   return true;
 }
 

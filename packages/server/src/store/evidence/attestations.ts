@@ -113,8 +113,8 @@ const selectResult = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 /** Puts a job that just ended into the outbox; part of its terminal transaction. */
-export async function queueForAttestation(db: StoreDatabase, row: JobKey & { at: string }): Promise<void> {
-  await enterOutbox.run(db, { ...row, error: null, error_at: null });
+export function queueForAttestation(db: StoreDatabase, row: JobKey & { at: string }): void {
+  enterOutbox.send(db, { ...row, error: null, error_at: null });
 }
 
 /** Jobs to be attested, in the order in which they ended: those never tried, and those that are due again at `now`. */
@@ -149,7 +149,7 @@ export async function storeAttestation(db: StoreDatabase, input: AttestationInpu
   const { result_artifact: artifact, result_size_bytes: size } = input;
   assert(isCompressed(artifact) || artifact.length === size, 'the artifact has its stated size');
   assert(input.envelope.length === input.envelope_size_bytes, 'the envelope has its stated size');
-  await insertAttestation.run(db, input);
+  insertAttestation.send(db, input);
   return true;
 }
 
@@ -159,7 +159,7 @@ export async function withdrawAttestation(
   input: JobKey & { error: string; at: string },
 ): Promise<boolean> {
   if ((await deleteAttestation.run(db, input)) === 0) return false;
-  await enterOutbox.run(db, { ...input, error_at: input.at });
+  enterOutbox.send(db, { ...input, error_at: input.at });
   return true;
 }
 

@@ -101,17 +101,17 @@ export async function finishWithResult(db: StoreDatabase, input: PackedFinish): 
   const linked = linkBehind(job, [...input.events, finishedEvent(input)]);
   const { tail } = linked;
   insertEvents(db, linked);
-  await storeArtifacts(db, input);
-  await recordExecution(db, input, input.execution);
-  await endJob.run(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
-  if (job.status === 'queued') await dequeue(db, input);
-  else await endedRunning(db, input.tenant);
-  const stored = storedContents(db, tail);
+  storeArtifacts(db, input);
+  recordExecution(db, input, input.execution);
+  endJob.send(db, { ...endingOf(input), ...tail, truncated: linked.isTruncated ? 1 : job.truncated });
+  if (job.status === 'queued') dequeue(db, input);
+  else endedRunning(db, input.tenant);
+  const stored = await storedContents(db, tail);
   const facts = await terminalFacts(db, { job, tail, ...stored });
   const { json, receipt_sha256 } = sealReceipt(receiptOf(input, facts));
   const { tenant, job_id, finished_at } = input;
-  await insertReceipt.run(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
-  await queueForAttestation(db, { tenant, job_id, at: finished_at });
+  insertReceipt.send(db, { tenant, job_id, receipt_json: json, receipt_sha256 });
+  queueForAttestation(db, { tenant, job_id, at: finished_at });
   const { truncated } = facts;
   return {
     isStored: true,
@@ -144,9 +144,9 @@ function endingOf(input: PackedFinish): Omit<Ending, 'truncated' | keyof Chained
   return { status, finished_at, duration_ms, exit_code, signal, terminal_reason };
 }
 
-async function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: PackedFinish): Promise<void> {
+function storeArtifacts(db: StoreDatabase, { tenant, job_id, artifacts }: PackedFinish): void {
   for (const [position, { path, size_bytes, sha256, content }] of artifacts.entries()) {
-    await insertArtifact.run(db, { tenant, job_id, position, path, size_bytes, sha256, content });
+    insertArtifact.send(db, { tenant, job_id, position, path, size_bytes, sha256, content });
   }
 }
 

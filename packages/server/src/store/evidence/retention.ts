@@ -56,7 +56,7 @@ export async function deleteEnded(
 ): Promise<number> {
   let [jobs, events] = [0, 0];
   for (const { chain_seq, ...key } of await selectEnded[unattested].all(db, step)) {
-    await deleteJob.run(db, key);
+    deleteJob.send(db, key);
     jobs++;
     events += chain_seq;
     if (events >= stepEventsMax) break;

@@ -3,7 +3,7 @@ import { HASH_VERSION, type StreamTexts } from '@vouchbox/evidence';
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
 import type { ChainedJob } from '../history/events.ts';
 import { textsOfRun } from '../history/output-run.ts';
-import { storedParts } from '../history/stored-history.ts';
+import { storedPages } from '../history/stored-history.ts';
 import { digestBytes, isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
 import type { StoredEvent } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -20,11 +20,16 @@ export interface StoredContents {
 }
 
 /** Reads the stored rows back, because a receipt must describe what is stored. */
-export function storedContents(db: StoreDatabase, { tenant, job_id, chain_seq }: ChainedJob): StoredContents {
+export async function storedContents(
+  db: StoreDatabase,
+  { tenant, job_id, chain_seq }: ChainedJob,
+): Promise<StoredContents> {
   const contents = new Contents();
-  for (const part of storedParts(db, { tenant, job_id, after: 0, until: chain_seq })) {
-    if (isRun(part)) contents.addRun(part);
-    else contents.addEvent(part);
+  for await (const page of storedPages(db, { tenant, job_id, after: 0, until: chain_seq })) {
+    for (const part of page) {
+      if (isRun(part)) contents.addRun(part);
+      else contents.addEvent(part);
+    }
   }
   return contents;
 }

@@ -11,7 +11,7 @@ import type { EventPage } from '../records/answers.ts';
 import { EVENT_COLUMNS, type JobKey } from '../records/rows.ts';
 import type { EventTable, JobTable, OutputRunTable, StoreDatabase } from '../schema.ts';
 import { type HistoryPart, isOutputRun } from './output-run.ts';
-import { eventsInRange, type HistoryRange, storedParts } from './stored-history.ts';
+import { eventsInRange, type HistoryRange, storedPages } from './stored-history.ts';
 import { isRun, linkedRun } from './stored-runs.ts';
 
 /** Where a job's chain ends. */
@@ -92,16 +92,16 @@ export function linkBehind(
 
 /** Stores linked events. The caller stores their tail in the job's row, in the same transaction. */
 export function insertEvents(db: StoreDatabase, { rows, runs }: LinkedEvents): void {
-  insertEvent.runEach(db, rows);
-  insertRun.runEach(db, runs);
+  insertEvent.sendEach(db, rows);
+  insertRun.sendEach(db, runs);
 }
 
 /** Links events to the tail of a job's chain, stores them and moves the tail. */
-export async function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): Promise<void> {
+export function extendChain(db: StoreDatabase, job: ChainedJob, parts: readonly HistoryPart[]): void {
   const linked = linkBehind(job, parts);
   insertEvents(db, linked);
-  await moveTail.run(db, linked.tail);
-  if (linked.isTruncated) await markTruncated.run(db, linked.tail);
+  moveTail.send(db, linked.tail);
+  if (linked.isTruncated) markTruncated.send(db, linked.tail);
 }
 
 /** Adds events to the chain of a running job, in order. False if the job is not running: then nothing is stored. */
@@ -115,7 +115,7 @@ export async function append(
   );
   const job = await chainOf.first(db, key);
   if (job?.status !== 'running') return false;
-  if (events.length > 0) await extendChain(db, job, events);
+  if (events.length > 0) extendChain(db, job, events);
   return true;
 }
 
@@ -129,15 +129,19 @@ export async function events(
   const job = await chainOf.first(db, key);
   if (job === null) return null;
   // A job's events are numbered without gaps.
-  const found = [...storedEvents(db, { ...key, after, until: Math.min(after + limit, job.chain_seq) })];
+  const found = await storedEvents(db, { ...key, after, until: Math.min(after + limit, job.chain_seq) });
   const last = found.at(-1)?.seq ?? after;
   return { events: found, complete: isTerminal(job.status) && last >= job.chain_seq };
 }
 
-/** The events of a range, each read when it is requested. Throws on data that is not JSON. */
-export function* storedEvents(db: StoreDatabase, range: HistoryRange): Generator<JobEvent> {
-  for (const part of storedParts(db, range)) {
-    if (!isRun(part)) yield { ...part, data: JSON.parse(part.data) as unknown };
-    else yield* eventsInRange(range, part);
+/** The events of a range. Throws on data that is not JSON. */
+export async function storedEvents(db: StoreDatabase, range: HistoryRange): Promise<JobEvent[]> {
+  const events: JobEvent[] = [];
+  for await (const page of storedPages(db, range)) {
+    for (const part of page) {
+      if (isRun(part)) events.push(...eventsInRange(range, part));
+      else events.push({ ...part, data: JSON.parse(part.data) as unknown });
+    }
   }
+  return events;
 }

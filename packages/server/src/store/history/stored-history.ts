@@ -1,8 +1,9 @@
 /**
- * Reads a job's history: rows of one event and runs of output, in their order. Runs are read only if the numbers of the
- * rows leave a gap, so a job without runs costs one query.
+ * Reads a job's history in pages: rows of one event and runs of output, in their order. Runs are read only if the
+ * numbers of the rows leave a gap, so a short job without runs costs one query.
  */
 import type { JobEvent } from '@vouchbox/protocol';
+import { sql } from 'kysely';
 import { prepared } from '../prepared.ts';
 import { EVENT_COLUMNS, type JobKey, type StoredEvent } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
@@ -17,6 +18,10 @@ export interface HistoryRange extends JobKey {
 /** One event, or a run, which may begin before the range and end after it. */
 export type StoredPart = StoredEvent | StoredRun;
 
+/** Rows, and runs of up to 64 Ki characters, that are read and held together. */
+const pageRows = 256;
+const pageRuns = 8;
+
 const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
   db
     .selectFrom('events')
@@ -25,7 +30,8 @@ const selectEvents = prepared((db, { tenant, job_id, after, until }: HistoryRang
     .where('job_id', '=', job_id)
     .where('seq', '>', after)
     .where('seq', '<=', until)
-    .orderBy('seq'),
+    .orderBy('seq')
+    .limit(sql.lit(pageRows)),
 );
 
 const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange) =>
@@ -36,18 +42,36 @@ const selectRuns = prepared((db, { tenant, job_id, after, until }: HistoryRange)
     .where('job_id', '=', job_id)
     .where('seq', '<=', until)
     .where('last_seq', '>', after)
-    .orderBy('seq'),
+    .orderBy('seq')
+    .limit(sql.lit(pageRuns)),
 );
 
-/** Reads each part when it is requested. No other history may be read on this connection meanwhile. */
-export function* storedParts(db: StoreDatabase, range: HistoryRange): Generator<StoredPart> {
+/** Reads each page when it is requested. */
+export async function* storedPages(db: StoreDatabase, range: HistoryRange): AsyncGenerator<readonly StoredPart[]> {
   let { after } = range;
-  for (const row of selectEvents.each(db, range)) {
-    if (row.seq > after + 1) yield* selectRuns.each(db, { ...range, after, until: row.seq - 1 });
-    yield row;
-    after = row.seq;
+  for (let rows = await selectEvents.all(db, range); rows.length > 0; ) {
+    let page: StoredEvent[] = [];
+    for (const row of rows) {
+      if (row.seq > after + 1) {
+        yield page;
+        page = [];
+        yield* runPages(db, { ...range, after, until: row.seq - 1 });
+      }
+      page.push(row);
+      after = row.seq;
+    }
+    yield page;
+    rows = rows.length < pageRows ? [] : await selectEvents.all(db, { ...range, after });
   }
-  if (after < range.until) yield* selectRuns.each(db, { ...range, after });
+  if (after < range.until) yield* runPages(db, { ...range, after });
+}
+
+async function* runPages(db: StoreDatabase, range: HistoryRange): AsyncGenerator<readonly StoredRun[]> {
+  for (let { after } = range; after < range.until; ) {
+    const runs = await selectRuns.all(db, { ...range, after });
+    yield runs;
+    after = runs.length < pageRuns ? range.until : (runs.at(-1)?.last_seq ?? range.until);
+  }
 }
 
 /** The events of a run that are in the range. @throws Error if the stored bytes are not a run. */
@@ -58,6 +82,6 @@ export function* eventsInRange({ job_id, after, until }: HistoryRange, run: Stor
 }
 
 /** The runs of a whole history that has this many rows of one event. */
-export function storedRuns(db: StoreDatabase, range: HistoryRange, rows: number): readonly StoredRun[] {
-  return rows < range.until - range.after ? [...selectRuns.each(db, range)] : [];
+export async function storedRuns(db: StoreDatabase, range: HistoryRange, rows: number): Promise<readonly StoredRun[]> {
+  return rows < range.until - range.after ? (await Array.fromAsync(runPages(db, range))).flat() : [];
 }

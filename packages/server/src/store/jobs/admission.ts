@@ -66,7 +66,7 @@ const insertSpec = prepared((db, row: JobKey & { requested_spec: string; evidenc
  * a repeated request is answered however full the queue is.
  */
 export async function admit(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
-  return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? (await accept(db, input));
+  return (await earlierAdmission(db, input)) ?? (await boundReached(db, input)) ?? accept(db, input);
 }
 
 /** The job that a key of this tenant stands for. Nothing is created. */
@@ -95,13 +95,13 @@ async function boundReached(db: StoreDatabase, input: AdmitInput): Promise<Admit
   return null;
 }
 
-async function accept(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult> {
+function accept(db: StoreDatabase, input: AdmitInput): AdmitResult {
   const { tenant, job_id, created_at, requested_spec: spec, idempotency, start } = input;
   const key = { tenant, job_id };
   const linked = linkBehind({ ...key, chain_seq: 0, chain_head: GENESIS_HASH }, firstEvents(input));
   const { language, runtime } = spec;
   const status = start === undefined ? 'queued' : 'running';
-  await insertJob.run(db, {
+  insertJob.send(db, {
     ...linked.tail,
     status,
     language,
@@ -110,18 +110,18 @@ async function accept(db: StoreDatabase, input: AdmitInput): Promise<AdmitResult
     started_at: start?.started_at ?? null,
   });
   const evidence = canonicalJson(submissionEvidence(spec));
-  await insertSpec.run(db, { ...key, requested_spec: JSON.stringify(spec), evidence });
-  if (idempotency !== null) await insertKey.run(db, { ...key, ...idempotency });
+  insertSpec.send(db, { ...key, requested_spec: JSON.stringify(spec), evidence });
+  if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
   insertEvents(db, linked);
-  if (start === undefined) await enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
-  else await startAtOnce(db, key, start.execution);
+  if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
+  else startAtOnce(db, key, start.execution);
   return { kind: 'created', job: freshSummary(input) };
 }
 
 /** Stores what a job needs that starts without the queue: the observed posture of its cell, and its tenant's turn. */
-async function startAtOnce(db: StoreDatabase, key: JobKey, execution: ExecutionRecord): Promise<void> {
-  await recordExecution(db, key, execution);
-  await startedAtOnce(db, key.tenant);
+function startAtOnce(db: StoreDatabase, key: JobKey, execution: ExecutionRecord): void {
+  recordExecution(db, key, execution);
+  startedAtOnce(db, key.tenant);
 }
 
 function firstEvents({ requested_spec, created_at, start }: AdmitInput): EventBody[] {

@@ -27,15 +27,15 @@ export async function requestCancel(db: StoreDatabase, input: CancelInput): Prom
   if (job === null) return { kind: 'not_found' };
   if (isTerminal(job.status)) return { kind: 'already_terminal' };
   // The clock may have been set back, but the end of a job must not be earlier than its last event.
-  const [last] = storedEvents(db, { ...job, after: job.chain_seq - 1, until: job.chain_seq });
+  const [last] = await storedEvents(db, { ...job, after: job.chain_seq - 1, until: job.chain_seq });
   const at = [last?.timestamp ?? '', input.at].toSorted().at(-1) ?? input.at;
   const requested: EventBody[] =
     job.cancellation_requested === 1
       ? []
       : [{ kind: 'cancel_requested', timestamp: at, data: { principal: input.principal } }];
-  await markRequested.run(db, input);
+  markRequested.send(db, input);
   if (job.status === 'queued') return cancelQueued(db, { ...input, at }, requested);
-  await extendChain(db, job, requested);
+  extendChain(db, job, requested);
   return { kind: 'running' };
 }
 

@@ -130,22 +130,22 @@ export async function start(db: StoreDatabase, input: StartInput): Promise<boole
   const { tenant, job_id, started_at, execution } = input;
   const queued = await selectQueued.first(db, { tenant, job_id });
   if (queued === null) return false;
-  await recordExecution(db, { tenant, job_id }, execution);
+  recordExecution(db, { tenant, job_id }, execution);
   const linked = linkBehind(queued, [startedEvent(started_at, execution)]);
   insertEvents(db, linked);
-  await startQueued.run(db, { ...linked.tail, started_at });
-  await startFromQueue(db, queued);
+  startQueued.send(db, { ...linked.tail, started_at });
+  startFromQueue(db, queued);
   return true;
 }
 
 /** Replaces what an executor observed of a job; null removes it. */
-export async function recordExecution(
+export function recordExecution(
   db: StoreDatabase,
   { tenant, job_id }: JobKey,
   execution: ExecutionRecord | null,
-): Promise<void> {
-  if (execution === null) await deleteExecution.run(db, { tenant, job_id });
-  else await upsertExecution.run(db, { tenant, job_id, execution: JSON.stringify(execution) });
+): void {
+  if (execution === null) deleteExecution.send(db, { tenant, job_id });
+  else upsertExecution.send(db, { tenant, job_id, execution: JSON.stringify(execution) });
 }
 
 /** The event that says that a job runs, and under which posture. */

@@ -112,21 +112,21 @@ function comesBefore(one: Contender, other: Contender): boolean {
 }
 
 /** Queues a job; part of the transaction that accepts it. */
-export async function enqueue(db: StoreDatabase, job: QueuedJob): Promise<void> {
-  await insertQueued.run(db, job);
-  await joinedQueue(db, job.tenant);
+export function enqueue(db: StoreDatabase, job: QueuedJob): void {
+  insertQueued.send(db, job);
+  joinedQueue(db, job.tenant);
 }
 
 /** Takes a job that starts out of the queue; part of the transaction that starts it. */
-export async function startFromQueue(db: StoreDatabase, key: JobKey): Promise<void> {
-  await deleteQueued.run(db, key);
-  await startedFromQueue(db, key.tenant);
+export function startFromQueue(db: StoreDatabase, key: JobKey): void {
+  deleteQueued.send(db, key);
+  startedFromQueue(db, key.tenant);
 }
 
 /** Takes a job that never ran out of the queue; part of the transaction that ends it. */
-export async function dequeue(db: StoreDatabase, key: JobKey): Promise<void> {
-  await deleteQueued.run(db, key);
-  await leftQueue(db, key.tenant);
+export function dequeue(db: StoreDatabase, key: JobKey): void {
+  deleteQueued.send(db, key);
+  leftQueue(db, key.tenant);
 }
 
 /** When the oldest queued job was accepted: the oldest among each waiting tenant's oldest. */

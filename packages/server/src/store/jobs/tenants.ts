@@ -115,26 +115,26 @@ export async function tenantCounts(db: StoreDatabase, tenant: string): Promise<{
 }
 
 /** Records that a job of the tenant joined the queue. */
-export async function joinedQueue(db: StoreDatabase, tenant: string): Promise<void> {
-  await enter.run(db, { tenant });
+export function joinedQueue(db: StoreDatabase, tenant: string): void {
+  enter.send(db, { tenant });
 }
 
 /** Records that a job of the tenant left the queue. */
-export async function leftQueue(db: StoreDatabase, tenant: string): Promise<void> {
-  await leaveQueue.run(db, { tenant });
+export function leftQueue(db: StoreDatabase, tenant: string): void {
+  leaveQueue.send(db, { tenant });
 }
 
 /** Records that a queued job of the tenant runs: the tenant had its turn. */
-export async function startedFromQueue(db: StoreDatabase, tenant: string): Promise<void> {
-  await startQueued.run(db, { tenant });
+export function startedFromQueue(db: StoreDatabase, tenant: string): void {
+  startQueued.send(db, { tenant });
 }
 
 /** Records that a job of the tenant runs that was never queued: the tenant had its turn. */
-export async function startedAtOnce(db: StoreDatabase, tenant: string): Promise<void> {
-  await startAtOnce.run(db, { tenant });
+export function startedAtOnce(db: StoreDatabase, tenant: string): void {
+  startAtOnce.send(db, { tenant });
 }
 
 /** Records that a job of the tenant runs no more. */
-export async function endedRunning(db: StoreDatabase, tenant: string): Promise<void> {
-  await leaveRunning.run(db, { tenant });
+export function endedRunning(db: StoreDatabase, tenant: string): void {
+  leaveRunning.send(db, { tenant });
 }

@@ -7,11 +7,11 @@ import { HASH_VERSION } from '@vouchbox/evidence';
 import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@vouchbox/protocol';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
-import { eventsInRange, type HistoryRange, type StoredPart, storedParts } from '../history/stored-history.ts';
+import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
 import { isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
 import { nameOfJob } from '../jobs/job-name.ts';
 import { type KeptPiece, type KeptText, KeptTexts } from '../kept/kept-texts.ts';
-import { prepared } from '../prepared.ts';
+import { prepared, storeOf } from '../prepared.ts';
 import type { LongTextKind, TextExtent, TextPiece } from '../records/answers.ts';
 import type { ArtifactPieceInput, TextExtentInput, TextPieceInput } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
@@ -121,7 +121,7 @@ export async function textExtent(
   if (job === null) return null;
   // A job's events are numbered without gaps.
   const until = Math.max(after, Math.min(after + limit, job.chain_seq));
-  const text = wholeText(db, { ...key, kind, after, until });
+  const text = await wholeText(db, { ...key, kind, after, until });
   const complete = isTerminal(job.status) && until >= job.chain_seq;
   return { bytes: text.bytes, text: shortText(text), from: after, until, complete };
 }
@@ -142,11 +142,12 @@ interface Asked extends HistoryRange {
   readonly kind: LongTextKind;
 }
 
-const kept = new WeakMap<StoreDatabase, KeptTexts>();
+const kept = new WeakMap<object, KeptTexts>();
 
 function textsOf(db: StoreDatabase): KeptTexts {
-  const texts = kept.get(db) ?? new KeptTexts();
-  kept.set(db, texts);
+  const store = storeOf(db);
+  const texts = kept.get(store) ?? new KeptTexts();
+  kept.set(store, texts);
   return texts;
 }
 
@@ -155,37 +156,43 @@ function nameOf({ kind, after, until, ...key }: Asked): string {
 }
 
 /** A whole text. It has no pieces if it is too long to be built as a whole. */
-function wholeText(db: StoreDatabase, asked: Asked): KeptText {
+async function wholeText(db: StoreDatabase, asked: Asked): Promise<KeptText> {
   const texts = textsOf(db);
   const known = texts.get(nameOf(asked));
   if (known !== undefined) return known;
-  const made = asked.kind === 'events' ? { events: eventsText(db, asked) } : contentTexts(db, asked);
+  const made = asked.kind === 'events' ? { events: await eventsText(db, asked) } : await contentTexts(db, asked);
   for (const [kind, text] of Object.entries(made) as [LongTextKind, KeptText][]) {
     if (text.bytes <= wholeBytesMax) texts.keep(nameOf({ ...asked, kind }), text);
   }
   return made[asked.kind as keyof typeof made];
 }
 
-function eventsText(db: StoreDatabase, range: HistoryRange): KeptText {
+async function eventsText(db: StoreDatabase, range: HistoryRange): Promise<KeptText> {
   const builder = new TextBuilder({ isList: true, from: range.after, bytesMax: wholeBytesMax });
-  for (const part of storedParts(db, range)) {
-    for (const { text, seq } of eventTexts(part, range)) builder.add(text, seq);
+  for await (const page of storedPages(db, range)) {
+    for (const part of page) for (const { text, seq } of eventTexts(part, range)) builder.add(text, seq);
   }
   return builder.end(range.until);
 }
 
 /** The texts of output and violations. They are read together, because a result needs all of them. */
-function contentTexts(db: StoreDatabase, range: HistoryRange): Record<Exclude<LongTextKind, 'events'>, KeptText> {
+async function contentTexts(
+  db: StoreDatabase,
+  range: HistoryRange,
+): Promise<Record<Exclude<LongTextKind, 'events'>, KeptText>> {
   const builder = (isList: boolean) => new TextBuilder({ isList, from: range.after, bytesMax: wholeBytesMax });
   const builders = { stdout: builder(false), stderr: builder(false), violations: builder(true) };
   const add: AddText = (kind, text, seq) => builders[kind].add(text, seq);
-  for (const part of storedParts(db, range)) addContent(part, range, add);
+  for await (const page of storedPages(db, range)) for (const part of page) addContent(part, range, add);
   const { stdout, stderr, violations } = builders;
   return { stdout: stdout.end(range.until), stderr: stderr.end(range.until), violations: violations.end(range.until) };
 }
 
 /** The piece after an event, or null if nothing of its kind follows it. */
-function readPiece(db: StoreDatabase, { kind, from, ...range }: Asked & { readonly from: number }): KeptPiece | null {
+async function readPiece(
+  db: StoreDatabase,
+  { kind, from, ...range }: Asked & { readonly from: number },
+): Promise<KeptPiece | null> {
   const { after, until } = range;
   const builder = new TextBuilder({
     isList: kind === 'events' || kind === 'violations',
@@ -194,31 +201,24 @@ function readPiece(db: StoreDatabase, { kind, from, ...range }: Asked & { readon
     bytesMax: Number.POSITIVE_INFINITY,
   });
   // The last piece must end with the text, so that no further piece is requested. Therefore one text is read ahead.
-  for (const { text, seq } of textsOfKind(db, kind, range)) {
-    const [piece] = builder.pieces;
-    if (piece !== undefined) return piece;
-    builder.add(text, seq);
+  for await (const page of storedPages(db, range)) {
+    for (const { text, seq } of page.flatMap((part) => textsOfKind(part, kind, range))) {
+      const [piece] = builder.pieces;
+      if (piece !== undefined) return piece;
+      builder.add(text, seq);
+    }
   }
   return builder.end(until).pieces[0] ?? null;
 }
 
-/** The parts of a text that come from the events of a range, each read when it is requested. */
-function* textsOfKind(
-  db: StoreDatabase,
-  kind: LongTextKind,
-  range: HistoryRange,
-): Generator<{ readonly text: string; readonly seq: number }> {
-  for (const part of storedParts(db, range)) {
-    if (kind === 'events') {
-      yield* eventTexts(part, range);
-      continue;
-    }
-    const texts: { text: string; seq: number }[] = [];
-    addContent(part, range, (name, text, seq) => {
-      if (name === kind) texts.push({ text, seq });
-    });
-    yield* texts;
-  }
+/** What one part of the history adds to a text. */
+function textsOfKind(part: StoredPart, kind: LongTextKind, range: HistoryRange): { text: string; seq: number }[] {
+  if (kind === 'events') return [...eventTexts(part, range)];
+  const texts: { text: string; seq: number }[] = [];
+  addContent(part, range, (name, text, seq) => {
+    if (name === kind) texts.push({ text, seq });
+  });
+  return texts;
 }
 
 /** The whole text if it is short; else null. */

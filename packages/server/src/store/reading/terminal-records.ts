@@ -74,8 +74,8 @@ async function terminalRecord(db: StoreDatabase, key: JobKey): Promise<TerminalR
     const found = await selectTerminal.first(db, key);
     if (found === null) return { kind: 'absent' };
     const { chain_seq, ...row } = found;
-    const rows = selectHistory.lists(db, key) as readonly HistoryRow[];
-    const runs = storedRuns(db, { ...key, after: 0, until: chain_seq }, rows.length);
+    const rows = (await selectHistory.lists(db, key)) as readonly HistoryRow[];
+    const runs = await storedRuns(db, { ...key, after: 0, until: chain_seq }, rows.length);
     return { kind: 'record', record: { ...row, truncated: row.truncated === 1, history: packHistory(rows), runs } };
   } catch (error) {
     return { kind: 'unreadable', message: error instanceof Error ? error.message : String(error) };

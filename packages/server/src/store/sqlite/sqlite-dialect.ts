@@ -13,7 +13,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { DirectAdapter } from '../prepared.ts';
+import type { BoundQuery, StoreAdapter } from '../prepared.ts';
 
 /** Bounds the memory of the cache: the store has fewer shapes of query than this. */
 const statementsMax = 256;
@@ -60,7 +60,7 @@ class SqliteConnection implements DatabaseConnection {
     this.#statements = new StatementCache(database);
   }
 
-  executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
+  executeNow<Row>(query: BoundQuery): QueryResult<Row> {
     const { statement, returnsRows } = this.#statements.get(query.sql);
     const parameters = query.parameters as readonly SQLInputValue[];
     if (returnsRows) return { rows: statement.all(...parameters) as Row[] };
@@ -68,21 +68,16 @@ class SqliteConnection implements DatabaseConnection {
     return { numAffectedRows: BigInt(changes), rows: [] };
   }
 
-  lists(query: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly (readonly unknown[])[] {
+  lists(query: BoundQuery): readonly (readonly unknown[])[] {
     const { statement } = this.#statements.get(query.sql, 'lists');
     return statement.all(
       ...(query.parameters as readonly SQLInputValue[]),
     ) as unknown as readonly (readonly unknown[])[];
   }
 
-  runEach(sql: string, parameters: Iterable<readonly unknown[]>): void {
-    const { statement } = this.#statements.get(sql);
-    for (const row of parameters) statement.run(...(row as readonly SQLInputValue[]));
-  }
-
-  iterate<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): Iterable<Row> {
+  send(query: BoundQuery): void {
     const { statement } = this.#statements.get(query.sql);
-    return statement.iterate(...(query.parameters as readonly SQLInputValue[])) as Iterable<Row>;
+    statement.run(...(query.parameters as readonly SQLInputValue[]));
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -126,28 +121,26 @@ class SqliteDriver implements Driver {
 }
 
 /** SQLite's DDL is part of its transactions, so a migration is done whole or not at all. */
-class SqliteConnectionAdapter extends SqliteAdapter implements DirectAdapter {
+class SqliteConnectionAdapter extends SqliteAdapter implements StoreAdapter {
+  readonly store: object;
   readonly #connection: SqliteConnection;
 
   constructor(connection: SqliteConnection) {
     super();
     this.#connection = connection;
+    this.store = connection;
   }
 
-  executeNow<Row>(query: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<Row> {
+  execute<Row>(query: BoundQuery): QueryResult<Row> {
     return this.#connection.executeNow(query);
   }
 
-  lists(query: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly (readonly unknown[])[] {
+  lists(query: BoundQuery): readonly (readonly unknown[])[] {
     return this.#connection.lists(query);
   }
 
-  runEach(sql: string, parameters: Iterable<readonly unknown[]>): void {
-    this.#connection.runEach(sql, parameters);
-  }
-
-  iterate<Row>(query: Pick<CompiledQuery<Row>, 'sql' | 'parameters'>): Iterable<Row> {
-    return this.#connection.iterate(query);
+  send(query: BoundQuery): void {
+    this.#connection.send(query);
   }
 
   override get supportsTransactionalDdl(): boolean {
