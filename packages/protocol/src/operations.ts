@@ -92,16 +92,16 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Submit a job.',
     description:
-      'The job is on disk before the answer. With an `Idempotency-Key`, the same specification answers the first job ' +
-      'again; after an ambiguous transport failure only such a request may be repeated. With `wait_seconds`, the answer ' +
-      'bears the folded `result` where the job ended in time. Without `result` it says no less: the job is stored.',
+      'The job is on disk before the answer comes. With `wait_seconds`, the answer has the `result` if the job ended in ' +
+      'time. Without `result`, the job is stored and goes on. A submission that is sent again with its `Idempotency-Key` is ' +
+      'answered with the first job. If an answer was lost, send only such a submission again.',
     access: 'jobs:submit',
     headers: SubmissionHeaders,
     query: SubmissionQuery,
     body: { schema: JobSubmission, bytesMax: bodyBytesMax, isOptional: false },
     answers: {
       201: {
-        ...json('The job is stored, or was stored by the first use of the key.', AwaitedSubmission),
+        ...json('The job is stored, now or by the first use of the key.', AwaitedSubmission),
         headers: ['Location', 'Idempotency-Replayed'],
       },
     },
@@ -135,7 +135,8 @@ export const OPERATIONS = {
     ...ENDPOINTS.getJob,
     tag: 'jobs',
     summary: 'Read a job in full, with its receipt once it ended.',
-    description: 'To wait for the end use the result or the stream: polling spends the same budget as submitting.',
+    description:
+      'To wait for the end, use the result or the stream: asking here again and again spends the budget of requests.',
     access: 'jobs:read',
     answers: { 200: json('The job as it stands.', JobDetail) },
     errors: [...JOB_ERRORS, 'tenant_capacity_exhausted'],
@@ -146,8 +147,8 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Ask for the end of a job.',
     description:
-      'Idempotent; a job that already ended stays as it ended, and `already_terminal` says so. It waits for no permit, ' +
-      'so that a full service can still be relieved.',
+      'It may be sent again. A job that already ended stays as it ended, and `already_terminal` says so. It never waits ' +
+      'for room, so that a full service can still be relieved.',
     access: 'jobs:cancel',
     answers: { 200: json('The job as it stands now.', CancellationAnswer) },
     errors: [...JOB_ERRORS, 'insufficient_storage'],
@@ -158,8 +159,8 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Read the folded result, waiting for it if asked to.',
     description:
-      'An expired wait answers the present status with what is stored so far. A wait that shutdown interrupts is ' +
-      'answered `shutting_down` and never with a partial result.',
+      'If the job has not ended when the wait is over, the answer has the present status and what is stored so far. If the ' +
+      'service stops during the wait, the answer is `shutting_down`, and never a part of a result.',
     access: 'jobs:read',
     query: ResultQuery,
     answers: { 200: json('The result, or what there is of it.', FoldedResult) },
@@ -171,9 +172,9 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Read a page of stored events, in sequence order.',
     description:
-      'Nothing runs again. `next_cursor` is the last `seq` of the page, or `after` if the page is empty, and null once ' +
-      'the terminal event was delivered. Advance only after a complete page was decoded. With `wait_seconds` it answers as ' +
-      'soon as there is an event after the cursor, and with an empty page once the time is over.',
+      'Nothing runs again. `next_cursor` is the last `seq` of the page, or `after` if the page is empty. It is null once ' +
+      'the last event of the job was in a page. Move on only after you read a whole page. With `wait_seconds`, the answer ' +
+      'comes as soon as there is an event after the cursor, and with an empty page if there is none in time.',
     access: 'jobs:read',
     query: ReplayQuery,
     answers: { 200: json('A page of events.', ReplayPage) },
@@ -184,7 +185,8 @@ export const OPERATIONS = {
     ...ENDPOINTS.mintStreamTicket,
     tag: 'jobs',
     summary: 'Mint a ticket that opens one stream of this job.',
-    description: 'It keeps the credential out of WebSocket addresses. It is spent before the stream is admitted.',
+    description:
+      'It keeps the credential out of the address of the WebSocket. It is spent before the stream is admitted.',
     access: 'jobs:read',
     body: { schema: NoMembers, bytesMax: emptyBodyBytesMax, isOptional: true },
     answers: { 201: json('A one-use ticket.', StreamTicket) },
@@ -196,10 +198,10 @@ export const OPERATIONS = {
     tag: 'jobs',
     summary: 'Follow the events of a job over a WebSocket.',
     description:
-      'One text frame is one event, the same object as in replay: stored history first, then live, closed with 1000 ' +
-      'after `finished`. Other close codes: 1001 lifetime reached, 1012 restarting, 4401 credential ended, 4408 the ' +
-      'reader lags. A refused upgrade is answered as HTTP. A faulty handshake leaves its ticket as it was; any other ' +
-      'refusal spends it.',
+      'Each text frame is one event, the same object as in replay: first the stored ones, then each as it happens. After ' +
+      '`finished` it closes with 1000. Other close codes: 1001 its lifetime is over, 1012 the service restarts, 4401 the ' +
+      'credential ended, 4408 the reader lags. A refused upgrade is answered over HTTP. A handshake that is not right leaves ' +
+      'its ticket unspent; any other refusal spends it.',
     access: 'jobs:read',
     ticket: true,
     query: StreamQuery,
@@ -229,7 +231,7 @@ export const OPERATIONS = {
     ...ENDPOINTS.getPublicKey,
     tag: 'evidence',
     summary: 'Read the current signing key.',
-    description: 'Pin it or get it out of band: a key fetched from the signer is no independent trust anchor.',
+    description: 'Get it another way too, and pin it: a key from the signer itself proves nothing about the signer.',
     access: 'service:read',
     answers: { 200: json('The key as canonical SPKI PEM.', PublicKey) },
     errors: [...SCOPED_ERRORS, 'attestation_disabled'],
@@ -276,7 +278,8 @@ export const OPERATIONS = {
     ...ENDPOINTS.getMetrics,
     tag: 'public',
     summary: 'Read metrics of the whole service.',
-    description: 'There only where the operator set a metrics token, and only with it. Not a billing ledger.',
+    description:
+      'It exists only where the operator set a metrics token, and answers only to that token. Not a billing ledger.',
     access: 'metrics_token',
     answers: { 200: metrics('Metrics with a fixed set of labels.') },
     errors: [...CREDENTIAL_ERRORS, 'route_not_found'],

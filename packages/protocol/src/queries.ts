@@ -52,24 +52,24 @@ export const ListQuery = Type.Object({
 });
 export type ListQuery = Static<typeof ListQuery>;
 
-/** `whatFor` completes "Seconds to wait for". */
+/** `whatFor` completes "Seconds to wait for". Fractions and exponents are taken: the number as languages print it. */
 function waitSeconds(whatFor: string) {
   return withDefault(
     0,
     Type.Number({
       minimum: 0,
       maximum: waitSecondsMax,
-      description: `Seconds to wait for ${whatFor}: any number, in decimal digits or with an exponent.`,
+      description: `Seconds to wait for ${whatFor}.`,
     }),
   );
 }
 
 export const SubmissionQuery = Type.Object({
-  wait_seconds: waitSeconds('a terminal status once the job is stored'),
+  wait_seconds: waitSeconds('the end of the job once it is stored'),
 });
 export type SubmissionQuery = Static<typeof SubmissionQuery>;
 
-export const ResultQuery = Type.Object({ wait_seconds: waitSeconds('a terminal status') });
+export const ResultQuery = Type.Object({ wait_seconds: waitSeconds('the end of the job') });
 export type ResultQuery = Static<typeof ResultQuery>;
 
 const after = withDefault(
@@ -87,7 +87,7 @@ export const ReplayQuery = Type.Object({
     replayLimitDefault,
     Type.Integer({ minimum: 1, maximum: replayLimitMax, description: 'Events per page.' }),
   ),
-  wait_seconds: waitSeconds('an event after the cursor where there is none yet'),
+  wait_seconds: waitSeconds('an event after the cursor, if there is none yet'),
 });
 export type ReplayQuery = Static<typeof ReplayQuery>;
 
@@ -109,8 +109,8 @@ export const SubmissionHeaders = Type.Object({
       maxLength: idempotencyKeyBytesMax,
       pattern: '^[\\x21-\\x7e]+$',
       description:
-        'Visible ASCII, scoped to the tenant; at most one such header. Two submissions are the same where they are with ' +
-        'their defaults filled in and their limits as asked for, before ceilings.',
+        'A name for this submission, of your choice; at most one such header. It belongs to the tenant. Another submission ' +
+        'under the same key is refused. They are compared with their defaults filled in, and with the limits as asked for.',
     }),
   ),
 });

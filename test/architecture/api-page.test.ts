@@ -1,0 +1,82 @@
+/** docs/API.md is in step with the contract. Its examples were made against a service; here they are compared with the tables. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrorEnvelope, OPERATION_IDS, type OperationId, operationOf, type TSchema } from '@vouchbox/protocol';
+import Schema from 'typebox/schema';
+import { describe, expect, test } from 'vitest';
+import { REFUSED, SECTIONS } from '../../tools/api-page/examples.ts';
+import { exchangesIn } from '../../tools/api-page/exchange.ts';
+import { apiPage } from '../../tools/api-page/page.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/API.md'), 'utf8');
+const exchanges = exchangesIn(page);
+const examples = SECTIONS.flatMap(({ operations }) => Object.entries(operations)) as [
+  OperationId,
+  { command: string },
+][];
+
+test('docs/API.md says what the contract says; `npm run openapi` writes it', () => {
+  expect(page).toBe(apiPage(exchanges));
+});
+
+test('docs/API.md shows every operation once, and each command as it was made; `npm run api-docs` makes them', () => {
+  expect(examples.map(([id]) => id).toSorted()).toEqual([...OPERATION_IDS].toSorted());
+  for (const [id, { command }] of examples) expect(exchanges[id]?.command).toBe(command);
+  expect(exchanges.refusal?.command).toBe(REFUSED);
+});
+
+/** An answer of the page, with its headers by their names in lower case. */
+function takenApart(answer: string) {
+  const [head = '', ...rest] = answer.split('\n\n');
+  const [statusLine = '', ...lines] = head.split('\n');
+  const headers = new Map(lines.map((line) => line.split(': ', 2) as [string, string]));
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    mediaType: headers.get('Content-Type') ?? '',
+    headers: [...headers.keys()],
+    body: rest.join('\n\n'),
+  };
+}
+
+/** Whether a body fits its schema. Members that the page leaves out, which it marks by `…`, are not missed. */
+function fitsShown(schema: TSchema | undefined, text: string): boolean {
+  const marked = text.replace(/,?\s*…(?=\s*\})/g, '');
+  const whole = JSON.stringify(schema);
+  const asked = marked === text ? whole : whole.replace(/"required":\[[^\]]*\],?/g, '');
+  return Schema.Compile(JSON.parse(asked) as object).Check(JSON.parse(marked));
+}
+
+/** The media type of a body that is JSON with a schema. Others are exact bytes, or lines of metrics. */
+const JSON_TYPE = 'application/json';
+const overHttp = OPERATION_IDS.filter((id) => !(101 in operationOf(id).answers));
+const exampleOf = (id: OperationId) => exchanges[id] ?? { command: '', answer: '' };
+
+describe('the example in docs/API.md', () => {
+  test.each(overHttp)('of %s calls the operation', (id) => {
+    const { command } = exampleOf(id);
+    const [, called = ''] = /\$url([^"?]*)/.exec(command) ?? [];
+    const [, method = command.includes(' -d ') ? 'POST' : 'GET'] = / -X (\w+)/.exec(command) ?? [];
+    expect([method, called.replace('$job', '{id}')]).toEqual([operationOf(id).method, operationOf(id).path]);
+  });
+
+  test.each(overHttp)('of %s has an answer that the operation lists, with its headers', (id) => {
+    const { status, mediaType, headers, body } = takenApart(exampleOf(id).answer);
+    const listed = operationOf(id).answers[status];
+    expect(Object.keys(listed?.content ?? {})).toContain(mediaType);
+    expect(headers).toEqual(expect.arrayContaining([...(listed?.headers ?? [])]));
+    expect(mediaType !== JSON_TYPE || fitsShown(listed?.content[JSON_TYPE], body)).toBe(true);
+    expect(body).not.toBe('');
+  });
+
+  test('of a stream reads events up to the last one', () => {
+    const { command, answer } = exampleOf('streamEvents');
+    expect(command).toContain('new WebSocket(');
+    expect(answer).toMatch(/^1 queued\n[\s\S]*\d finished\nclosed with 1000$/);
+  });
+
+  test('of a refusal is an error envelope', () => {
+    const { status, body } = takenApart(exchanges.refusal?.answer ?? '');
+    expect(status).toBe(400);
+    expect(fitsShown(ErrorEnvelope, body)).toBe(true);
+  });
+});

@@ -1,0 +1,134 @@
+/** What docs/API.md shows: the operations in the order in which a caller meets them, each with a request that is really made. */
+import type { OperationId } from '@vouchbox/protocol';
+
+export interface Example {
+  readonly title: string;
+  /** A command for bash. It finds `url`, `key`, `job`, `stream_url` and `metrics_token` in its environment. */
+  readonly command: string;
+  /** Which job `job` names: one that ended, one that is running, or the one that the last command made. */
+  readonly job?: 'ended' | 'running';
+  /** Only these members of the answer are shown, each by its path; the rest is left out visibly. */
+  readonly shown?: readonly string[];
+}
+
+export interface Section {
+  readonly title: string;
+  readonly text: string;
+  readonly operations: Partial<Record<OperationId, Example>>;
+}
+
+/** A command with the caller's key. */
+function call(words: string): string {
+  return `curl -s ${words} -H "Authorization: Bearer $key"`;
+}
+
+const PROGRAM =
+  'print(sum(map(int, open(\\"input/numbers.txt\\"))))\\nopen(\\"output/note.txt\\", \\"w\\").write(\\"done\\")';
+
+export const SUBMIT = `${call('"$url/v1/jobs?wait_seconds=10"')} \\
+  -H 'Content-Type: application/json' -H 'Idempotency-Key: sum-of-two-numbers' \\
+  -d '{
+    "language": "python",
+    "code": "${PROGRAM}",
+    "files": [{ "path": "input/numbers.txt", "content_base64": "MjAKMjIK" }],
+    "outputs": ["output/**"],
+    "limits": { "wall_seconds": 5 }
+  }'`;
+
+/** A request that is refused, for the section about refusals. */
+export const REFUSED = `${call('"$url/v1/jobs"')} \\
+  -H 'Content-Type: application/json' -d '{ "language": "python", "cod": "print(1)" }'`;
+
+const FOLLOW = `node -e '
+  const socket = new WebSocket(process.env.url.replace("http", "ws") + process.env.stream_url);
+  socket.onmessage = ({ data }) => {
+    const { seq, kind, data: said } = JSON.parse(data);
+    console.log(seq, kind, ...(said.text ? [said.text] : []));
+  };
+  socket.onclose = ({ code }) => console.log("closed with", code);
+'`;
+
+export const SECTIONS: readonly Section[] = [
+  {
+    title: 'Run a program',
+    text: 'One request runs a program and brings its result, if it ends within the time that you wait.',
+    operations: {
+      submitJob: { title: 'Submit a job', command: SUBMIT },
+      getResult: { title: 'Read the result', command: call('"$url/v1/jobs/$job/result?wait_seconds=30"') },
+    },
+  },
+  {
+    title: 'Follow a program',
+    text:
+      'A job has a history of events: `queued`, `started`, `stdout`, `stderr`, `artifact`, `violation`, `truncated`, ' +
+      '`cancel_requested`, `finished`. Each is linked to the one before by its hash. Read them by a long poll, or get them over a ' +
+      'WebSocket. Keep the last `seq` that you saw, and go on after it when a connection breaks.',
+    operations: {
+      replayEvents: {
+        title: 'Read events, and wait for new ones',
+        command: call('"$url/v1/jobs/$job/replay?after=1&wait_seconds=30"'),
+      },
+      mintStreamTicket: {
+        title: 'Get a ticket for a stream',
+        command: call('-X POST "$url/v1/jobs/$job/stream-ticket"'),
+      },
+      streamEvents: { title: 'Open a stream', command: FOLLOW },
+    },
+  },
+  {
+    title: 'Find, inspect and cancel jobs',
+    text: 'A credential sees the jobs of its tenant. A job of another tenant is answered like one that does not exist.',
+    operations: {
+      getJob: { title: 'Read a job in full', command: call('"$url/v1/jobs/$job"'), job: 'ended' },
+      listJobs: { title: 'List jobs', command: call('"$url/v1/jobs?limit=1&status=succeeded,failed"') },
+      cancelJob: {
+        title: 'Cancel a job',
+        command: call('-X DELETE "$url/v1/jobs/$job"'),
+        job: 'running',
+        shown: ['job_id', 'status', 'cancellation_requested', 'already_terminal'],
+      },
+    },
+  },
+  {
+    title: 'Prove a result',
+    text:
+      'Keep these bytes as they came: a digest or a signature is over bytes. `npx --no vouchbox export` fetches all of them, and ' +
+      '`npx --no service-verify` checks them without the service. [VERIFYING.md](VERIFYING.md) says how.',
+    operations: {
+      getAttestation: { title: 'Fetch the signature', command: call('"$url/v1/jobs/$job/attestation"'), job: 'ended' },
+      getResultArtifact: {
+        title: 'Fetch what is signed',
+        command: call('"$url/v1/jobs/$job/result-artifact"'),
+        job: 'ended',
+      },
+      getPublicKey: { title: 'Read the signing key', command: call('"$url/v1/attestation/public-key"') },
+    },
+  },
+  {
+    title: 'Ask about the service',
+    text: 'What it can run, who you are to it, and how it is doing.',
+    operations: {
+      getCapabilities: { title: 'Read what it can run', command: call('"$url/v1/capabilities"') },
+      getWhoami: { title: 'Read who you are', command: call('"$url/v1/whoami"') },
+      getStatus: { title: 'Read how it is doing', command: call('"$url/v1/status"') },
+      getContract: {
+        title: 'Read the contract',
+        command: 'curl -s "$url/openapi.json"',
+        shown: ['openapi', 'info.title', 'info.version'],
+      },
+    },
+  },
+  {
+    title: 'Watch it',
+    text: 'For probes and for monitoring. [OPERATING.md](OPERATING.md) says what to watch.',
+    operations: {
+      getHealth: { title: 'Ask whether it is alive', command: 'curl -s "$url/healthz"' },
+      getReadiness: { title: 'Ask whether it is ready', command: 'curl -s "$url/readyz"' },
+      getTenantMetrics: { title: "Read your tenant's metrics", command: call('"$url/v1/metrics"') },
+      getMetrics: {
+        title: "Read the service's metrics",
+        command: 'curl -s "$url/metrics" -H "Authorization: Bearer $metrics_token"',
+      },
+    },
+  },
+];

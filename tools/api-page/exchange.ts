@@ -1,0 +1,26 @@
+/** A request of docs/API.md and what came back, as the page shows them. The page itself is where they are kept. */
+import type { OperationId } from '@vouchbox/protocol';
+
+/** The name under which an exchange is kept: an operation, or the refusal that is shown. */
+export type ExchangeName = OperationId | 'refusal';
+
+export interface Exchange {
+  readonly command: string;
+  /** What came back: a status line, headers, an empty line and the body. For a stream, what the command printed. */
+  readonly answer: string;
+}
+
+export type Exchanges = Readonly<Partial<Record<ExchangeName, Exchange>>>;
+
+/** An exchange as Markdown. The comment before it names it for `exchangesIn`; readers do not see it. */
+export function shownExchange(name: ExchangeName, { command, answer }: Exchange): string {
+  const kind = answer.startsWith('HTTP/') ? 'http' : 'text';
+  return `<!-- ${name} -->\n\`\`\`sh\n${command}\n\`\`\`\n\n\`\`\`${kind}\n${answer}\n\`\`\``;
+}
+
+/** Every exchange of a page. */
+export function exchangesIn(page: string): Exchanges {
+  const found = page.matchAll(/^<!-- (\w+) -->\n```sh\n([\s\S]*?)\n```\n\n```(?:http|text)\n([\s\S]*?)\n```$/gm);
+  const entries = [...found].map(([, name, command = '', answer = '']) => [name, { command, answer }] as const);
+  return Object.fromEntries(entries) as Exchanges;
+}

@@ -1,0 +1,111 @@
+/** Starts a service, makes every request of docs/API.md with curl, as a reader would, and keeps what came back. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { type OperationId, operationOf } from '@vouchbox/protocol';
+import { type EmbeddedService, openEmbeddedService } from 'vouchbox/embedded-service';
+import { type Example, REFUSED, SECTIONS } from './examples.ts';
+import type { Exchange, ExchangeName, Exchanges } from './exchange.ts';
+import { onlyShown, shownJson } from './shown-json.ts';
+import { Stable } from './stable.ts';
+
+const run = promisify(execFile);
+const METRICS_TOKEN = 'a-token-for-the-examples-alone';
+/** Lines of metrics that are shown. */
+const METRIC_LINES = 6;
+/** Headers of an answer that are shown; every answer has more. */
+const SHOWN_HEADERS = ['Content-Type', 'Location', 'Idempotency-Replayed', 'X-Content-Sha256', 'WWW-Authenticate'];
+
+/** Every exchange of the page. Needs curl. */
+export async function recordExchanges(): Promise<Exchanges> {
+  process.env['SERVICE_METRICS_TOKEN'] = METRICS_TOKEN;
+  await using service = await openEmbeddedService({ signing: 'on' });
+  await using recorder = await Recorder.open(service);
+  for (const { operations } of SECTIONS) {
+    for (const [id, example] of Object.entries(operations)) await recorder.record(id as OperationId, example);
+  }
+  await recorder.record('refusal', { title: '', command: REFUSED });
+  return recorder.exchanges;
+}
+
+class Recorder implements AsyncDisposable {
+  readonly #service: EmbeddedService;
+  readonly #directory: string;
+  readonly #environment: Record<string, string>;
+  readonly #stable = new Stable();
+  readonly exchanges: Partial<Record<ExchangeName, Exchange>> = {};
+  #ended = '';
+
+  private constructor(service: EmbeddedService, directory: string) {
+    const { url, key } = service;
+    this.#service = service;
+    this.#directory = directory;
+    this.#environment = { PATH: process.env['PATH'] ?? '', url, key, metrics_token: METRICS_TOKEN };
+  }
+
+  static async open(service: EmbeddedService): Promise<Recorder> {
+    return new Recorder(service, await mkdtemp(join(tmpdir(), 'svc-api-page-')));
+  }
+
+  async record(name: ExchangeName, example: Example): Promise<void> {
+    if (example.job === 'ended') this.#environment['job'] = this.#ended;
+    if (example.job === 'running') this.#environment['job'] = await this.#startedJob();
+    const isStream = name !== 'refusal' && 101 in operationOf(name).answers;
+    const answer = isStream ? await this.#printed(example.command) : await this.#answered(example);
+    this.exchanges[name] = { command: example.command, answer };
+  }
+
+  /** What a command prints that is not curl. */
+  async #printed(command: string): Promise<string> {
+    const { stdout } = await run('bash', ['-c', command], { env: this.#environment });
+    return stdout.trimEnd();
+  }
+
+  /** What curl got, with its head. */
+  async #answered({ command, shown }: Example): Promise<string> {
+    const head = join(this.#directory, 'head');
+    const printed = await this.#printed(command.replace(/^curl -s/, `curl -s -D ${head}`));
+    const [status = '', ...lines] = (await readFile(head, 'utf8')).trimEnd().split('\r\n');
+    const headers = SHOWN_HEADERS.flatMap((name) => {
+      const line = lines.find((candidate) => candidate.toLowerCase().startsWith(`${name.toLowerCase()}: `));
+      return line === undefined ? [] : `${name}${this.#stable.header(line.slice(name.length))}`;
+    });
+    return [status, ...headers, '', await this.#shownBody(printed, shown)].join('\n');
+  }
+
+  async #shownBody(printed: string, shown: readonly string[] | undefined): Promise<string> {
+    if (!printed.startsWith('{')) return [...printed.split('\n').slice(0, METRIC_LINES), '…'].join('\n');
+    const body = JSON.parse(printed) as Record<string, unknown>;
+    const stable = this.#stable.body(body) as Parameters<typeof shownJson>[0];
+    await this.#learn(body);
+    return shownJson(shown === undefined ? stable : onlyShown(stable, shown));
+  }
+
+  /** Later commands name the job and the ticket that earlier ones brought. */
+  async #learn({ job_id, result, ticket, stream_url, already_terminal }: Record<string, unknown>): Promise<void> {
+    if (ticket !== undefined) this.#environment['stream_url'] = String(stream_url);
+    if (result !== undefined) await this.#keepEnded(String(job_id));
+    if (already_terminal !== undefined) await this.#service.client.result(String(job_id), { waitSeconds: 60 });
+  }
+
+  /** The job that most examples are about. Its signature comes shortly after its end. */
+  async #keepEnded(job_id: string): Promise<void> {
+    this.#ended = job_id;
+    this.#environment['job'] = job_id;
+    while (!(await this.#service.client.detail(job_id)).attestation.available) await setTimeout(20);
+  }
+
+  async #startedJob(): Promise<string> {
+    const { client } = this.#service;
+    const { job_id } = await client.submit({ language: 'bash', code: 'sleep 60' });
+    for await (const { kind } of client.follow(job_id)) if (kind === 'started') break;
+    return job_id;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Makes what a service answered the same each time that the page is written: ids, times, durations and what is
+ * derived from them are replaced, each by one value wherever it stands. What an example is about stays as it came.
+ */
+import { createHash } from 'node:crypto';
+
+const FIRST_CREATED = Date.parse('2026-01-05T09:30:00.000Z');
+const MINUTE = 60_000;
+
+/** Milliseconds after its job was created, by the name of the member and by the kind of the event. */
+const MOMENTS: Readonly<Record<string, number>> = {
+  created_at: 0,
+  queued: 0,
+  started_at: 120,
+  started: 120,
+  stdout: 160,
+  artifact: 180,
+  finished_at: 180,
+  finished: 180,
+  expires_at: 31_000,
+};
+
+/** Measured numbers. */
+const NUMBERS: Readonly<Record<string, number>> = {
+  duration_ms: 60,
+  wall_ms: 58,
+  cpu_ms: 31,
+  memory_peak_bytes: 9_437_184,
+  uptime_seconds: 42.5,
+  expires_in: 30,
+  concurrent_mem_mb_max: 8192,
+  envelope_size_bytes: 4528,
+  result_size_bytes: 494,
+};
+
+/** Digests of what the example itself has: the same each time. */
+const LASTING = new Set([
+  ...['code_sha256', 'stdin_sha256', 'args_sha256', 'env_sha256', 'raw_sha256', 'stdout_sha256', 'stderr_sha256'],
+  ...['sha256', 'genesis'],
+]);
+const DIGEST = /[0-9a-f]{64}/g;
+/** Texts that nobody reads, and how many of their characters are shown. */
+const CUT: Readonly<Record<string, number>> = { payload: 48, sig: 0, next_cursor: 0 };
+const TICKET = 'a-ticket-for-one-use';
+const JOB_ID = /job_[0-9a-f-]{36}/g;
+
+export class Stable {
+  readonly #jobs = new Map<string, string>();
+  readonly #digests = new Map<string, string>();
+
+  /** A body of JSON with what changes replaced. */
+  body(value: unknown, name = '', job = 0): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.body(item, name, job));
+    if (typeof value === 'number') return NUMBERS[name] ?? value;
+    if (typeof value === 'string') return this.#text(value, name, job);
+    if (typeof value !== 'object' || value === null) return value;
+    const members = value as Record<string, unknown>;
+    const own = typeof members['job_id'] === 'string' ? this.#numberOf(members['job_id']) : job;
+    const kind = typeof members['kind'] === 'string' ? members['kind'] : '';
+    return Object.fromEntries(
+      Object.entries(members).map(([each, member]) => [
+        each,
+        this.body(member, each === 'timestamp' ? kind : each, own),
+      ]),
+    );
+  }
+
+  /** A header with what changes replaced. */
+  header(value: string): string {
+    return this.#withIds(value).replace(DIGEST, (digest) => this.#digest(digest));
+  }
+
+  #text(value: string, name: string, job: number): string {
+    if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) {
+      return new Date(FIRST_CREATED + Math.max(job - 1, 0) * MINUTE + (MOMENTS[name] ?? 0)).toISOString();
+    }
+    if (name === 'ticket') return TICKET;
+    if (name === 'request_id') return 'req_01a0…';
+    if (name === 'public_key_pem') return value.replace(/\n.{16}[\s\S]*?\n-/, '\nMCowBQYDK2VwAyEA…\n-');
+    const text = LASTING.has(name) ? value : value.replace(DIGEST, (digest) => this.#digest(digest));
+    return cut(this.#withIds(text), name);
+  }
+
+  #withIds(text: string): string {
+    return text.replace(JOB_ID, (id) => `job_019b8d6a-7c00-7000-8000-${String(this.#numberOf(id)).padStart(12, '0')}`);
+  }
+
+  /** Jobs are counted from 1, in the order in which they are seen. */
+  #numberOf(job_id: string): number {
+    const id = this.#jobs.get(job_id) ?? String(this.#jobs.size + 1);
+    this.#jobs.set(job_id, id);
+    return Number(id);
+  }
+
+  #digest(digest: string): string {
+    if (/^0+$/.test(digest)) return digest;
+    const example = createHash('sha256')
+      .update(`example ${this.#digests.size + 1}`)
+      .digest('hex');
+    const found = this.#digests.get(digest) ?? example;
+    this.#digests.set(digest, found);
+    return found;
+  }
+}
+
+function cut(text: string, name: string): string {
+  const characters = CUT[name] ?? text.length;
+  return text.length > characters ? `${text.slice(0, characters)}…` : text.replace(/(ticket=).+/, `$1${TICKET}`);
+}

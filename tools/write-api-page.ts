@@ -1,0 +1,7 @@
+/** `npm run api-docs`: writes docs/API.md from the contract, with examples that are made anew against a service. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { apiPage } from './api-page/page.ts';
+import { recordExchanges } from './api-page/record.ts';
+
+writeFileSync(join(import.meta.dirname, '../docs/API.md'), apiPage(await recordExchanges()));
