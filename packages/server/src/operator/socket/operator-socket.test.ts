@@ -9,6 +9,7 @@ import { openTestStore } from '../../../test/job-rig.ts';
 import { createLog } from '../../telemetry/log/log.ts';
 import { type Credentials, createCredentials } from '../credentials.ts';
 import { servedCredentials } from '../served-credentials.ts';
+import { isServed } from './ask-service.ts';
 import { requestBytesMax } from './messages.ts';
 import { OperatorSocket } from './operator-socket.ts';
 
@@ -113,6 +114,24 @@ test('a socket that a killed service left is taken over, and one that answers is
     name: 'StartError',
     message: expect.stringContaining('another service') as string,
   });
+});
+
+test('a visitor who only asks whether a service is here is not logged, and one who sends half a line is', async () => {
+  const lines: string[] = [];
+  const credentials = createCredentials({} as never);
+  const visited = createLog('debug', { write: (line: string) => lines.push(line) });
+  {
+    await using _service = await OperatorSocket.open({ dataDir, credentials, sandbox, log: visited });
+    expect(await isServed(dataDir)).toBe(true);
+    const silent = connect({ path: join(dataDir, 'operator.sock') });
+    silent.end();
+    expect(await text(silent)).toBe('');
+    expect(lines).toEqual([]);
+    const half = connect({ path: join(dataDir, 'operator.sock') });
+    half.end('{"ask":');
+    expect(await text(half)).toBe('');
+  }
+  expect(lines.join('')).toContain('the line did not end');
 });
 
 describe('an invalid request line gets no answer:', () => {

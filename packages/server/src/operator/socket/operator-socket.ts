@@ -116,7 +116,9 @@ function listenAlone(server: Server, path: string): Promise<void> {
 async function serve(socket: Socket, operated: Operated): Promise<void> {
   socket.setTimeout(patienceMilliseconds, () => socket.destroy());
   try {
-    const asked = await requestOf(socket);
+    const line = await lineOf(socket);
+    if (line === null) return;
+    const asked = await requestOf(line);
     socket.setTimeout(patienceOf(asked));
     socket.end(`${JSON.stringify(await answerTo(asked, operated))}\n`);
   } catch (error) {
@@ -125,8 +127,8 @@ async function serve(socket: Socket, operated: Operated): Promise<void> {
   }
 }
 
-async function requestOf(socket: Socket): Promise<OperatorRequest> {
-  const asked = await parseStrictJson(await lineOf(socket));
+async function requestOf(line: Buffer): Promise<OperatorRequest> {
+  const asked = await parseStrictJson(line);
   if (!isOperatorRequest(asked)) throw new Error('the line is not a known request');
   return asked;
 }
@@ -145,8 +147,11 @@ async function answerTo(asked: OperatorRequest, { credentials, sandbox, log }: O
   }
 }
 
-/** The bytes before the first newline. Rejects if there are too many, or none before the other side ends. */
-async function lineOf(socket: Socket): Promise<Buffer> {
+/**
+ * The bytes before the first newline. Null if the other side sends nothing: it only asked whether a service is here.
+ * Rejects if there are too many, or if the line does not end.
+ */
+async function lineOf(socket: Socket): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -156,5 +161,7 @@ async function lineOf(socket: Socket): Promise<Buffer> {
     if (size > requestBytesMax) throw new Error(`the line is longer than ${requestBytesMax} bytes`);
     if (end >= 0) return Buffer.concat(pieces);
   }
-  throw new Error('the line did not end');
+  if (size > 0) throw new Error('the line did not end');
+  socket.destroy();
+  return null;
 }
