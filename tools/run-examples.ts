@@ -4,7 +4,7 @@
  * beside them first, from the lock of `examples/`.
  */
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEmbeddedService } from 'vouchbox/embedded-service';
 
@@ -28,10 +28,31 @@ const ALL: readonly Example[] = [
   { file: 'ai-sdk-tool.ts', prints: [/42/], brings: true },
   { file: 'openai-agents-tool.ts', prints: [/42/], brings: true },
   { file: 'langchain-tool.ts', prints: [/42/], brings: true },
+  {
+    file: 'deepagents-backend.ts',
+    prints: [
+      /ValueError: invalid literal/,
+      /execute: 42 /,
+      /total\.txt/,
+      /\d commands ran, and their records are whole/,
+    ],
+    brings: true,
+  },
 ];
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+/** Installs what the lock says and nothing else, unless that was done before. */
+function installPackages(): void {
+  const [lock, installed] = [
+    join(EXAMPLES, 'package-lock.json'),
+    join(EXAMPLES, 'node_modules', '.installed-lock.json'),
+  ];
+  if (existsSync(installed) && readFileSync(installed, 'utf8') === readFileSync(lock, 'utf8')) return;
+  execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: EXAMPLES, stdio: ['ignore', 2, 2] });
+  copyFileSync(lock, installed);
 }
 
 /** Null if the example printed what it should, and otherwise why not. The service runs in this very process meanwhile. */
@@ -51,9 +72,7 @@ const words = process.argv.slice(2);
 const chosen = ALL.filter(({ file }) => words.length === 0 || words.some((word) => file.includes(word))).filter(
   ({ file }) => existsSync(join(EXAMPLES, file)),
 );
-if (chosen.some(({ brings }) => brings)) {
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--no-save'], { cwd: EXAMPLES, stdio: ['ignore', 2, 2] });
-}
+if (chosen.some(({ brings }) => brings)) installPackages();
 await using service = await openEmbeddedService({ signing: 'on' });
 const { PATH = '' } = process.env;
 const bin = join(ROOT, 'node_modules', '.bin');
