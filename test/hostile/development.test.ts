@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
 import type { Collection, Provider } from '../../packages/server/src/sandbox/sandbox.ts';
@@ -28,7 +29,7 @@ describe('the development subprocess', () => {
     const loaded = await sandbox.handOver(program);
     let stdout = '';
     const running = loaded.release((stream, records) => {
-      if (stream === 'stdout') for (const { text, partial } of records) stdout += partial ? text : `${text}\n`;
+      if (stream === 'stdout') for (const record of records) stdout += outputText(record);
     });
     return { ...(await running.collect()), stdout };
   }

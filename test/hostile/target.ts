@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS, type OutputRecord } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, type OutputRecord, outputText } from '@vouchbox/protocol';
 import { openProvider } from '../../packages/server/src/sandbox/preflight.ts';
 import type {
   Posture,
@@ -186,7 +186,7 @@ class Transcript {
   #waiting: (() => void)[] = [];
 
   readonly sink = (stream: 'stdout' | 'stderr', records: readonly OutputRecord[]): void => {
-    for (const { text, partial } of records) this[stream] += partial ? text : `${text}\n`;
+    for (const record of records) this[stream] += outputText(record);
     this.recordCounts[stream] += records.length;
     for (const wake of this.#waiting.splice(0)) wake();
   };

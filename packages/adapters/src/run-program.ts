@@ -10,6 +10,7 @@ import type {
   StreamName,
   TerminalReason,
 } from '@vouchbox/protocol';
+import { outputText } from '@vouchbox/protocol/vocabulary';
 import { AdapterError } from './adapter-error.ts';
 
 /** An end as most such interfaces see it: nothing is guessed from an exit code. */
@@ -120,8 +121,7 @@ async function inOrder(events: AsyncIterable<JobEvent>): Promise<string> {
   const texts: string[] = [];
   for await (const { kind, data } of events) {
     if (!isOutput(kind)) continue;
-    const { text, partial } = data as OutputRecord;
-    texts.push(partial ? text : `${text}\n`);
+    texts.push(outputText(data as OutputRecord));
   }
   return texts.join('');
 }

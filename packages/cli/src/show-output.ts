@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { JobEvent, OutputRecord } from '@vouchbox/protocol';
-import { printableText } from '@vouchbox/protocol/vocabulary';
+import { outputText, printableText } from '@vouchbox/protocol/vocabulary';
 
 /** The target of one of a program's streams. */
 export type OutputTarget = Writable & { readonly isTTY?: boolean };
@@ -22,8 +22,8 @@ export type OutputForm = 'safe' | 'raw';
 /** Writes one event's output, waiting for a slow reader. Events of other kinds are skipped. */
 export async function showOutput({ kind, data }: JobEvent, targets: OutputTargets, form: OutputForm): Promise<void> {
   if (kind !== 'stdout' && kind !== 'stderr') return;
-  const { text, partial } = data as OutputRecord;
+  const text = outputText(data as OutputRecord);
   const target = targets[kind];
   const shown = form === 'safe' && target.isTTY === true ? printableText(text) : text;
-  if (!target.write(partial === true ? shown : `${shown}\n`)) await once(target, 'drain');
+  if (!target.write(shown)) await once(target, 'drain');
 }

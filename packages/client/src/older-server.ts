@@ -2,14 +2,13 @@
  * Fallbacks for the routes that a server older than v0.4 lacks. Such a server has submission, list, detail,
  * cancellation and the stream with the key in its address. Spec § Versioning 5.
  */
-import { isTerminal, replayLimitMax } from '@vouchbox/protocol/vocabulary';
+import { isTerminal, outputText, replayLimitMax } from '@vouchbox/protocol/vocabulary';
 import type { FoldedResult, JobDetail, JobEvent, ReplayPage } from './contract-types.ts';
 import { openEventStream } from './event-stream.ts';
 import { TransportFailure } from './failure.ts';
 import type { ReplayOptions } from './job-options.ts';
 import { tooOld } from './older-route.ts';
 import { read } from './operation.ts';
-import { outputText } from './output-text.ts';
 import type { Session } from './session.ts';
 import { legacyStreamPath, streamAddress } from './stream-address.ts';
 

@@ -1,4 +1,5 @@
 /** Running a program to its end in one call, and ending the job if the call is broken off. */
+import { outputText } from '@vouchbox/protocol/vocabulary';
 import type {
   Artifact,
   FoldedResult,
@@ -14,7 +15,6 @@ import { type FollowOptions, followJob } from './follow.ts';
 import type { CallOptions } from './job-options.ts';
 import { submit, waitForResult, waitSecondsAtOnce } from './jobs.ts';
 import { once, read, supports } from './operation.ts';
-import { outputText } from './output-text.ts';
 import type { Session } from './session.ts';
 import { type ProgramOptions, submissionOf } from './submission.ts';
 import { decodeJson } from './transport.ts';

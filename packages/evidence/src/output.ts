@@ -5,7 +5,7 @@
  */
 
 import type { JobEvent, OutputEvidence, OutputRecord, StreamName } from '@vouchbox/protocol';
-import { OUTPUT_ENCODING } from '@vouchbox/protocol/vocabulary';
+import { OUTPUT_ENCODING, outputText } from '@vouchbox/protocol/vocabulary';
 import { sha256Hex } from '#sha256';
 
 /** The two members of an event that say what happened. */
@@ -14,7 +14,7 @@ export type EventContent = Pick<JobEvent, 'kind' | 'data'>;
 /** The exact text of one stream: every record's `text`, and a newline after each one that is not `partial`. */
 export function foldOutput(records: Iterable<OutputRecord>): string {
   let text = '';
-  for (const record of records) text += record.partial ? record.text : `${record.text}\n`;
+  for (const record of records) text += outputText(record);
   return text;
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../ground/waiting/within.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
 import type { Collection, Posture, PreparedCell, Program } from './sandbox.ts';
@@ -51,7 +51,7 @@ async function tryCanary(language: Language, prepare: () => Promise<PreparedCell
   const written = { stdout: '', stderr: '' };
   const loaded = await cell.handOver(canaryProgram(language));
   const running = loaded.release((stream, records) => {
-    for (const record of records) written[stream] += record.text + (record.partial ? '' : '\n');
+    for (const record of records) written[stream] += outputText(record);
   });
   const problem = problemOf(await running.collect(), written);
   return problem === null ? { language, posture: cell.posture } : { language, problem };

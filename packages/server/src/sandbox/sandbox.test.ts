@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProviderChoice } from './candidate.ts';
 import { instanceName } from './host/run-directory.ts';
@@ -49,7 +49,7 @@ async function run(choice: ProviderChoice, language: Language, code: string, opt
   const loaded = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...limits } });
   const text = { stdout: '', stderr: '' };
   const running = loaded.release((stream, records) => {
-    for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
+    for (const record of records) text[stream] += outputText(record);
     if (stopAt !== undefined && text.stdout.includes(stopAt.text)) running.stop(stopAt.cause);
   });
   return { ...(await running.collect()), ...text, posture: loaded.posture, held: loaded.held };

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import type { LoopbackChoice } from '../candidate.ts';
 import { openProvider } from '../preflight.ts';
 import type { Collection, HeldLimits, Program, Provider } from '../sandbox.ts';
@@ -51,7 +51,7 @@ export class CellsFixture implements AsyncDisposable {
     const loaded = await sandbox.handOver({ ...program, limits: { ...LIMIT_DEFAULTS, ...PATIENT, ...limits } });
     const text = { stdout: '', stderr: '' };
     const running = loaded.release((stream, records) => {
-      for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
+      for (const record of records) text[stream] += outputText(record);
     });
     return { ...(await running.collect()), ...text, held: loaded.held };
   }

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isLauncherBuilt } from '../launcher/runtime.ts';
 import { openProvider } from '../preflight.ts';
@@ -67,7 +67,7 @@ async function runInCell(provider: Provider, code: string): Promise<End> {
   });
   const said = { stdout: '', stderr: '' };
   const running = loaded.release((stream, records) => {
-    for (const record of records) said[stream] += record.text + (record.partial ? '' : '\n');
+    for (const record of records) said[stream] += outputText(record);
   });
   const { ending } = await running.collect();
   return { stdout: withoutAddresses(said.stdout), stderr: withoutAddresses(said.stderr), ending };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type OutputRecord, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
+import { type OutputRecord, outputText, streamBytesMax, streamRecordsMax } from '@vouchbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, inject, it } from 'vitest';
 import { OutputCapture } from './output.ts';
@@ -11,8 +11,7 @@ function capture(...chunks: readonly (string | Uint8Array)[]) {
   return { telemetry: output.end(), records, folded: fold(records) };
 }
 
-const fold = (records: readonly OutputRecord[]) =>
-  records.map((record) => record.text + (record.partial ? '' : '\n')).join('');
+const fold = (records: readonly OutputRecord[]) => records.map(outputText).join('');
 
 describe('recording a stream', () => {
   it('makes one record of a line, without its newline', () => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Opened, openProvider } from '../preflight.ts';
 import type { Collection, Posture, Program, Provider } from '../sandbox.ts';
@@ -68,7 +68,7 @@ describe.each(['namespace', 'gvisor'] as const)('python-data under the %s provid
     });
     const text = { stdout: '', stderr: '' };
     const running = loaded.release((stream, records) => {
-      for (const record of records) text[stream] += record.text + (record.partial ? '' : '\n');
+      for (const record of records) text[stream] += outputText(record);
     });
     const collection: Collection & typeof text & { posture: Posture } = {
       ...(await running.collect()),

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, LIMIT_DEFAULTS } from '@vouchbox/protocol';
+import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { PreflightOptions } from '../candidate.ts';
 import type { Group, GroupRoot } from '../cgroup/cgroup.ts';
@@ -39,7 +39,7 @@ async function run(sandbox: PreparedCell, program: Program) {
   const loaded = await cell.handOver(program);
   let stdout = '';
   const running = loaded.release((stream, records) => {
-    if (stream === 'stdout') for (const { text, partial } of records) stdout += text + (partial ? '' : '\n');
+    if (stream === 'stdout') for (const record of records) stdout += outputText(record);
   });
   const { ending } = await running.collect();
   return { held: loaded.held, ending, stdout, posture: cell.posture };

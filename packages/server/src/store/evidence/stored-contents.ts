@@ -1,6 +1,7 @@
 /** The stored history of a job once its last event is stored, read back for the receipt and the result. */
 import { HASH_VERSION, type StreamTexts } from '@vouchbox/evidence';
 import type { OutputRecord, StreamName, Violation } from '@vouchbox/protocol';
+import { outputText } from '@vouchbox/protocol/vocabulary';
 import type { ChainedJob } from '../history/events.ts';
 import { textsOfRun } from '../history/output-run.ts';
 import { storedPages } from '../history/stored-history.ts';
@@ -61,9 +62,9 @@ class Contents implements StoredContents {
     if (kind === 'truncated') this.isTruncated = true;
     if (kind === 'violation') this.violations.push(JSON.parse(data) as Violation);
     if (kind !== 'stdout' && kind !== 'stderr') return;
-    const { text, partial } = JSON.parse(data) as OutputRecord;
-    this.#addOutput(kind, [text], 1);
-    this.folded[kind] += partial ? text : `${text}\n`;
+    const record = JSON.parse(data) as OutputRecord;
+    this.#addOutput(kind, [record.text], 1);
+    this.folded[kind] += outputText(record);
   }
 
   #addOutput(stream: StreamName, texts: readonly string[], records: number): void {

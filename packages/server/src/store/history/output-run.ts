@@ -5,6 +5,7 @@
  */
 import type { StreamTexts } from '@vouchbox/evidence';
 import type { EventBody, OutputRecord, StreamName } from '@vouchbox/protocol';
+import { outputText } from '@vouchbox/protocol/vocabulary';
 
 /**
  * Records of both streams in their order. `stdout` and `stderr` are the folded texts of the records: see `foldOutput`.
@@ -98,7 +99,7 @@ function runOf(output: readonly OutputBody[]): OutputRun {
     const length = lengthOf(data);
     if (last !== undefined && last[0] === kind && last[1] === timestamp) last[2].push(length);
     else groups.push([kind, timestamp, [length]]);
-    texts[kind] += data.partial ? data.text : `${data.text}\n`;
+    texts[kind] += outputText(data);
   }
   return { groups, ...texts };
 }

@@ -5,7 +5,7 @@
  */
 import { HASH_VERSION } from '@vouchbox/evidence';
 import type { ArtifactRecord, JobEvent, OutputRecord, StreamName } from '@vouchbox/protocol';
-import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import { isTerminal, outputText } from '@vouchbox/protocol/vocabulary';
 import { type JsonText, jsonText, Spelled } from '../../ground/json-text.ts';
 import { eventsInRange, type HistoryRange, type StoredPart, storedPages } from '../history/stored-history.ts';
 import { isRun, readRun, type StoredRun } from '../history/stored-runs.ts';
@@ -68,13 +68,13 @@ function addContent(part: StoredPart, range: HistoryRange, add: AddText): void {
 function addOutput(stored: StoredRun, range: HistoryRange, add: AddText): void {
   if (stored.seq <= range.after || stored.last_seq > range.until) {
     for (const { kind, seq, data } of eventsInRange(range, stored)) {
-      add(kind as StreamName, escapedRecord(data as OutputRecord), seq);
+      add(kind as StreamName, escapedText(outputText(data as OutputRecord)), seq);
     }
     return;
   }
   const run = readRun(stored);
   for (const stream of STREAMS) {
-    if (run[stream] !== '') add(stream, JSON.stringify(run[stream]).slice(1, -1), stored.last_seq);
+    if (run[stream] !== '') add(stream, escapedText(run[stream]), stored.last_seq);
   }
 }
 
@@ -105,11 +105,12 @@ const PARTIAL = '{"partial":true,"text":"';
 function escapedLine(data: string, hash_version: number): string {
   if (hash_version === HASH_VERSION && data.startsWith(LINE)) return `${data.slice(LINE.length, -2)}\\n`;
   if (hash_version === HASH_VERSION && data.startsWith(PARTIAL)) return data.slice(PARTIAL.length, -2);
-  return escapedRecord(JSON.parse(data) as OutputRecord);
+  return escapedText(outputText(JSON.parse(data) as OutputRecord));
 }
 
-function escapedRecord({ text, partial }: OutputRecord): string {
-  return JSON.stringify(partial ? text : `${text}\n`).slice(1, -1);
+/** The inside of the JSON string of a text. */
+function escapedText(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** The length of a text of the job, and the text itself if it is short; null if the tenant has no such job. */
