@@ -1,11 +1,10 @@
 /** The tool `run_code`: one program, one cell, one answer. */
 import { type CallToolResult, fromJsonSchema, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
-import type { ServiceClient } from '@vouchbox/client';
+import type { ServiceClient, Submitted } from '@vouchbox/client';
 import {
   type EventData,
   ISOLATION_CLASSES,
   type JobEvent,
-  type JobSubmission,
   OutputPath,
   ProgramArguments,
   ProgramVariables,
@@ -71,7 +70,7 @@ export function registerRunCode(server: McpServer, client: ServiceClient): void 
 /** A call that is cancelled cancels its job. */
 async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: ServerContext): Promise<CallToolResult> {
   const { signal } = mcpReq;
-  const { job_id } = await client.submit(submissionOf(asked), { signal });
+  const { job_id } = await submit(client, asked, signal);
   const cancel = () => void client.cancel(job_id).catch(() => {});
   signal.addEventListener('abort', cancel, { once: true });
   if (signal.aborted) cancel();
@@ -82,23 +81,15 @@ async function runCode(client: ServiceClient, asked: RunCode, { mcpReq }: Server
   return await jobAnswer(client, job_id, signal, await client.waitForResult(job_id, { signal }));
 }
 
-function submissionOf(asked: RunCode): JobSubmission {
-  const { language, code, stdin, args, env, files, runtime, timeout_seconds, memory_mb, minimum_isolation } = asked;
-  return {
-    language,
-    code,
-    outputs: asked.outputs ?? ['output/**'],
-    ...(stdin !== undefined && { stdin }),
-    ...(args !== undefined && { args }),
-    ...(env !== undefined && { env }),
-    ...(runtime !== undefined && { runtime }),
-    ...(files !== undefined && { files: files.map(inputFile) }),
-    ...(minimum_isolation !== undefined && { requirements: { minimum_isolation } }),
-    limits: {
-      ...(timeout_seconds !== undefined && { wall_seconds: timeout_seconds }),
-      ...(memory_mb !== undefined && { mem_mb: memory_mb }),
-    },
+/** Submits the program; what the call leaves out is left out of the submission. */
+function submit(client: ServiceClient, asked: RunCode, signal: AbortSignal): Promise<Submitted> {
+  const { code, files, timeout_seconds, memory_mb, minimum_isolation, outputs = ['output/**'], ...said } = asked;
+  const limits = {
+    ...(timeout_seconds !== undefined && { wall_seconds: timeout_seconds }),
+    ...(memory_mb !== undefined && { mem_mb: memory_mb }),
   };
+  const program = { language: said.language, code, ...(files && { files: files.map(inputFile) }) };
+  return client.submit(program, { ...said, outputs, limits, minimumIsolation: minimum_isolation, signal });
 }
 
 function inputFile({ path, text, base64 }: Static<typeof InputFile>) {
