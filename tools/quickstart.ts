@@ -103,9 +103,9 @@ async function showVerification({ client, url, key }: EmbeddedService, { job_id,
   try {
     const [pinned, output] = [join(directory, 'pinned.pem'), join(directory, job_id)];
     await writeFile(pinned, (await client.publicKey()).public_key_pem);
-    process.stdout.write('    vouchbox export          ');
+    process.stdout.write('    npx --no vouchbox export ');
     await exportJob(job_id, { url, key, output });
-    say(`    service-verify directory ${job_id} --public-key pinned.pem --tenant ${tenant}`);
+    say(`    npx --no service-verify directory ${job_id} --public-key pinned.pem --tenant ${tenant}`);
     const words = ['directory', output, '--job', job_id, '--public-key', pinned, '--tenant', tenant];
     const { exitCode, stdout, stderr } = await serviceVerify(words);
     say(indented(indented(stdout)).trimEnd());

@@ -54,7 +54,7 @@ describe('from a service', () => {
       code: 0,
       stdout: `${ran.job_id}\n`,
       stderr: expect.stringContaining(
-        `service-verify directory ${ran.job_id} --public-key PINNED.pem --tenant alpha\n`,
+        `npx --no service-verify directory ${ran.job_id} --public-key PINNED.pem --tenant alpha\n`,
       ),
     });
     expect(filesOf(ran.job_id)).toEqual([

@@ -1,4 +1,5 @@
 /** `vouchbox mcp`: agents of both generations of the protocol run programs in the real service. */
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { Client as PresentClient, StreamableHTTPClientTransport as PresentHttp } from '@modelcontextprotocol/client';
@@ -248,10 +249,16 @@ describe('vouchbox mcp', () => {
   test.each(['claude', 'cursor', 'vscode'])('config %s prints what to paste, without a key', async (program) => {
     const { code, stdout } = await vouchbox(['mcp', 'config', program], { env: environment() });
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject(
-      program === 'vscode' ? { servers: { vouchbox: {} } } : { mcpServers: { vouchbox: { command: 'npx' } } },
-    );
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual([program === 'vscode' ? 'servers' : 'mcpServers']);
     expect(stdout).not.toContain(rig().alpha.key);
+  });
+
+  test('config prints a command that starts from any directory, with nothing on the PATH', async () => {
+    const { stdout } = await vouchbox(['mcp', 'config', 'claude'], { env: environment() });
+    const { mcpServers } = JSON.parse(stdout) as { mcpServers: { vouchbox: { command: string; args: string[] } } };
+    const { command, args } = mcpServers.vouchbox;
+    const found = spawnSync(command, args, { cwd: '/', env: { ...environment(), PATH: '/usr/bin:/bin' }, input: '' });
+    expect([found.status, found.stdout.toString()]).toEqual([0, '']);
   });
 
   test('config names the programs that it knows', async () => {

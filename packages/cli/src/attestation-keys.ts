@@ -65,7 +65,7 @@ export async function exportAttestationKey(
 /** The identifier is the key's fingerprint: whoever gets the key compares it over another way. */
 function sayWhatToDo(key_id: string, file = 'FILE'): void {
   note(`the key is ${key_id}; give it to those who check results, and tell them this identifier another way`);
-  note(`they run: service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);
+  note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);
 }
 
 async function writeNew(file: string, text: string): Promise<void> {

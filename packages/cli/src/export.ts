@@ -32,7 +32,9 @@ export async function exportJob(job_id: string, options: ExportOptions): Promise
   printResult(options, `${target}\n`, { directory: target, job_id, tenant: source.tenant });
   if (!options.json) {
     note('it can be checked without the service, with a key that came another way:');
-    note(`service-verify directory ${shellWord(target)} --public-key PINNED.pem --tenant ${shellWord(source.tenant)}`);
+    note(
+      `npx --no service-verify directory ${shellWord(target)} --public-key PINNED.pem --tenant ${shellWord(source.tenant)}`,
+    );
   }
   return EXIT.ok;
 }

@@ -83,7 +83,9 @@ async function writeVerdict(
     if (test.checker !== null) await addExport(files, `jobs/${test.checker.job_id}`, test.checker.job_id, client);
   }
   await writeDirectory(target, files);
-  note(`${target} has the verdict and its evidence: service-verify verdict ${target} --public-key KEY --tenant TENANT`);
+  note(
+    `${target} has the verdict and its evidence: npx --no service-verify verdict ${target} --public-key KEY --tenant TENANT`,
+  );
 }
 
 async function addExport(

@@ -4,6 +4,8 @@ import { UsageError } from '../usage-error.ts';
 export interface ServedBy {
   /** The service to call; null where the command brings one. */
   readonly url: string | null;
+  /** The path of the command. It is absolute: a program starts its servers in any directory, with any PATH. */
+  readonly command: string;
 }
 
 /** Where each program keeps its servers, and under which name. */
@@ -21,7 +23,7 @@ export const CONFIGURED_PROGRAMS = Object.keys(PROGRAMS);
  */
 export function clientConfiguration(
   program: string,
-  { url }: ServedBy,
+  { url, command }: ServedBy,
 ): { readonly where: string; readonly json: string } {
   if (!Object.hasOwn(PROGRAMS, program)) {
     throw new UsageError(`${program} is not known; give ${CONFIGURED_PROGRAMS.join(', ')}`);
@@ -29,8 +31,8 @@ export function clientConfiguration(
   const { member, where } = PROGRAMS[program as keyof typeof PROGRAMS];
   const server = {
     ...(program === 'vscode' && { type: 'stdio' }),
-    command: 'npx',
-    args: ['--no', 'vouchbox', 'mcp'],
+    command,
+    args: ['mcp'],
     ...(url !== null && { env: { SERVICE_URL: url, SERVICE_KEY: 'the key that `vouchbox keys create` printed' } }),
   };
   return { where, json: JSON.stringify({ [member]: { vouchbox: server } }, null, 2) };

@@ -1,5 +1,6 @@
 /** `vouchbox mcp`: the tools of a service for agents, over stdio or over HTTP on loopback. */
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServiceClient } from '@vouchbox/client';
 import { clientEnvironment } from '../environment.ts';
@@ -45,7 +46,8 @@ export async function mcp(options: McpOptions, version: string): Promise<number>
 
 /** Prints what to paste into a program's settings; where it belongs goes to stderr. */
 export function mcpConfiguration(program: string, options: AccessOptions): number {
-  const { where, json } = clientConfiguration(program, { url: options.url ?? clientEnvironment().url });
+  const command = join(dirname(process.argv[1] ?? ''), 'vouchbox');
+  const { where, json } = clientConfiguration(program, { url: options.url ?? clientEnvironment().url, command });
   note(`put this into ${where}`);
   process.stdout.write(`${json}\n`);
   return EXIT.ok;
