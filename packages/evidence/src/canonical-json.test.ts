@@ -65,6 +65,7 @@ describe('whatever the order of the members', () => {
     ['names that are numbers', { 9: 1, 10: 2, a: 3 }, '{"10":2,"9":1,"a":3}'],
     ['ordered names that are numbers', { 1: 1, 2: 2 }, '{"1":1,"2":2}'],
     ['holes in an array', new Array(2), '[null,null]'],
+    ['a hole before a value', Object.assign(new Array(2), { 1: 'a' }), '[null,"a"]'],
     ['undefined in an array', [undefined], '[null]'],
     ['a date', { a: new Date(0) }, '{"a":"1970-01-01T00:00:00.000Z"}'],
     ['a member that serializes itself', { a: { toJSON: () => ({ c: 1, b: 2 }) } }, '{"a":{"b":2,"c":1}}'],

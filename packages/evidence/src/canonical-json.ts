@@ -43,7 +43,7 @@ function standsInOrder(value: unknown, depth: number): boolean {
 }
 
 function membersStandInOrder(value: object, depth: number): boolean {
-  if (Array.isArray(value)) return value.every((element) => standsInOrder(element, depth)) && isDense(value);
+  if (Array.isArray(value)) return value.every((element) => standsInOrder(element, depth));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
   let previous: string | null = null;
@@ -53,9 +53,4 @@ function membersStandInOrder(value: object, depth: number): boolean {
     previous = name;
   }
   return true;
-}
-
-/** `every` skips holes. */
-function isDense(values: readonly unknown[]): boolean {
-  return !values.includes(undefined);
 }

@@ -55,6 +55,16 @@ describe('the digest of an event', () => {
   });
 });
 
+test.each([
+  { kind: '\ud800' },
+  { timestamp: '\ud800' },
+  { job_id: '\ud800' },
+  { prev_hash: '\ud800' },
+  { seq: Number.NaN },
+])('an event with %j has no text', (member) => {
+  expect(() => eventText({ ...first, ...member })).toThrow(Error);
+});
+
 describe('chaining', () => {
   const bodies: EventBody[] = [
     { kind: 'stdout', timestamp: '2026-01-01T00:00:00.005Z', data: { text: 'hé' } },

@@ -46,6 +46,10 @@ describe('an envelope', () => {
       expect(decodeEnvelope(bytes)).toMatchObject({ kind: 'refused' });
     },
   );
+
+  test('that is not JSON is refused with the place of the fault', () => {
+    expect(decodeEnvelope(encode('{"payload"}'))).toEqual({ kind: 'refused', reason: 'it is not JSON at byte 10' });
+  });
 });
 
 describe.skipIf(!hasPublishedVectors('dsse'))('the published PAE vectors', () => {

@@ -3,7 +3,9 @@ import { canonicalJson } from './canonical-json.ts';
 import {
   EXPORT_FILES,
   EXPORT_MANIFEST,
+  EXPORT_OPTIONAL_FILES,
   exportedFileBytesMax,
+  exportFilesMax,
   exportManifest,
   JOB_EXPORT_TYPE,
   readExportManifest,
@@ -68,6 +70,7 @@ describe('the manifest of an exported job', () => {
     ['a malformed size', { ...good, files: changed({ size_bytes: 1.5 }) }],
     ['a file that is not an object', { ...good, files: [...good.files, null] }],
     ['an array', [good]],
+    ['nothing', null],
   ])('is refused with %s', (_what, value) => {
     expect(read(value)).toMatchObject({ kind: 'refused' });
   });
@@ -81,10 +84,26 @@ describe('the manifest of an exported job', () => {
 });
 
 describe('the files of an exported job', () => {
-  test('have the bounds of the contract (Spec § Limits)', () => {
-    expect(exportedFileBytesMax(EXPORT_FILES.envelope)).toBe(2 * 1024 * 1024);
-    expect(exportedFileBytesMax(EXPORT_FILES.result)).toBe(16 * 1024 * 1024);
-    expect(exportedFileBytesMax('output/a.png')).toBe(2 * 1024 * 1024);
-    expect(exportedFileBytesMax('elsewhere/a.png')).toBeNull();
+  test.each([
+    [EXPORT_FILES.envelope, 2_097_152],
+    [EXPORT_FILES.result, 16_777_216],
+    [EXPORT_FILES.receipt, 2_097_152],
+    [EXPORT_FILES.events, 67_108_864],
+    [EXPORT_FILES.publicKey, 4096],
+    [EXPORT_MANIFEST, 262_144],
+    [EXPORT_OPTIONAL_FILES.code, 1_048_576],
+    [EXPORT_OPTIONAL_FILES.stdin, 1_048_576],
+    [EXPORT_OPTIONAL_FILES.args, 262_144],
+    [EXPORT_OPTIONAL_FILES.env, 262_144],
+    [EXPORT_OPTIONAL_FILES.policy, 262_144],
+    ['input/a.csv', 2_097_152],
+    ['output/a.png', 2_097_152],
+    ['elsewhere/a.png', null],
+  ])('%s has at most %s bytes (Spec § Limits)', (path, bytesMax) => {
+    expect(exportedFileBytesMax(path)).toBe(bytesMax);
+  });
+
+  test('are at most 75: the manifest, ten by name, 32 inputs and 32 outputs', () => {
+    expect(exportFilesMax).toBe(75);
   });
 });

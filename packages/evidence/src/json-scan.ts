@@ -249,7 +249,6 @@ export class JsonScan {
   #readScalar(): void {
     let end = this.#at;
     while (isScalarByte(this.#bytes[end])) end += 1;
-    if (end === this.#at) throw this.#unexpected();
     if (end - this.#at > numberBytesMax) throw new JsonFault('holds a number that is too long', `byte ${this.#at}`);
     const text = utf8.decode(this.#bytes.subarray(this.#at, end));
     if (text !== 'true' && text !== 'false' && text !== 'null') this.#checkNumber(text);

@@ -40,6 +40,13 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, fault: 'digest' });
   });
 
+  test('does not serialize data whose text was given', () => {
+    const dataTexts = events.map(({ data }) => canonicalJson(data));
+    const unreadable = events.map((event) => ({ ...event, data: undefined }));
+    expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
+    expect(verifyChain(unreadable, expected)).toEqual({ kind: 'broken', seq: 1, fault: 'digest' });
+  });
+
   test('digests the data if the text from which it was read is not canonical', () => {
     const dataTexts = events.map(({ data }) => JSON.stringify(data, null, 1));
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });

@@ -64,6 +64,11 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
+  test('rejects with any error that is no finding', async () => {
+    const publicKeys = null as unknown as readonly string[];
+    await expect(verifyEnvelope({ ...inputOf(good), publicKeys })).rejects.toThrow(TypeError);
+  });
+
   test('refuses to start without a key, or with a malformed key among the pinned ones', async () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [] })).toMatchObject({ step: 'key' });
     const publicKeys = [good.public_key_pem, 'nonsense'];
