@@ -2,6 +2,14 @@
  * The verifier as a library: the checks of `service-verify directory`, of bytes that its caller has. It reads no file and no
  * network. Uses nothing that only Node has.
  */
+export {
+  canVerifySignatures,
+  type Examination,
+  type ExaminationOptions,
+  type ExaminationVerdict,
+  type ExaminedCheck,
+  examineExport,
+} from './examine-export.ts';
 export { EXIT, type ExitCode } from './exit-code.ts';
 export { type ExportedJob, type ExportFiles, type ExportProblem, parseExport } from './exported-job.ts';
 export { type Policy, type PolicyOptions, parsePolicy } from './policy.ts';

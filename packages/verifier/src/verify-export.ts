@@ -6,6 +6,7 @@ import {
   canonicalJson,
   EXPORT_FILES,
   EXPORT_OPTIONAL_FILES,
+  type ExecutionPredicate,
   isJsonObject,
   parsePublicKey,
   parseStrictJson,
@@ -62,10 +63,9 @@ export async function verifyExport(
 /** Compares every other file of the directory with what was signed. */
 function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): Check[] {
   const { receipt } = predicate;
-  const { manifest, files } = exported;
-  const isOfJob = manifest.job_id === predicate.jobId && manifest.tenant === predicate.tenant;
+  const { files } = exported;
   return [
-    checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id),
+    manifestCheck(exported, predicate),
     publicKeyCheck(textOf(exported, EXPORT_FILES.publicKey), key_id),
     receiptFileCheck(bytesOf(exported, EXPORT_FILES.receipt), receipt),
     ...historyChecks(exported, receipt),
@@ -75,16 +75,22 @@ function attestedChecks(exported: ExportedJob, { predicate, key_id }: Signed): C
   ];
 }
 
+/** The manifest is not signed. */
+export function manifestCheck({ manifest }: ExportedJob, { jobId, tenant }: ExecutionPredicate): Check {
+  const isOfJob = manifest.job_id === jobId && manifest.tenant === tenant;
+  return checked('manifest', isOfJob ? null : 'it names another job or tenant than was signed', manifest.job_id);
+}
+
 type Signed = NonNullable<AttestationVerdict['signed']>;
 
 /** The key in the directory is no trust anchor. A key that did not sign is an error of whoever made the directory. */
-function publicKeyCheck(pem: string, key_id: string): Check {
+export function publicKeyCheck(pem: string, key_id: string): Check {
   const result = parsePublicKey(pem);
   const isSigner = result.kind === 'key' && result.key.key_id === key_id;
   return checked('public_key_file', isSigner ? null : 'it is not the pinned key that signed', key_id);
 }
 
-function receiptFileCheck(bytes: Uint8Array, signed: StoredReceipt): Check {
+export function receiptFileCheck(bytes: Uint8Array, signed: StoredReceipt): Check {
   const json = parseStrictJson(bytes);
   const isSame = json.kind === 'value' && canonicalJson(json.value) === canonicalJson(signed);
   return checked(
@@ -94,7 +100,7 @@ function receiptFileCheck(bytes: Uint8Array, signed: StoredReceipt): Check {
   );
 }
 
-function historyChecks(exported: ExportedJob, receipt: StoredReceipt): readonly Check[] {
+export function historyChecks(exported: ExportedJob, receipt: StoredReceipt): readonly Check[] {
   const history = parseLines(bytesOf(exported, EXPORT_FILES.events));
   if ('problem' in history) return [failed('events', history.problem)];
   const { checks, chain } = checkRecord({ events: history.events, receipt });
@@ -114,7 +120,7 @@ interface ProgramFile {
  * Whether the receipt covers a file of the program: its source, its input or its output. Other files have no such
  * check.
  */
-function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
+export function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[] {
   const stated = statedDigest(path, receipt);
   if (stated === null) return [];
   const sha256 = sha256Hex(bytes);

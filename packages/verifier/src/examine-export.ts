@@ -1,0 +1,322 @@
+/**
+ * Everything that can be said of an exported job, for a person who looks for what is wrong. `verifyExport` gives the
+ * verdict and stops where nothing further is worth believing; here each check is made that can be made, and what it found
+ * about unsigned evidence is marked as such. Uses nothing that only Node has.
+ */
+import {
+  decodeEnvelope,
+  decodeStatement,
+  EXPORT_FILES,
+  EXPORT_MANIFEST,
+  type ExportManifest,
+  isJsonObject,
+  parsePublicKey,
+  parseStrictJson,
+  readExportManifest,
+  resultSubjectName,
+  type StoredReceipt,
+  sha256Hex,
+  VERIFICATION_STEPS,
+} from '@vouchbox/evidence';
+import type { JobEvent } from '@vouchbox/protocol';
+import { RESULT_MEDIA_TYPE } from '@vouchbox/protocol/vocabulary';
+import { type AttestationVerdict, verifyAttestation } from './attestation.ts';
+import type { ExportedJob, ExportFiles } from './exported-job.ts';
+import { parseExport } from './exported-job.ts';
+import { parseLines } from './history.ts';
+import type { Check, Report } from './report.ts';
+import {
+  historyChecks,
+  manifestCheck,
+  programFileCheck,
+  publicKeyCheck,
+  receiptFileCheck,
+  verifyExport,
+} from './verify-export.ts';
+
+/** A check, or one that was not made: `detail` then says why. */
+export interface ExaminedCheck {
+  readonly name: string;
+  readonly state: 'passed' | 'failed' | 'not_tried';
+  readonly detail: string;
+}
+
+/** What is known from elsewhere. */
+export interface ExaminationOptions {
+  /** PEM texts of the pinned keys. With none, the key in the export is used, and the verdict can be no better than `whole`. */
+  readonly publicKeys: readonly string[];
+  /** Without it, any tenant's job is accepted. */
+  readonly tenant?: string | undefined;
+  /** Without it, any job is accepted. */
+  readonly job?: string | undefined;
+  /** Whether this platform can check Ed25519 signatures: see `canVerifySignatures`. */
+  readonly canVerify: boolean;
+}
+
+/**
+ * `good`: a pinned key signed all of it. `whole`: nothing contradicts anything, but no key is pinned. `unchecked`: the same,
+ * but the signature could not be checked here. `refused`: something is wrong.
+ */
+export type ExaminationVerdict = 'good' | 'whole' | 'unchecked' | 'refused';
+
+export interface Examination {
+  readonly verdict: ExaminationVerdict;
+  /** Whether each file is as the manifest lists it; empty without a manifest. */
+  readonly files: readonly ExaminedCheck[];
+  /** The steps of the attestation, in their order. */
+  readonly attestation: readonly ExaminedCheck[];
+  /** The history against the receipt, and the result against both. */
+  readonly record: readonly ExaminedCheck[];
+  /** The program, its input and its output against the receipt. */
+  readonly program: readonly ExaminedCheck[];
+  readonly events: readonly JobEvent[];
+  /** Index of the first event that does not follow; null if all do. */
+  readonly brokenAt: number | null;
+  /** Null if none could be read. */
+  readonly receipt: StoredReceipt | null;
+  /** Whether a pinned key signed the receipt, so that it may be believed. */
+  readonly isSigned: boolean;
+  /** The key that signed, pinned or not; null if no known key did. */
+  readonly key_id: string | null;
+  /** The result artifact; null if it could not be read. */
+  readonly result: Readonly<Record<string, unknown>> | null;
+}
+
+/** Whether this platform checks Ed25519 signatures. A page that came without TLS from another host cannot. */
+export async function canVerifySignatures(): Promise<boolean> {
+  try {
+    const point = Uint8Array.of(0x58, ...Array<number>(31).fill(0x66));
+    await crypto.subtle.importKey('raw', point, 'Ed25519', false, ['verify']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Examines the files of an export, or an envelope and a result under the names that they have in an export. */
+export async function examineExport(files: ExportFiles, options: ExaminationOptions): Promise<Examination> {
+  const manifest = manifestOf(files);
+  const listing = listingChecks(files, manifest);
+  const trusted = await attestationOf(files, options, manifest);
+  const signed = trusted.verdict?.signed ?? null;
+  const receipt = signed?.predicate.receipt ?? unsignedReceipt(files);
+  const history = parseLines(files.get(EXPORT_FILES.events) ?? new Uint8Array());
+  const exported = { manifest: manifest ?? EMPTY_MANIFEST, files };
+  const record = recordChecks(exported, { receipt, signed });
+  const program = receipt === null ? [] : programChecks(exported, receipt);
+  const isSigned = signed !== null && trusted.isPinned;
+  const all = [...listing, ...trusted.checks, ...record, ...program];
+  const report = manifest === null ? null : await reportOf(files, options, trusted.publicKeys);
+  return {
+    verdict: verdictOf({ all, report, isSigned, options }),
+    files: listing,
+    attestation: trusted.checks,
+    record,
+    program,
+    events: 'problem' in history ? [] : history.events,
+    brokenAt: brokenEvent(record),
+    receipt,
+    isSigned,
+    key_id: signed?.key_id ?? null,
+    result: jsonObjectOf(files.get(EXPORT_FILES.result)),
+  };
+}
+
+const EMPTY_MANIFEST = { tenant: '', job_id: '', files: [] } as unknown as ExportManifest;
+
+/** Null if there is none, or none that can be read; `listingChecks` says why. */
+function manifestOf(files: ExportFiles): ExportManifest | null {
+  const bytes = files.get(EXPORT_MANIFEST);
+  const result = bytes === undefined ? null : readExportManifest(bytes);
+  return result?.kind === 'manifest' ? result.manifest : null;
+}
+
+/** Every file against the manifest. The digest that was found stands beside the one that is listed. */
+function listingChecks(files: ExportFiles, manifest: ExportManifest | null): ExaminedCheck[] {
+  const bytes = files.get(EXPORT_MANIFEST);
+  if (bytes === undefined) return [];
+  if (manifest === null) {
+    const result = readExportManifest(bytes);
+    return [failure(EXPORT_MANIFEST, result.kind === 'refused' ? result.reason : '')];
+  }
+  const listed = manifest.files.map(({ path, size_bytes, sha256 }): ExaminedCheck => {
+    const found = files.get(path);
+    if (found === undefined) return failure(path, 'it is listed and missing');
+    if (found.length !== size_bytes) return failure(path, `it has ${found.length} bytes, and ${size_bytes} are listed`);
+    const digest = sha256Hex(found);
+    if (digest !== sha256) return failure(path, `its digest is ${digest}, and ${sha256} is listed`);
+    return { name: path, state: 'passed', detail: `${found.length} bytes, sha256:${digest}` };
+  });
+  const known = new Set([EXPORT_MANIFEST, ...manifest.files.map(({ path }) => path)]);
+  const surplus = [...files.keys()].filter((path) => !known.has(path));
+  return [...listed, ...surplus.map((path) => failure(path, 'it is not listed'))];
+}
+
+interface Trusted {
+  readonly checks: readonly ExaminedCheck[];
+  readonly verdict: AttestationVerdict | null;
+  /** The keys that were tried: those pinned, or the one in the export. */
+  readonly publicKeys: readonly string[];
+  readonly isPinned: boolean;
+}
+
+/** The steps of the attestation under the pinned keys, or under the key of the export if none is pinned. */
+async function attestationOf(
+  files: ExportFiles,
+  options: ExaminationOptions,
+  manifest: ExportManifest | null,
+): Promise<Trusted> {
+  const isPinned = options.publicKeys.length > 0;
+  const enclosed = enclosedKeys(files);
+  const publicKeys = isPinned ? options.publicKeys : enclosed;
+  const envelope = files.get(EXPORT_FILES.envelope);
+  const subject = files.get(EXPORT_FILES.result);
+  const missing = [
+    envelope === undefined && `there is no ${EXPORT_FILES.envelope}`,
+    subject === undefined && `there is no ${EXPORT_FILES.result}`,
+    !options.canVerify && 'this browser cannot check Ed25519 signatures here',
+    publicKeys.length === 0 && 'no key is pinned, and the export has none',
+  ].find((reason) => reason !== false);
+  if (missing !== undefined || envelope === undefined || subject === undefined) {
+    return { checks: stepsNotTried(STEPS, missing ?? ''), verdict: null, publicKeys, isPinned };
+  }
+  const tenant = options.tenant ?? manifest?.tenant ?? statedTenant(envelope);
+  const job = options.job ?? manifest?.job_id;
+  const expected = {
+    tenant,
+    mediaType: RESULT_MEDIA_TYPE,
+    ...(job !== undefined && { subjectName: resultSubjectName(job) }),
+  };
+  const verdict = await verifyAttestation({ envelope, subject, publicKeys }, expected);
+  const made = verdict.checks.map(stateOf);
+  const rest = STEPS.slice(made.length);
+  const failed = made.at(-1);
+  const checks =
+    failed?.name === 'signature' && failed.state === 'failed' && isPinned
+      ? [...made.slice(0, -1), failure('signature', await otherSigner(files, failed.detail))]
+      : made;
+  return {
+    checks: [...checks, ...stepsNotTried(rest, `${failed?.name ?? ''} failed`.replaceAll('_', ' '))],
+    verdict,
+    publicKeys,
+    isPinned,
+  };
+}
+
+const STEPS = Object.keys(VERIFICATION_STEPS);
+
+function stepsNotTried(steps: readonly string[], detail: string): ExaminedCheck[] {
+  return steps.map((name) => ({ name, state: 'not_tried', detail }));
+}
+
+function enclosedKeys(files: ExportFiles): string[] {
+  const bytes = files.get(EXPORT_FILES.publicKey);
+  const pem = bytes === undefined ? null : new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  return pem !== null && parsePublicKey(pem).kind === 'key' ? [pem] : [];
+}
+
+/** Whether it is the envelope that was changed, or another key that signed it. */
+async function otherSigner(files: ExportFiles, detail: string): Promise<string> {
+  const [enclosed] = enclosedKeys(files);
+  if (enclosed === undefined) return detail;
+  const bytes = {
+    envelope: files.get(EXPORT_FILES.envelope) ?? null,
+    subject: new Uint8Array(),
+    publicKeys: [enclosed],
+  };
+  const { checks } = await verifyAttestation(bytes, { tenant: '', mediaType: RESULT_MEDIA_TYPE });
+  const isSigner = checks.some(({ name, isGood }) => name === 'signature' && isGood);
+  const key = parsePublicKey(enclosed);
+  if (isSigner && key.kind === 'key') return `${detail}: the key in the export, ${key.key.key_id}, signed it`;
+  return `${detail}, nor under the key in the export: ${EXPORT_FILES.envelope} was changed`;
+}
+
+/** The tenant that the envelope itself names, where nobody says which to expect. */
+function statedTenant(envelope: Uint8Array): string {
+  const tenant = statedPredicate(envelope)?.['tenant'];
+  return typeof tenant === 'string' ? tenant : '';
+}
+
+function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>> | null {
+  const decoded = decodeEnvelope(envelope);
+  const statement = decoded.kind === 'refused' ? null : decodeStatement(decoded.envelope.payload);
+  return statement?.kind === 'statement' ? statement.statement.predicate : null;
+}
+
+/** The receipt as a file, or as the envelope has it, of which nothing is known yet. */
+function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
+  const envelope = files.get(EXPORT_FILES.envelope);
+  const stated = envelope === undefined ? undefined : statedPredicate(envelope)?.['receipt'];
+  return jsonObjectOf(files.get(EXPORT_FILES.receipt)) ?? (isJsonObject(stated) ? stated : null);
+}
+
+function recordChecks(
+  exported: ExportedJob,
+  { receipt, signed }: { readonly receipt: StoredReceipt | null; readonly signed: AttestationVerdict['signed'] },
+): ExaminedCheck[] {
+  const { files } = exported;
+  if (!files.has(EXPORT_FILES.events)) return [];
+  if (receipt === null) return [{ name: 'receipt', state: 'failed', detail: 'no receipt can be read' }];
+  const receiptFile = files.get(EXPORT_FILES.receipt);
+  const keyFile = files.get(EXPORT_FILES.publicKey);
+  const compared: Check[] = [];
+  if (signed !== null) {
+    if (files.has(EXPORT_MANIFEST)) compared.push(manifestCheck(exported, signed.predicate));
+    if (receiptFile !== undefined) compared.push(receiptFileCheck(receiptFile, receipt));
+    if (keyFile !== undefined) compared.push(publicKeyCheck(new TextDecoder().decode(keyFile), signed.key_id));
+  }
+  const bytes = { ...exported, files: new Map([[EXPORT_FILES.result, new Uint8Array()], ...files]) };
+  return [...compared, ...historyChecks(bytes, receipt)].map(stateOf);
+}
+
+function programChecks({ files }: ExportedJob, receipt: StoredReceipt): ExaminedCheck[] {
+  return Array.from(files)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .flatMap(([path, bytes]) => programFileCheck({ path, bytes, receipt }))
+    .map(stateOf);
+}
+
+/** The verdict that `service-verify directory` gives, of the same bytes and keys. */
+async function reportOf(files: ExportFiles, options: ExaminationOptions, publicKeys: readonly string[]) {
+  const exported = parseExport(files);
+  if (!options.canVerify || publicKeys.length === 0) return null;
+  const tenant = options.tenant ?? manifestOf(files)?.tenant ?? '';
+  return await verifyExport(exported, { publicKeys, tenant, job: options.job });
+}
+
+interface Grounds {
+  readonly all: readonly ExaminedCheck[];
+  /** Null without a manifest, and where no signature could be checked. */
+  readonly report: Report | null;
+  readonly isSigned: boolean;
+  readonly options: ExaminationOptions;
+}
+
+/** A failed check anywhere refuses, as does the report. */
+function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerdict {
+  const isBad = all.length === 0 || all.some(({ state }) => state === 'failed');
+  if (isBad || (report !== null && report.exitCode !== 0)) return 'refused';
+  if (!options.canVerify) return 'unchecked';
+  if (isSigned) return 'good';
+  return options.publicKeys.length === 0 ? 'whole' : 'refused';
+}
+
+/** `checkRecord` names the event in its words. */
+function brokenEvent(record: readonly ExaminedCheck[]): number | null {
+  const chain = record.find(({ name, state }) => name === 'chain' && state === 'failed');
+  const [, seq] = /^event (\d+):/.exec(chain?.detail ?? '') ?? [];
+  return seq === undefined ? null : Number(seq) - 1;
+}
+
+function jsonObjectOf(bytes: Uint8Array | undefined): Readonly<Record<string, unknown>> | null {
+  const json = bytes === undefined ? null : parseStrictJson(bytes);
+  return json?.kind === 'value' && isJsonObject(json.value) ? json.value : null;
+}
+
+function stateOf({ name, isGood, detail }: Check): ExaminedCheck {
+  return { name, state: isGood ? 'passed' : 'failed', detail };
+}
+
+function failure(name: string, detail: string): ExaminedCheck {
+  return { name, state: 'failed', detail };
+}
