@@ -1,19 +1,83 @@
-/** `verify.html` as it is built, in Chromium. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { accessibilityProblems, type Browser, openBrowser, openPage } from '../rig/browser.ts';
+/** `verify.html` as it is built, in Chromium. docs/VERIFYING.md, in a browser. */
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { attestedJob, exportOf, signingKey } from '../../packages/verifier/test/attested-job.ts';
+import { accessibilityProblems, type Browser, openBrowser, openPage, type WatchedPage } from '../rig/browser.ts';
+import { giveExport, textOf, verdictOf, verifyPage } from './verify-page.ts';
 
-const file = new URL('../../packages/server/pages/verify-page/index.html', import.meta.url);
+const pageBytesMax = 40 * 1024;
+
+const job = attestedJob({ inputs: { 'input/a.txt': 'a' }, outputs: { 'output/b.txt': 'b' } });
 let browser: Browser;
+let opened: WatchedPage;
 
 beforeAll(async () => {
   browser = await openBrowser();
+  opened = await openPage(browser, verifyPage.href, { viewport: { width: 360, height: 740 } });
 });
-afterAll(() => browser.close());
+afterAll(async () => {
+  await opened[Symbol.asyncDispose]();
+  await browser.close();
+});
 
-test('the page works from a file, and asks for nothing else', async () => {
-  await using opened = await openPage(browser, file.href);
-  await expect.poll(() => opened.page.title()).toContain('Verify a result');
-  expect(opened.requests).toEqual([file.href]);
-  expect(opened.troubles).toEqual([]);
-  expect(await accessibilityProblems(opened.page)).toEqual([]);
+test('the page has at most 40 kB when it is compressed', () => {
+  expect(gzipSync(readFileSync(verifyPage), { level: 9 }).length).toBeLessThanOrEqual(pageBytesMax);
+});
+
+describe('the page, opened from a file on a phone', () => {
+  test('says without a key that nothing is proved about who signed', async () => {
+    const { page } = opened;
+    await giveExport(page, exportOf(job));
+    expect(await verdictOf(page, 'whole')).toContain('nothing is proved about who signed it');
+    expect(await textOf(page.locator('#verdict .unsigned'))).toContain('No key that you pinned signed it');
+  });
+
+  test('shows a good export under the pinned key, with its chain, its posture and its output', async () => {
+    const { page } = opened;
+    await page.fill('#key', job.key.publicKeyPem);
+    expect(await verdictOf(page, 'good')).toContain(job.key.key_id);
+    expect(await page.title()).toContain('Signed, and unchanged');
+    expect(await page.locator('.ring').count()).toBe(job.events.length);
+    expect(await textOf(page.locator('#posture'))).toContain('gVisor: a kernel of its own');
+    expect(await textOf(page.locator('#output pre').first())).toBe('hello\n');
+    expect(await page.locator('.check.failed').count()).toBe(0);
+  });
+
+  test('gives the bytes of a file back', async () => {
+    const { page } = opened;
+    const download = page.waitForEvent('download');
+    await page.locator('[data-path="output/b.txt"] button').click();
+    expect(readFileSync(await (await download).path(), 'utf8')).toBe('b');
+  });
+
+  test('names the event that was changed, and draws the chain broken there', async () => {
+    const { page } = opened;
+    const files = exportOf(job);
+    const text = new TextDecoder().decode(files.get('events.ndjson')).replace('hello', 'hellO');
+    await giveExport(page, files.set('events.ndjson', new TextEncoder().encode(text)));
+    const words = await verdictOf(page, 'refused');
+    expect(words).toContain('events.ndjson: its digest is');
+    expect(words).toContain('events.ndjson: event 3: its event_hash does not follow from its members');
+    const states = await page.locator('.ring').evaluateAll((rings) => rings.map((ring) => ring.className));
+    expect(states.slice(0, 4)).toEqual(['ring follows', 'ring follows', 'ring broken', 'ring unknown']);
+  });
+
+  test('is refused under another key', async () => {
+    const { page } = opened;
+    await page.fill('#key', signingKey().publicKeyPem);
+    await giveExport(page, exportOf(job));
+    expect(await verdictOf(page, 'refused')).toContain(`the key in the export, ${job.key.key_id}, signed it`);
+  });
+
+  test('has nothing that axe finds, and fits the screen', async () => {
+    const { page } = opened;
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  });
+
+  test('asked for nothing but itself, and broke no rule of its policy', () => {
+    expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([verifyPage.href]);
+    expect(opened.troubles).toEqual([]);
+  });
 });

@@ -16,6 +16,7 @@ import { addPacks } from './commands/packs.ts';
 import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
 import { addSetUp } from './commands/setup.ts';
+import { addVerifyPage } from './commands/verify-page.ts';
 import { EXIT } from './exit-code.ts';
 import { tellFailure } from './tell-failure.ts';
 
@@ -57,6 +58,7 @@ async function vouchboxCommand(asked: string | undefined): Promise<Command> {
   addRun(program);
   addJobs(program);
   addExport(program);
+  addVerifyPage(program);
   addGrade(program);
   addMcp(program, version);
   addAdapter(program);

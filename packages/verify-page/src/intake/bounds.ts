@@ -1,0 +1,46 @@
+/** How much the page takes. More is refused, so that no file can make it hang. */
+
+/** Bytes of everything together, after it was unpacked: more than an export with the longest history and outputs has. */
+export const totalBytesMax = 256 * 1024 * 1024;
+
+/** Entries of an archive or a directory. An export has a few dozen. */
+export const entriesMax = 2000;
+
+/** The reason why what was given cannot be read, for the person who gave it. */
+export class IntakeProblem extends Error {}
+
+/** Unpacks a stream, and stops at the bound: a small file can hold a huge one. */
+export async function inflate(
+  packed: Uint8Array<ArrayBuffer>,
+  format: CompressionFormat,
+  bytesMax: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  const reader = new Blob([packed]).stream().pipeThrough(new DecompressionStream(format)).getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new IntakeProblem('The archive is damaged: a part of it cannot be unpacked.');
+    });
+    if (done) break;
+    length += value.length;
+    if (length > bytesMax) {
+      void reader.cancel();
+      throw new IntakeProblem(
+        `The archive unpacks to more than ${totalBytesMax / 1024 ** 2} MiB. No export is that large.`,
+      );
+    }
+    pieces.push(value);
+  }
+  return joined(pieces, length);
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,88 @@
+/**
+ * Makes an export of what somebody dropped: a directory, an archive of one, or an envelope with its result. Names are
+ * only keys of a map here; nothing is written anywhere.
+ */
+import { EXPORT_FILES, EXPORT_MANIFEST, isJsonObject, parseStrictJson } from '@vouchbox/evidence';
+import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
+import { isTar, readTar } from './tar.ts';
+import { isZip, readZip } from './zip.ts';
+
+export type Files = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+
+/** A file with the path under which it was dropped. */
+export interface DroppedFile {
+  readonly path: string;
+  readonly file: File;
+}
+
+/** The files below the directory of the manifest; without a manifest, those that an export calls by other names. */
+export async function exportFilesOf(dropped: readonly DroppedFile[]): Promise<Files> {
+  const files = await readAll(dropped);
+  const manifests = [...files.keys()].filter(
+    (path) => path === EXPORT_MANIFEST || path.endsWith(`/${EXPORT_MANIFEST}`),
+  );
+  const [manifest] = manifests.sort((one, other) => one.split('/').length - other.split('/').length);
+  if (manifest !== undefined) return below(files, manifest.slice(0, -EXPORT_MANIFEST.length));
+  const known = namedByContent(files);
+  if (known.size > 0) return known;
+  throw new IntakeProblem(
+    `There is no ${EXPORT_MANIFEST} here, and no envelope. Drop the directory that "vouchbox export" wrote, or a zip or tar of it.`,
+  );
+}
+
+async function readAll(dropped: readonly DroppedFile[]): Promise<Map<string, Uint8Array<ArrayBuffer>>> {
+  if (dropped.length > entriesMax) throw new IntakeProblem(`These are more than ${entriesMax} files.`);
+  const total = dropped.reduce((sum, { file }) => sum + file.size, 0);
+  if (total > totalBytesMax)
+    throw new IntakeProblem(`This is more than ${totalBytesMax / 1024 ** 2} MiB. No export is that large.`);
+  const read = await Promise.all(dropped.map(async ({ path, file }) => ({ path, bytes: await bytesOf(file) })));
+  const [only] = read;
+  if (read.length === 1 && only !== undefined)
+    return (await unpacked(only.bytes)) ?? new Map([[only.path, only.bytes]]);
+  return new Map(read.map(({ path, bytes }) => [path, bytes]));
+}
+
+async function bytesOf(file: File): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return new Uint8Array(await file.arrayBuffer());
+  } catch {
+    throw new IntakeProblem(`${file.name} cannot be read.`);
+  }
+}
+
+/** Null if the file is no archive. */
+async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, Uint8Array<ArrayBuffer>> | null> {
+  const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
+  const plain = isGzip ? await inflate(bytes, 'gzip', totalBytesMax) : bytes;
+  if (isZip(plain)) return await readZip(plain);
+  if (isTar(plain)) return readTar(plain);
+  if (isGzip) throw new IntakeProblem('The gzip file holds no tar archive.');
+  return null;
+}
+
+function below(files: Files, root: string): Files {
+  return new Map(
+    Array.from(files)
+      .filter(([path]) => path.startsWith(root))
+      .map(([path, bytes]) => [path.slice(root.length), bytes]),
+  );
+}
+
+/** An envelope and a result are told by what is in them, since people save them under any name. */
+function namedByContent(files: Files): Files {
+  const known = new Map<string, Uint8Array<ArrayBuffer>>();
+  for (const bytes of files.values()) {
+    const name = nameOf(bytes);
+    if (name === null) continue;
+    if (known.has(name)) throw new IntakeProblem(`Two of these files could be ${name}. Drop one job at a time.`);
+    known.set(name, bytes);
+  }
+  return known;
+}
+
+function nameOf(bytes: Uint8Array): string | null {
+  const json = parseStrictJson(bytes);
+  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
+  if ('payloadType' in json.value && 'signatures' in json.value) return EXPORT_FILES.envelope;
+  return json.value['_type'] === 'urn:svc:execution-result:v1' ? EXPORT_FILES.result : null;
+}

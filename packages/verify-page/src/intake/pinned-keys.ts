@@ -1,0 +1,63 @@
+/** Keys as people have them: PEM, a JWK, or the id of a key. docs/VERIFYING.md, RFC 8037. */
+import { isJsonObject, parsePublicKey, parseStrictJson } from '@vouchbox/evidence';
+
+export interface PinnedKeys {
+  /** PEM texts. */
+  readonly pems: readonly string[];
+  /** Why a part of the text is no key; null if all of it is. */
+  readonly problem: string | null;
+}
+
+const PEM_BLOCK = /-----BEGIN [^-]+-----[\s\S]*?-----END [^-]+-----/g;
+const KEY_ID = /\bsha256:([0-9a-fA-F]{64})\b/g;
+
+/**
+ * Every key in a text, in one form. A key id pins the key in the export if that has this id, because the id is the digest
+ * of the key.
+ * @param enclosed the key in the export as PEM; null if it has none
+ */
+export function pinnedKeysIn(text: string, enclosed: string | null): PinnedKeys {
+  const given = text.trim();
+  if (given === '') return { pems: [], problem: null };
+  if (given.startsWith('{')) return fromJwk(given);
+  const blocks = given.match(PEM_BLOCK);
+  if (blocks !== null) return fromPems(blocks);
+  const ids = Array.from(given.matchAll(KEY_ID), ([, hex = '']) => hex.toLowerCase());
+  if (ids.length > 0) return fromIds(ids, enclosed);
+  return refused('This is no key. Paste a PEM block, a JWK, or a key id that starts with sha256:.');
+}
+
+function fromPems(blocks: readonly string[]): PinnedKeys {
+  const pems = blocks.map((block) => `${block}\n`);
+  for (const pem of pems) {
+    const result = parsePublicKey(pem);
+    if (result.kind === 'refused') return refused(`This key is refused: ${result.reason}.`);
+  }
+  return { pems, problem: null };
+}
+
+function fromJwk(text: string): PinnedKeys {
+  const json = parseStrictJson(new TextEncoder().encode(text));
+  if (json.kind === 'refused' || !isJsonObject(json.value)) return refused('This is no JWK: it is not a JSON object.');
+  const { kty, crv, x } = json.value;
+  if (Object.hasOwn(json.value, 'd'))
+    return refused('This is a private key. Keep it secret, and paste the public one.');
+  if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string' || !/^[\w-]{43}$/.test(x)) {
+    return refused('This JWK is no Ed25519 public key.');
+  }
+  // The prefix of SubjectPublicKeyInfo has 12 bytes, so that the base64 of the key can follow that of the prefix.
+  const base64 = `MCowBQYDK2VwAyEA${x.replaceAll('-', '+').replaceAll('_', '/')}=`;
+  return fromPems([`-----BEGIN PUBLIC KEY-----\n${base64}\n-----END PUBLIC KEY-----`]);
+}
+
+function fromIds(ids: readonly string[], enclosed: string | null): PinnedKeys {
+  if (enclosed === null) return refused('With a key id alone, the export must hold the key. Paste the key itself.');
+  const result = parsePublicKey(enclosed);
+  if (result.kind === 'key' && ids.includes(result.key.key_id.slice('sha256:'.length)))
+    return { pems: [enclosed], problem: null };
+  return refused('The key in the export has another id than the one you pinned.');
+}
+
+function refused(problem: string): PinnedKeys {
+  return { pems: [], problem };
+}

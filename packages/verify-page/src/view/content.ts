@@ -1,0 +1,107 @@
+/** The program, what it printed and what it wrote. All of it is text or a download here, and none of it ever runs. */
+import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import type { Examination, ExaminedCheck } from '@vouchbox/verifier';
+import type { Files } from '../intake/export-files.ts';
+import { element, type Mark, mark, section } from './element.ts';
+import { bytesWords } from './words.ts';
+
+/** Longer texts are cut here, and whole in the download. */
+const shownCharactersMax = 60_000;
+
+export function outputView({ result }: Examination): HTMLElement | null {
+  if (result === null) return null;
+  return section('output', 'What it printed', stream('stdout', result['stdout']), stream('stderr', result['stderr']));
+}
+
+function stream(name: string, value: unknown): HTMLElement | null {
+  const content = typeof value === 'string' ? value : '';
+  if (content === '' && name === 'stderr') return null;
+  return element(
+    'div',
+    { class: 'stream' },
+    element('h3', { id: `${name}-title` }, name),
+    content === '' ? element('p', { class: 'empty' }, 'nothing') : block(name, content),
+    content.length > shownCharactersMax ? download(`${name}.txt`, () => new TextEncoder().encode(content)) : null,
+  );
+}
+
+/** Characters that hide or move text are spelled out. */
+function block(name: string, content: string): HTMLElement {
+  const isCut = content.length > shownCharactersMax;
+  const shown = printableText(content.slice(0, shownCharactersMax).toWellFormed());
+  const text = isCut ? `${shown}\n… the first ${shownCharactersMax} of ${content.length} characters` : shown;
+  return element('pre', { tabindex: '0', role: 'region', 'aria-label': name }, text);
+}
+
+/** What the program was, and every file that came with it. */
+export function filesView(files: Files, examination: Examination): HTMLElement {
+  const code = files.get('code');
+  const paths = [...files.keys()].sort((one, other) => rankOf(one) - rankOf(other) || (one < other ? -1 : 1));
+  return section(
+    'files',
+    'The files',
+    code === undefined
+      ? null
+      : element(
+          'details',
+          {},
+          element('summary', {}, 'The program'),
+          block('The program', new TextDecoder().decode(code.subarray(0, 4 * shownCharactersMax))),
+        ),
+    element('ul', { class: 'files' }, ...paths.map((path) => fileItem(path, files, examination))),
+  );
+}
+
+/** Output first, then input, then evidence. */
+function rankOf(path: string): number {
+  return path.startsWith('output/') ? 0 : path.startsWith('input/') ? 1 : 2;
+}
+
+function fileItem(path: string, files: Files, examination: Examination): HTMLElement {
+  const bytes = files.get(path) ?? new Uint8Array();
+  const state = stateOf(path, examination);
+  return element(
+    'li',
+    { class: state, 'data-path': printable(path) },
+    mark(state),
+    element('span', { class: 'path' }, printable(path)),
+    element('span', { class: 'size' }, bytesWords(bytes.length)),
+    download(printable(path.split('/').at(-1) ?? path, 100), () => bytes),
+    path.startsWith('output/') && state === 'passed' ? pictureOf(path, bytes) : null,
+  );
+}
+
+/** A file is good if every check about it passed. */
+function stateOf(path: string, { files, program }: Examination): Mark {
+  const about = [...files, ...program].filter(({ name }: ExaminedCheck) => name === path);
+  if (about.some(({ state }) => state === 'failed')) return 'failed';
+  return about.length === 0 ? 'not_tried' : 'passed';
+}
+
+/** The bytes are handed to the browser only when somebody asks for them, and never as a type that it would open. */
+function download(name: string, bytesOf: () => Uint8Array<ArrayBuffer>): HTMLElement {
+  const button = element('button', { type: 'button', class: 'quiet', 'aria-label': `Download ${name}` }, 'Download');
+  button.addEventListener('click', () => {
+    const address = URL.createObjectURL(new Blob([bytesOf()], { type: 'application/octet-stream' }));
+    element('a', { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  });
+  return button;
+}
+
+const PICTURES: readonly { readonly type: string; readonly magic: readonly number[] }[] = [
+  { type: 'image/png', magic: [0x89, 0x50, 0x4e, 0x47] },
+  { type: 'image/jpeg', magic: [0xff, 0xd8, 0xff] },
+  { type: 'image/gif', magic: [0x47, 0x49, 0x46, 0x38] },
+];
+const pictureBytesMax = 4 * 1024 * 1024;
+
+/** Formats that hold pixels and nothing else: no SVG, which is a document. */
+function pictureOf(path: string, bytes: Uint8Array<ArrayBuffer>): HTMLElement | null {
+  const format = PICTURES.find(({ magic }) => magic.every((byte, at) => bytes[at] === byte));
+  if (format === undefined || bytes.length > pictureBytesMax) return null;
+  const address = URL.createObjectURL(new Blob([bytes], { type: format.type }));
+  const picture = element('img', { src: address, alt: `The picture ${printable(path)}` });
+  for (const over of ['load', 'error']) picture.addEventListener(over, () => URL.revokeObjectURL(address));
+  return picture;
+}

@@ -1,0 +1,124 @@
+/** The verdict, before everything else: what is shown, what is wrong, and what that says about whom. */
+
+import { printable } from '@vouchbox/protocol/vocabulary';
+import type { Examination, ExaminationVerdict, ExaminedCheck } from '@vouchbox/verifier';
+import { element } from './element.ts';
+import { statusWords } from './words.ts';
+
+interface VerdictWords {
+  readonly title: string;
+  readonly text: string;
+}
+
+const WORDS: Readonly<Record<ExaminationVerdict, VerdictWords>> = {
+  good: {
+    title: 'Signed, and unchanged',
+    text: 'A holder of the key that you pinned signed this result. Nothing was changed since.',
+  },
+  whole: {
+    title: 'Whole, but nothing is proved about who signed it',
+    text: 'Nothing here contradicts anything else. Whoever made these files could have made all of them: pin a key that came to you another way.',
+  },
+  unchecked: {
+    title: 'Whole, but the signature was not checked',
+    text: 'This browser cannot check Ed25519 signatures here. Open the page with https, from localhost or as a file on your disk, in a browser of 2025 or later; or use service-verify.',
+  },
+  refused: {
+    title: 'Do not trust this result',
+    text: 'What is here is not what was signed, or was never signed by the key that you pinned.',
+  },
+};
+
+/** The banner. It takes the focus, so that a screen reader begins there. */
+export function verdictView(examination: Examination, keyProblem: string | null): HTMLElement {
+  const verdict = keyProblem === null ? examination.verdict : 'refused';
+  const { title, text } = WORDS[verdict];
+  return element(
+    'section',
+    { id: 'verdict', class: verdict, 'aria-labelledby': 'verdict-title' },
+    element('h2', { id: 'verdict-title', tabindex: '-1' }, title),
+    element('p', {}, keyProblem ?? text),
+    culprits(examination),
+    summary(examination),
+  );
+}
+
+/** How many wrong things are named before the rest is left to the list of checks. */
+const culpritsMax = 6;
+
+function culprits(examination: Examination): HTMLElement | null {
+  const all = failures(examination);
+  if (all.length === 0) return null;
+  const more = all.length - culpritsMax;
+  return element(
+    'ul',
+    { class: 'culprits', 'aria-label': 'What is wrong' },
+    ...all
+      .slice(0, culpritsMax)
+      .map(([file, check]) =>
+        element('li', {}, element('strong', {}, printable(file)), `: ${printable(check.detail, 400)}`),
+      ),
+    more > 0 ? element('li', {}, `and ${more} more, below`) : null,
+  );
+}
+
+/** What failed, each with the file that it is about. */
+function failures({ files, attestation, record, program }: Examination): [file: string, check: ExaminedCheck][] {
+  const own = (check: ExaminedCheck): [string, ExaminedCheck] => [check.name, check];
+  const of =
+    (file: string) =>
+    (check: ExaminedCheck): [string, ExaminedCheck] => [FILES[check.name] ?? file, check];
+  const all = [
+    ...files.map(own),
+    ...attestation.map(of('attestation.dsse.json')),
+    ...record.map(of('events.ndjson')),
+    ...program.map(own),
+  ];
+  return all.filter(([, { state }]) => state === 'failed');
+}
+
+/** The file that a check is about, where it is not that of its group. */
+const FILES: Readonly<Record<string, string>> = {
+  key: 'your key',
+  subject_digest: 'result.json',
+  result: 'result.json',
+  result_content: 'result.json',
+  receipt: 'receipt.json',
+  receipt_file: 'receipt.json',
+  manifest: 'manifest.json',
+  public_key_file: 'public-key.pem',
+};
+
+/** Who, what, when and how it ended. Only what was signed is said as a fact. */
+function summary({ receipt, isSigned, key_id }: Examination): HTMLElement | null {
+  if (receipt === null) return null;
+  const { job_id, tenant, status, exit_code, duration_ms, finished_at } = receipt;
+  const facts: [string, unknown][] = [
+    ['Job', job_id],
+    ['Tenant', tenant],
+    ['The program', `${statusWords(status)}${typeof exit_code === 'number' ? `, with exit code ${exit_code}` : ''}`],
+    ['It took', typeof duration_ms === 'number' ? `${duration_ms} ms` : null],
+    ['Finished', finished_at],
+    ['Signed by', key_id],
+  ];
+  const rows = facts.filter(([, value]) => typeof value === 'string' && value !== '');
+  return element(
+    'div',
+    { class: 'summary' },
+    isSigned
+      ? null
+      : element('p', { class: 'unsigned' }, 'What follows is what these files say. No key that you pinned signed it.'),
+    element(
+      'dl',
+      {},
+      ...rows.map(([name, value]) =>
+        element('div', {}, element('dt', {}, name), element('dd', {}, printable(String(value)))),
+      ),
+    ),
+  );
+}
+
+/** For the title of the page. */
+export function verdictTitle(verdict: ExaminationVerdict): string {
+  return WORDS[verdict].title;
+}

@@ -1,0 +1,109 @@
+/** What each check means, in a person's words. The names are those of the verifier. */
+
+interface CheckWords {
+  /** What is so if the check passed. */
+  readonly title: string;
+  /** Why that matters. */
+  readonly meaning: string;
+}
+
+const ATTESTATION: Readonly<Record<string, CheckWords>> = {
+  key: {
+    title: 'A usable public key',
+    meaning: 'Every key is in its one canonical form, and no signature under it can be made without its owner.',
+  },
+  envelope: { title: 'A well-formed envelope', meaning: 'attestation.dsse.json can be read in one way only.' },
+  signature: {
+    title: 'A signature of that key',
+    meaning: 'The holder of the private key signed exactly these bytes of attestation.dsse.json.',
+  },
+  payload_type: {
+    title: 'A statement was signed',
+    meaning: 'The signature is over an in-toto statement, and nothing else that looks like one.',
+  },
+  statement: { title: 'A statement about a run', meaning: 'It is of the type that this service writes.' },
+  subject_digest: { title: 'About this result', meaning: 'The digest of result.json is the one that was signed.' },
+  subject_name: {
+    title: 'About this job',
+    meaning: 'The statement names the job of this export, or the one that you expect.',
+  },
+  media_type: {
+    title: 'A result of a run',
+    meaning: 'What was signed is meant as a result, and not as something else.',
+  },
+  predicate: {
+    title: 'Complete, without contradiction',
+    meaning: 'The signed receipt has its own digest, and says what the statement says.',
+  },
+  tenant: {
+    title: 'Of this tenant',
+    meaning: 'The job belongs to the tenant of this export, or the one that you expect.',
+  },
+  result: {
+    title: 'The result says the same',
+    meaning: 'Status, exit code and times of result.json are those that were signed.',
+  },
+};
+
+const RECORD: Readonly<Record<string, CheckWords>> = {
+  manifest: {
+    title: 'The manifest names this job',
+    meaning: 'manifest.json names the job and the tenant that were signed.',
+  },
+  receipt_file: { title: 'The receipt is the signed one', meaning: 'receipt.json is what the statement holds.' },
+  public_key_file: {
+    title: 'The key beside it is the one that signed',
+    meaning: 'public-key.pem is for comparison. It is never what a result is checked with.',
+  },
+  receipt: { title: 'The receipt is unchanged', meaning: 'It has the digest that it states.' },
+  chain: {
+    title: 'Every event follows from the one before',
+    meaning: 'Each digest in events.ndjson was computed anew, from the first event to the last.',
+  },
+  chain_summary: {
+    title: 'No event is missing',
+    meaning: 'The receipt states how many events there are, and the digest of the last.',
+  },
+  finished: {
+    title: 'The history ends as the receipt says',
+    meaning: 'The last event has the status, the exit code and the times of the receipt.',
+  },
+  output: { title: 'The output is complete', meaning: 'The digests of the output are those of the events.' },
+  artifacts: {
+    title: 'The output files are those that were recorded',
+    meaning: 'The receipt lists the files that the events name.',
+  },
+  result_content: {
+    title: 'The result follows from the history',
+    meaning: 'stdout, stderr and violations in result.json are those of the events.',
+  },
+  events: { title: 'The history can be read', meaning: 'events.ndjson has one event a line.' },
+};
+
+const OWN_NAME: CheckWords = { title: '', meaning: '' };
+
+/** The words of a check of the attestation or of the record; a file has its own path as the title. */
+export function wordsOf(name: string): CheckWords {
+  return ATTESTATION[name] ?? RECORD[name] ?? { ...OWN_NAME, title: name };
+}
+
+const STATUSES: Readonly<Record<string, string>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  timed_out: 'ran out of time',
+  oom_killed: 'ran out of memory',
+  cancelled: 'was cancelled',
+  error: 'ended in an error of the service',
+};
+
+/** How a job ended, after its name: `succeeded`, `ran out of time`. */
+export function statusWords(status: unknown): string {
+  return (typeof status === 'string' ? STATUSES[status] : undefined) ?? 'ended in an unknown way';
+}
+
+/** 1536 as `1.5 KiB`. */
+export function bytesWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? 'byte' : 'bytes'}`;
+  const kib = bytes / 1024;
+  return kib < 1024 ? `${kib.toFixed(1)} KiB` : `${(kib / 1024).toFixed(1)} MiB`;
+}

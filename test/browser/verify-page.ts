@@ -1,0 +1,37 @@
+/** `verify.html` as a person uses it: files, a key, and what the page then shows. */
+import type { Locator, Page } from '../rig/browser.ts';
+import { zipOf } from './archives.ts';
+
+/** The built page, as an address that needs no service. */
+export const verifyPage = new URL('../../packages/server/pages/verify-page/index.html', import.meta.url);
+
+export type Verdict = 'good' | 'whole' | 'unchecked' | 'refused';
+
+/** Gives the page an export as a zip archive. */
+export async function giveExport(page: Page, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  await giveFile(page, 'job.zip', zipOf(files));
+}
+
+/** Gives it one file through the chooser of files. */
+export async function giveFile(page: Page, name: string, buffer: Buffer): Promise<void> {
+  await page.setInputFiles('#choose-files', { name, mimeType: 'application/octet-stream', buffer });
+}
+
+/** The text of an element and of what is in it. */
+export async function textOf(element: Locator): Promise<string> {
+  return (await element.textContent()) ?? '';
+}
+
+/** Waits for this verdict and returns the words of the banner. */
+export async function verdictOf(page: Page, verdict: Verdict): Promise<string> {
+  const banner = page.locator(`#report:not([aria-busy]) > #verdict.${verdict}`);
+  await banner.waitFor();
+  return textOf(banner);
+}
+
+/** Waits until the page says something about the files that were given, and returns it. */
+export async function problemOf(page: Page): Promise<string> {
+  const note = page.locator('#files-note.problem');
+  await note.waitFor();
+  return textOf(note);
+}
