@@ -15,7 +15,7 @@ const SUBJECT_CHARACTERS_MAX = 72;
 const LAST_LONG_SUBJECT = '9221ab702a6a445abfa3d04472ce70915f25ee12';
 
 const FILES = [
-  '{packages,clients,test,tools,bench,packs}/**/*.{ts,mjs,cjs,c,h,pl,py,sh,md}',
+  '{packages,clients,test,tools,bench,packs}/**/*.{ts,tsx,mjs,cjs,c,h,pl,py,sh,md}',
   'docs/**/*.md',
   '*.{md,ts,cjs}',
 ];

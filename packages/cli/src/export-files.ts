@@ -1,88 +1,19 @@
-/** The files of an exported job: which ones, under which names, and the manifest that lists them. docs/VERIFYING.md. */
-import {
-  argumentsText,
-  canonicalJson,
-  EXPORT_FILES,
-  EXPORT_MANIFEST,
-  EXPORT_OPTIONAL_FILES,
-  exportManifest,
-  policyText,
-  sha256Hex,
-  variablesText,
-} from '@vouchbox/evidence';
-import type { JobEvent, Receipt, StoredSpec } from '@vouchbox/protocol';
-import { pathProblem } from '@vouchbox/protocol/vocabulary';
+/** The files of an exported job, with failures as the command shows them. docs/VERIFYING.md. */
+import { type ExportChoice, ExportFailure, type ExportSource, exportFiles as filesOf } from '@vouchbox/evidence';
 import { CommandFailure } from './command-failure.ts';
 
-/** What an export is made of, whether it was read from a service or from its data. */
-export interface ExportSource {
-  readonly tenant: string;
-  readonly job_id: string;
-  readonly envelope: Uint8Array;
-  readonly result_artifact: Uint8Array;
-  /** The receipt's canonical text. */
-  readonly receipt_json: string;
-  readonly events: readonly JobEvent[];
-  readonly public_key_pem: string;
-  readonly requested_spec: StoredSpec;
-  readonly artifacts: readonly { readonly path: string; readonly content: Uint8Array }[];
-}
-
-export interface ExportChoice {
-  /** Whether to leave out the program, its input and its output files, because they are secret. */
-  readonly program: 'kept' | 'left_out';
-}
+export type { ExportSource } from '@vouchbox/evidence';
 
 /**
- * Every file of the export by its path, the manifest first. What came from a service is not trusted. Input must be
- * below `input/` and output below `output/`, so that no file replaces another.
+ * Every file of the export by its path, the manifest first.
  *
  * @throws CommandFailure if the job has no receipt, or a file has a path that no job's file can have
  */
-export function exportFiles(source: ExportSource, { program }: ExportChoice): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>([
-    [EXPORT_FILES.envelope, source.envelope],
-    [EXPORT_FILES.result, source.result_artifact],
-    [EXPORT_FILES.receipt, utf8(source.receipt_json)],
-    [EXPORT_FILES.events, utf8(source.events.map((event) => `${canonicalJson(event)}\n`).join(''))],
-    [EXPORT_FILES.publicKey, utf8(source.public_key_pem)],
-    ...(program === 'kept' ? programFiles(source) : []),
-  ]);
-  return new Map([[EXPORT_MANIFEST, exportManifest(source, files)], ...files]);
-}
-
-/** The texts and files that the receipt covers, as far as they are known here. A recovery receipt covers none. */
-function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource): [string, Uint8Array][] {
-  const receipt = JSON.parse(receipt_json) as Partial<Receipt> | null;
-  if (receipt === null) throw new CommandFailure('the job has no receipt');
-  const { code, stdin, files = [] } = requested_spec;
-  const listed = new Set(
-    [...(receipt.input_artifacts ?? []), ...(receipt.output_artifacts ?? [])].map(({ path }) => path),
-  );
-  const optional: [string, Uint8Array][] = [];
-  if (receipt.code_sha256 != null && code !== undefined) optional.push([EXPORT_OPTIONAL_FILES.code, utf8(code)]);
-  if (receipt.stdin_sha256 != null && stdin != null) optional.push([EXPORT_OPTIONAL_FILES.stdin, utf8(stdin)]);
-  const args = argumentsText(requested_spec);
-  if (receipt.args_sha256 != null && args !== null) optional.push([EXPORT_OPTIONAL_FILES.args, utf8(args)]);
-  const env = variablesText(requested_spec);
-  if (receipt.env_sha256 != null && env !== null) optional.push([EXPORT_OPTIONAL_FILES.env, utf8(env)]);
-  const policy = policyText(requested_spec);
-  if (receipt.policy_sha256 === sha256Hex(policy)) optional.push([EXPORT_OPTIONAL_FILES.policy, utf8(policy)]);
-  const inputs = files.map(({ path, content_base64 }): [string, Uint8Array] => [
-    path,
-    Buffer.from(content_base64, 'base64'),
-  ]);
-  const outputs = artifacts.map(({ path, content }): [string, Uint8Array] => [path, content]);
-  for (const [path] of inputs) checkPath(path, 'input');
-  for (const [path] of outputs) checkPath(path, 'output');
-  return [...optional, ...[...inputs, ...outputs].filter(([path]) => listed.has(path))];
-}
-
-function checkPath(path: string, kind: 'input' | 'output'): void {
-  const problem = pathProblem(path, kind);
-  if (problem !== null) throw new CommandFailure(`the service names an ${kind} file ${path}, which ${problem}`);
-}
-
-function utf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+export function exportFiles(source: ExportSource, choice: ExportChoice): Map<string, Uint8Array> {
+  try {
+    return filesOf(source, choice);
+  } catch (error) {
+    if (error instanceof ExportFailure) throw new CommandFailure(error.message, { cause: error });
+    throw error;
+  }
 }

@@ -4,6 +4,7 @@ export * from './base64.ts';
 export * from './canonical-json.ts';
 export * from './chain.ts';
 export * from './dsse.ts';
+export * from './export-files.ts';
 export * from './job-export.ts';
 export * from './json-scan.ts';
 export * from './output.ts';

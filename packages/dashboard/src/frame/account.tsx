@@ -1,0 +1,22 @@
+/** Who is signed in, and the way out. */
+import { useQueryClient } from '@tanstack/react-query';
+import type { Whoami } from '@vouchbox/client';
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { signOut } from '../session/session.ts';
+
+export function Account({ whoami }: { readonly whoami: Whoami }) {
+  const queries = useQueryClient();
+  const leave = () => {
+    signOut();
+    queries.clear();
+  };
+  return (
+    <div className="account">
+      <p className="account-tenant">{printable(whoami.tenant, 60)}</p>
+      <p className="account-principal soft small">{printable(whoami.principal, 60)}</p>
+      <button className="button plain" type="button" onClick={leave}>
+        Sign out
+      </button>
+    </div>
+  );
+}

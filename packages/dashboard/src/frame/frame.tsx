@@ -1,0 +1,33 @@
+/** What surrounds every view: the navigation, the state of the service and who is signed in. */
+import { Outlet } from '@tanstack/react-router';
+import { EndedDialog } from '../session/ended-dialog.tsx';
+import { useSession } from '../session/session.ts';
+import { SignInPage } from '../session/sign-in-page.tsx';
+import { Account } from './account.tsx';
+import { Navigation } from './navigation.tsx';
+import { ServiceState } from './service-state.tsx';
+import './frame.css';
+
+export function Frame() {
+  const session = useSession();
+  if (session.kind === 'signed-out') return <SignInPage />;
+  return (
+    <div className="frame">
+      <a className="frame-skip" href="#main">
+        Skip to the content
+      </a>
+      <header className="frame-side">
+        <p className="frame-name">Vouchbox</p>
+        <Navigation />
+        <div className="frame-foot">
+          <ServiceState />
+          <Account whoami={session.whoami} />
+        </div>
+      </header>
+      <main className="frame-main" id="main" tabIndex={-1}>
+        <Outlet />
+      </main>
+      {session.kind === 'ended' && <EndedDialog session={session} />}
+    </div>
+  );
+}

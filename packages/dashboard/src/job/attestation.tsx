@@ -1,0 +1,65 @@
+/** The signature over a job, checked here against keys that the person pinned. */
+import { useQuery } from '@tanstack/react-query';
+import type { JobDetail } from '@vouchbox/client';
+import { Failure } from '../parts/failure.tsx';
+import { Notice } from '../parts/notice.tsx';
+import { Panel } from '../parts/panel.tsx';
+import { usePinnedKeys } from '../session/pinned-keys.ts';
+import { useCaller } from '../session/session.ts';
+import { CheckReport } from './check-report.tsx';
+import { PinKeys } from './pin-keys.tsx';
+
+export function Attestation({ job }: { readonly job: JobDetail }) {
+  const { available, key_id, result_sha256 } = job.attestation;
+  if (!available) {
+    return (
+      <Panel title="Attestation" isWide>
+        <p className="soft">There is no signature yet. A service that does not sign never has one.</p>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="Attestation" isWide>
+      <p className="digest">
+        Signed by <code>{key_id}</code>, about the result <code>sha256:{result_sha256}</code>
+      </p>
+      <PinKeys />
+      <Verdict job_id={job.job_id} />
+    </Panel>
+  );
+}
+
+function Verdict({ job_id }: { readonly job_id: string }) {
+  const { client, whoami, isLive } = useCaller();
+  const pinned = usePinnedKeys();
+  const { tenant } = whoami;
+  const check = useQuery({
+    queryKey: ['attested', job_id, tenant, pinned.map(({ key_id }) => key_id)],
+    queryFn: async ({ signal }) => {
+      const { verifyAttested } = await import('./verify-attested.ts');
+      return verifyAttested({ client, job_id, tenant, pinned, signal });
+    },
+    enabled: isLive && pinned.length > 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const record = useQuery({
+    queryKey: ['record', job_id],
+    queryFn: ({ signal }) => client.verify(job_id, { signal }),
+    enabled: isLive && pinned.length === 0,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (pinned.length > 0) {
+    if (check.isError) return <Failure error={check.error} />;
+    return check.data === undefined ? <p role="status">Checking…</p> : <CheckReport report={check.data} />;
+  }
+  if (record.isError) return <Failure error={record.error} />;
+  if (record.data === undefined) return <p role="status">Checking the record…</p>;
+  return (
+    <Notice tone="quiet">
+      <p>
+        The record is whole: {record.data.chain.count} links of the chain and the receipt were recomputed here. Who made
+        it is not known until you pin a key.
+      </p>
+    </Notice>
+  );
+}

@@ -1,0 +1,48 @@
+/** What each check found. The first bad one says why the attestation is broken. */
+import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { Notice } from '../parts/notice.tsx';
+import { Chain } from './chain.tsx';
+import type { AttestedReport } from './verify-attested.ts';
+
+export function CheckReport({ report }: { readonly report: AttestedReport }) {
+  const { checks, facts, notice, exitCode, events } = report;
+  const bad = checks.find(({ isGood }) => !isGood);
+  return (
+    <div className="stack">
+      <Notice tone={exitCode === 0 ? 'good' : 'bad'}>
+        {exitCode === 0 ? (
+          <p>
+            <strong>Verified.</strong> A pinned key signed this result as it is here.
+          </p>
+        ) : (
+          <p>
+            <strong>Broken: {printable(bad?.name ?? 'unknown')}.</strong> {printable(bad?.detail ?? '')}
+          </p>
+        )}
+      </Notice>
+      <ul className="checks" aria-label="Checks">
+        {checks.map(({ name, isGood, detail }) => (
+          <li key={name} className={isGood ? 'check is-good' : 'check is-bad'}>
+            <span className="check-verdict">{isGood ? 'holds' : 'broken'}</span>
+            <code>{printable(name)}</code>
+            <span>{printable(detail)}</span>
+          </li>
+        ))}
+      </ul>
+      <Chain events={events} firstBadSeq={badSeqOf(bad?.name === 'chain' ? bad.detail : '')} />
+      {notice !== null && <p className="small soft">{printableText(notice)}</p>}
+      {typeof facts['isolation_class'] === 'string' && (
+        <p className="small soft">
+          Signed facts: status <code>{String(facts['status'])}</code>, isolation <code>{facts['isolation_class']}</code>
+          .
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The number of the first wrong event, which the check of the chain names. */
+function badSeqOf(detail: string): number | null {
+  const [, seq] = /^event (\d+):/.exec(detail) ?? [];
+  return seq === undefined ? null : Number(seq);
+}

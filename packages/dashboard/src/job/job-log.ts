@@ -1,0 +1,167 @@
+/**
+ * The history of one job, as far as it has come. Events come in thousands: they are collected, and whoever shows them is
+ * told at most once a frame.
+ */
+import {
+  type FollowState,
+  type JobEvent,
+  type KnownEvent,
+  type OutputRecord,
+  type ServiceClient,
+  ServiceFailure,
+  type StreamName,
+} from '@vouchbox/client';
+import { colourAfter } from './colours.ts';
+
+/** An event that is no output. One of a kind that a newer service added may be among them. */
+export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
+
+export interface OutputLine {
+  /** The number of the event that began it. */
+  readonly seq: number;
+  readonly stream: StreamName;
+  readonly text: string;
+  /** The escape sequences of colours that hold where the line begins. */
+  readonly colour: string;
+}
+
+/** `offline` is what the browser says; the others are those of the stream. */
+export type LogState = FollowState | 'offline';
+
+export interface LogSnapshot {
+  readonly state: LogState;
+  /** Why following ended before the job did; null if it did not. */
+  readonly error: unknown;
+  /** Lines by stream, and all in the order in which they came. The arrays grow: `lineCount` says how far. */
+  readonly lines: Readonly<Record<StreamName | 'both', readonly OutputLine[]>>;
+  readonly lineCount: number;
+  /** Everything but output. */
+  readonly events: readonly StepEvent[];
+  readonly isFinished: boolean;
+}
+
+/** A line that a program never ends is shown in pieces of this many characters. */
+const lineCharactersMax = 16_384;
+/** Milliseconds between two tries once the client has given up. */
+const tryAgainMilliseconds = 2000;
+/** Milliseconds between two tellings where there are no frames, as in a page that is hidden. */
+const hiddenMilliseconds = 250;
+
+export class JobLog {
+  readonly job_id: string;
+  readonly #listeners = new Set<() => void>();
+  readonly #lines: Record<StreamName | 'both', OutputLine[]> = { stdout: [], stderr: [], both: [] };
+  readonly #open: Record<StreamName, { both: number; own: number } | null> = { stdout: null, stderr: null };
+  readonly #colour: Record<StreamName, string> = { stdout: '', stderr: '' };
+  #events: StepEvent[] = [];
+  #last = 0;
+  #state: LogState = 'connecting';
+  #error: unknown = null;
+  #isFinished = false;
+  #isTelling = false;
+  #snapshot: LogSnapshot;
+
+  constructor(job_id: string) {
+    this.job_id = job_id;
+    this.#snapshot = this.#take();
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly snapshot = (): LogSnapshot => this.#snapshot;
+
+  /**
+   * Follows the job until it ends or the signal aborts. A connection that is lost is made again for as long as it takes. What
+   * the service refuses ends it.
+   */
+  async follow(client: ServiceClient, signal: AbortSignal): Promise<void> {
+    this.#error = null;
+    while (!this.#isFinished && !signal.aborted) {
+      try {
+        const onState = (state: FollowState) => this.#become(navigator.onLine ? state : 'offline');
+        for await (const event of client.follow(this.job_id, { after: this.#last, signal, onState })) this.#add(event);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ServiceFailure && !error.retryable) {
+          this.#error = error;
+          this.#become('closed');
+          throw error;
+        }
+        this.#become(navigator.onLine ? 'reconnecting' : 'offline');
+        await pause(signal);
+      }
+    }
+  }
+
+  #add(event: JobEvent): void {
+    if (event.seq <= this.#last) return;
+    this.#last = event.seq;
+    if (event.kind === 'stdout' || event.kind === 'stderr') this.#addOutput(event.kind, event.seq, event.data);
+    else this.#events = [...this.#events, event as StepEvent];
+    if (event.kind === 'finished') this.#isFinished = true;
+    this.#tell();
+  }
+
+  #addOutput(stream: StreamName, seq: number, { text, partial }: OutputRecord): void {
+    const { both } = this.#lines;
+    const own = this.#lines[stream];
+    const open = this.#open[stream];
+    const begun = open === null ? undefined : own[open.own];
+    if (open !== null && begun !== undefined && begun.text.length + text.length <= lineCharactersMax) {
+      const line = { ...begun, text: begun.text + text };
+      own[open.own] = line;
+      both[open.both] = line;
+    } else {
+      const line = { seq, stream, text, colour: this.#colour[stream] };
+      this.#open[stream] = { own: own.push(line) - 1, both: both.push(line) - 1 };
+    }
+    this.#colour[stream] = colourAfter(this.#colour[stream], text);
+    if (partial !== true) this.#open[stream] = null;
+  }
+
+  #become(state: LogState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    const tell = () => {
+      this.#isTelling = false;
+      this.#snapshot = this.#take();
+      for (const listener of this.#listeners) listener();
+    };
+    if (document.hidden) setTimeout(tell, hiddenMilliseconds);
+    else requestAnimationFrame(tell);
+  }
+
+  #take(): LogSnapshot {
+    return {
+      state: this.#state,
+      error: this.#error,
+      lines: this.#lines,
+      lineCount: this.#lines.both.length,
+      events: this.#events,
+      isFinished: this.#isFinished,
+    };
+  }
+}
+
+/** Waits for a while, or until the browser is online again. */
+function pause(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, tryAgainMilliseconds);
+  const go = () => resolve();
+  window.addEventListener('online', go);
+  signal.addEventListener('abort', go);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    window.removeEventListener('online', go);
+    signal.removeEventListener('abort', go);
+  });
+}

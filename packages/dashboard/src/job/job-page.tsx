@@ -1,0 +1,112 @@
+/** Everything about one job. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { JobDetail } from '@vouchbox/client';
+import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
+import { ConnectionState } from '../parts/connection-state.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Page } from '../parts/page.tsx';
+import { Panel } from '../parts/panel.tsx';
+import { StatusBadge } from '../parts/status-badge.tsx';
+import { useCaller } from '../session/session.ts';
+import { endWords } from '../words/end-words.ts';
+import { Artifacts } from './artifacts.tsx';
+import { Attestation } from './attestation.tsx';
+import { JobActions } from './job-actions.tsx';
+import type { LogSnapshot } from './job-log.ts';
+import { JobSummary } from './job-summary.tsx';
+import { Limits } from './limits.tsx';
+import { Output } from './output.tsx';
+import { Posture } from './posture.tsx';
+import { Program } from './program.tsx';
+import { Receipt } from './receipt.tsx';
+import { Resources } from './resources.tsx';
+import { Timeline } from './timeline.tsx';
+import { useJobLog } from './use-job-log.ts';
+import { Violations } from './violations.tsx';
+import './job.css';
+
+const route = getRouteApi('/jobs/$job_id');
+
+export function JobPage() {
+  const { job_id } = route.useParams();
+  return <Job key={job_id} job_id={job_id} />;
+}
+
+function Job({ job_id }: { readonly job_id: string }) {
+  const log = useJobLog(job_id);
+  const detail = useDetail(job_id, log);
+  const job = detail.data;
+  const name = printable(job_id, 60);
+  return (
+    <Page
+      title={`Job ${name}`}
+      heading={<span className="job-title mono">{name}</span>}
+      actions={job && <JobActions job={job} />}
+    >
+      {detail.isError && <Failure error={detail.error} />}
+      {log.error !== null && !detail.isError && <Failure error={log.error} />}
+      {job && <JobParts job={job} log={log} />}
+    </Page>
+  );
+}
+
+/**
+ * The detail, read again after each step of the job, and while its attestation is not there yet: signing follows the end after
+ * a moment.
+ */
+function useDetail(job_id: string, log: LogSnapshot) {
+  const { client, isLive } = useCaller();
+  const steps = log.events.filter(({ kind }) => kind !== 'artifact' && kind !== 'violation').length;
+  return useQuery({
+    queryKey: ['job', job_id, steps],
+    queryFn: ({ signal }) => client.detail(job_id, { signal }),
+    enabled: isLive,
+    placeholderData: keepPreviousData,
+    refetchInterval: ({ state: { data, dataUpdateCount } }) =>
+      data !== undefined && isTerminal(data.status) && !data.attestation.available && dataUpdateCount < signingTries
+        ? signingMilliseconds
+        : false,
+  });
+}
+
+/** How often, and after how many milliseconds each, the page asks whether the attestation is there. */
+const signingTries = 20;
+const signingMilliseconds = 700;
+
+function JobParts({ job, log }: { readonly job: JobDetail; readonly log: LogSnapshot }) {
+  const hasEnded = isTerminal(job.status);
+  return (
+    <>
+      <div className="job-state" role="status">
+        <StatusBadge status={job.status} />
+        <span>{endWords(job)}</span>
+      </div>
+      <Panel title="Output" isWide actions={<ConnectionState state={log.state} />}>
+        <Output log={log} />
+      </Panel>
+      <Violations log={log} />
+      <div className="panels">
+        <Panel title="Summary">
+          <JobSummary job={job} />
+        </Panel>
+        <Panel title="Timeline">
+          <Timeline log={log} />
+        </Panel>
+        <Artifacts job={job} hasEnded={hasEnded} log={log} />
+        <Panel title="What held the program">
+          <Posture job={job} />
+        </Panel>
+        <Panel title="Resources">
+          <Resources job={job} />
+        </Panel>
+        <Panel title="Limits">
+          <Limits job={job} />
+        </Panel>
+        {hasEnded && <Attestation job={job} />}
+        {job.receipt !== undefined && <Receipt receipt={job.receipt} />}
+        <Program spec={job.requested_spec} />
+      </div>
+    </>
+  );
+}

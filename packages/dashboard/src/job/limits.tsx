@@ -1,0 +1,37 @@
+/** What was asked for, and what was in force. */
+import type { JobDetail } from '@vouchbox/client';
+import { LIMIT_DEFAULTS, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
+import { LIMIT_WORDS } from '../words/limit-words.ts';
+
+export function Limits({ job }: { readonly job: JobDetail }) {
+  const { requested_spec, effective_spec, limit_enforcement } = job;
+  return (
+    <div className="scroll-sideways">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">Limit</th>
+            <th scope="col">Requested</th>
+            <th scope="col">Effective</th>
+            <th scope="col">Enforced</th>
+          </tr>
+        </thead>
+        <tbody>
+          {LIMIT_NAMES.map((name) => (
+            <tr key={name}>
+              <th scope="row">{LIMIT_WORDS[name]}</th>
+              <td className="number">{requested_spec.limits?.[name] ?? `${LIMIT_DEFAULTS[name]} by default`}</td>
+              <td className="number">{effective_spec?.limits[name] ?? '—'}</td>
+              <td>{enforcementWords(limit_enforcement?.[name])}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function enforcementWords(isEnforced: boolean | undefined): string {
+  if (isEnforced === undefined) return 'not known';
+  return isEnforced ? 'yes' : 'no';
+}

@@ -1,0 +1,113 @@
+/** What a program wrote, as it writes it. Only the lines in sight are in the page. */
+import { Toggle } from '@base-ui/react/toggle';
+import { ToggleGroup } from '@base-ui/react/toggle-group';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef, useState } from 'react';
+import { useCopy } from '../parts/copy-button.tsx';
+import { saveBytes } from '../parts/save-bytes.ts';
+import { countOf } from '../words/amounts.ts';
+import type { LogSnapshot } from './job-log.ts';
+import { Line } from './line.tsx';
+import './output.css';
+
+const STREAMS = ['both', 'stdout', 'stderr'] as const;
+type Shown = (typeof STREAMS)[number];
+
+/** Pixels of a line, as in `output.css`, and lines beyond those in sight. */
+const linePixels = 20;
+const linesAround = 20;
+/** So near to the end, in pixels, the pane goes on with the output. */
+const nearEndPixels = 30;
+
+export function Output({ log }: { readonly log: LogSnapshot }) {
+  const [shown, setShown] = useState<Shown>('both');
+  const [isWrapped, setWrapped] = useState(false);
+  const copy = useCopy();
+  const lines = log.lines[shown];
+  const text = () => lines.map((line) => line.text).join('\n');
+  return (
+    <div className="output">
+      <div className="output-tools">
+        <ToggleGroup
+          className="output-streams"
+          aria-label="Streams"
+          value={[shown]}
+          onValueChange={([next]: Shown[]) => next !== undefined && setShown(next)}
+        >
+          {STREAMS.map((name) => (
+            <Toggle key={name} value={name} className="output-toggle">
+              {name}
+            </Toggle>
+          ))}
+        </ToggleGroup>
+        <Toggle className="output-toggle" pressed={isWrapped} onPressedChange={setWrapped}>
+          wrap
+        </Toggle>
+        <span className="output-count small soft">{countOf(lines.length)} lines</span>
+        <button className="output-toggle" type="button" onClick={() => copy(text(), 'the output')}>
+          copy
+        </button>
+        <button
+          className="output-toggle"
+          type="button"
+          onClick={() => saveBytes(new TextEncoder().encode(text()), 'output.txt')}
+        >
+          save
+        </button>
+      </div>
+      <Lines key={`${shown} ${isWrapped}`} log={log} shown={shown} isWrapped={isWrapped} />
+    </div>
+  );
+}
+
+interface LinesProps {
+  readonly log: LogSnapshot;
+  readonly shown: Shown;
+  readonly isWrapped: boolean;
+}
+
+function Lines({ log, shown, isWrapped }: LinesProps) {
+  const pane = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(true);
+  const lines = log.lines[shown];
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => pane.current,
+    estimateSize: () => linePixels,
+    overscan: linesAround,
+  });
+  const { length } = lines;
+  useEffect(() => {
+    if (isAtEnd.current && length > 0) rows.scrollToIndex(length - 1, { align: 'end' });
+  }, [length, rows]);
+  const noteEnd = () => {
+    const { scrollTop = 0, clientHeight = 0, scrollHeight = 0 } = pane.current ?? {};
+    isAtEnd.current = scrollTop + clientHeight >= scrollHeight - nearEndPixels;
+  };
+  return (
+    <section className="output-pane" ref={pane} tabIndex={0} aria-label="Lines of output" onScroll={noteEnd}>
+      {length === 0 && (
+        <p className="output-empty">{log.isFinished ? 'It wrote nothing.' : 'Nothing was written yet.'}</p>
+      )}
+      <div className="output-lines" style={{ blockSize: rows.getTotalSize() }}>
+        {rows.getVirtualItems().map(({ index, start, key }) => {
+          const line = lines[index];
+          return (
+            line && (
+              <div
+                key={key}
+                ref={isWrapped ? rows.measureElement : undefined}
+                data-index={index}
+                className={isWrapped ? 'output-line is-wrapped' : 'output-line'}
+                data-stream={line.stream}
+                style={{ translate: `0 ${start}px` }}
+              >
+                <Line line={line} />
+              </div>
+            )
+          );
+        })}
+      </div>
+    </section>
+  );
+}

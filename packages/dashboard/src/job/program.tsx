@@ -1,0 +1,39 @@
+/** What was submitted. */
+import type { StoredSpec } from '@vouchbox/client';
+import { printable, printableText } from '@vouchbox/protocol/vocabulary';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { Panel } from '../parts/panel.tsx';
+
+export function Program({ spec }: { readonly spec: StoredSpec }) {
+  const { code = '', stdin, args = [], env = {}, files = [], outputs = [], requirements } = spec;
+  return (
+    <Panel title="Program" isWide actions={<CopyButton text={code} what="the program" />}>
+      <pre className="source" tabIndex={0} aria-label="Source" role="region">
+        {printableText(code)}
+      </pre>
+      <Facts
+        facts={[
+          ['Arguments', listed(args)],
+          ['Variables', listed(Object.keys(env))],
+          ['Input files', listed(files.map(({ path }) => path))],
+          ['Files to bring back', listed(outputs)],
+          ['Weakest isolation', requirements?.minimum_isolation ?? '—'],
+        ]}
+      />
+      {stdin != null && (
+        <div className="stack-small">
+          <h3>stdin</h3>
+          <pre className="source" tabIndex={0} aria-label="stdin" role="region">
+            {printableText(stdin)}
+          </pre>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function listed(words: readonly string[]) {
+  if (words.length === 0) return '—';
+  return <code>{words.map((word) => printable(word, 200)).join(', ')}</code>;
+}

@@ -1,0 +1,43 @@
+/** What happened, step by step. Output has a place of its own. */
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { Moment } from '../parts/moment.tsx';
+import { durationOf, sizeOf } from '../words/amounts.ts';
+import type { LogSnapshot, StepEvent } from './job-log.ts';
+
+export function Timeline({ log }: { readonly log: LogSnapshot }) {
+  const begun = Date.parse(log.events[0]?.timestamp ?? '');
+  if (log.events.length === 0) return <p className="soft">Nothing is known yet.</p>;
+  return (
+    <ol className="timeline">
+      {log.events.map((event) => (
+        <li key={event.seq}>
+          <span className="timeline-what">{stepWords(event)}</span>
+          <span className="small soft">
+            <Moment at={event.timestamp} /> · +{durationOf(Date.parse(event.timestamp) - begun)} · event {event.seq}
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function stepWords(event: StepEvent): string {
+  switch (event.kind) {
+    case 'queued':
+      return `Queued: ${event.data.language}, at least ${event.data.requirements.minimum_isolation}`;
+    case 'started':
+      return `Started in ${event.data.backend}, ${event.data.isolation_class ?? 'isolation not observed'}`;
+    case 'cancel_requested':
+      return `Cancellation asked for by ${printable(event.data.principal, 80)}`;
+    case 'artifact':
+      return `File kept: ${printable(event.data.path, 120)}, ${sizeOf(event.data.size_bytes)}`;
+    case 'violation':
+      return `Violation: ${event.data.type}`;
+    case 'truncated':
+      return `Output of ${event.data.stream} cut: ${sizeOf(event.data.bytes_stored)} of ${sizeOf(event.data.bytes_seen)} kept`;
+    case 'finished':
+      return `Finished: ${event.data.status}, ${event.data.terminal_reason}`;
+    default:
+      return printable(String((event as StepEvent).kind), 60);
+  }
+}

@@ -1,0 +1,34 @@
+/** What the program did against its limits, and output that was cut. Nothing if there was none. */
+import { printable } from '@vouchbox/protocol/vocabulary';
+import { Notice } from '../parts/notice.tsx';
+import { sizeOf } from '../words/amounts.ts';
+import type { LogSnapshot } from './job-log.ts';
+
+export function Violations({ log }: { readonly log: LogSnapshot }) {
+  const violations = log.events.flatMap((event) => (event.kind === 'violation' ? [event] : []));
+  const cuts = log.events.flatMap((event) => (event.kind === 'truncated' ? [event] : []));
+  if (violations.length + cuts.length === 0) return null;
+  return (
+    <Notice tone="warn">
+      <h2>Violations</h2>
+      <ul className="stack-small">
+        {violations.map(({ seq, data: { type, message, path } }) => (
+          <li key={seq}>
+            <code>{type}</code> {printable(message)}
+            {path !== undefined && (
+              <>
+                {' '}
+                <code>{printable(path)}</code>
+              </>
+            )}
+          </li>
+        ))}
+        {cuts.map(({ seq, data: { stream, bytes_stored, bytes_seen } }) => (
+          <li key={seq}>
+            <code>truncated</code> {sizeOf(bytes_stored)} of the {sizeOf(bytes_seen)} on {stream} were kept.
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}

@@ -1,0 +1,58 @@
+/** Which statuses and which language the list shows. */
+import { Toggle } from '@base-ui/react/toggle';
+import { ToggleGroup } from '@base-ui/react/toggle-group';
+import type { JobStatus, Language } from '@vouchbox/client';
+import { JOB_STATUSES, LANGUAGES } from '@vouchbox/protocol/vocabulary';
+import { useId } from 'react';
+import type { Filters } from './filters.ts';
+
+interface JobFiltersProps {
+  readonly filters: Filters;
+  readonly onChange: (filters: Filters) => void;
+}
+
+export function JobFilters({ filters, onChange }: JobFiltersProps) {
+  const id = useId();
+  const { status = [], language } = filters;
+  return (
+    <div className="row">
+      <ToggleGroup
+        className="job-statuses"
+        multiple
+        aria-label="Statuses"
+        value={[...status]}
+        onValueChange={(next: JobStatus[]) =>
+          onChange(changed(filters, { status: next.length > 0 ? next : undefined }))
+        }
+      >
+        {JOB_STATUSES.map((name) => (
+          <Toggle key={name} value={name} className="job-status mono">
+            {name}
+          </Toggle>
+        ))}
+      </ToggleGroup>
+      <label className="hidden-visually" htmlFor={id}>
+        Language
+      </label>
+      <select
+        id={id}
+        className="input job-language"
+        value={language ?? ''}
+        onChange={(event) =>
+          onChange(changed(filters, { language: (event.target.value || undefined) as Language | undefined }))
+        }
+      >
+        <option value="">All languages</option>
+        {LANGUAGES.map((name) => (
+          <option key={name}>{name}</option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
+/** Without members that filter nothing, so that the address has none either. */
+function changed(filters: Filters, change: Partial<Filters>): Filters {
+  const { status, language } = { ...filters, ...change };
+  return { ...(status !== undefined && { status }), ...(language !== undefined && { language }) };
+}

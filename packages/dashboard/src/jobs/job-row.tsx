@@ -1,0 +1,39 @@
+/** One job in the list. */
+import { Link } from '@tanstack/react-router';
+import type { JobListItem } from '@vouchbox/client';
+import { Moment } from '../parts/moment.tsx';
+import { StatusBadge } from '../parts/status-badge.tsx';
+import { durationOf } from '../words/amounts.ts';
+
+interface JobRowProps {
+  readonly job: JobListItem;
+  readonly index: number;
+  /** Pixels from the first row. */
+  readonly offset: number;
+}
+
+export function JobRow({ job, index, offset }: JobRowProps) {
+  const { job_id, status, language, created_at, duration_ms, exit_code } = job;
+  return (
+    <div role="row" aria-rowindex={index + 2} className="job-row job-body" style={{ translate: `0 ${offset}px` }}>
+      <span role="cell">
+        <StatusBadge status={status} />
+      </span>
+      <span role="cell" className="job-id">
+        <Link to="/jobs/$job_id" params={{ job_id }} className="mono">
+          {job_id}
+        </Link>
+      </span>
+      <span role="cell">{language}</span>
+      <span role="cell" className="soft">
+        <Moment at={created_at} />
+      </span>
+      <span role="cell" className="number">
+        {durationOf(duration_ms)}
+      </span>
+      <span role="cell" className="number soft">
+        {exit_code ?? '—'}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+/** Finds a job by its id. A part of an id narrows the jobs that were loaded; a whole one opens its job. */
+import { useNavigate } from '@tanstack/react-router';
+import { type SubmitEvent, useId } from 'react';
+
+interface JobSearchProps {
+  readonly sought: string;
+  readonly onSeek: (sought: string) => void;
+}
+
+/** Ids are opaque. This is only what no id lacks. */
+const JOB_ID = /^job_[\w-]{8,}$/;
+
+export function JobSearch({ sought, onSeek }: JobSearchProps) {
+  const id = useId();
+  const navigate = useNavigate();
+  const isWhole = JOB_ID.test(sought);
+  const open = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isWhole) void navigate({ to: '/jobs/$job_id', params: { job_id: sought } });
+  };
+  return (
+    <form className="row job-search" onSubmit={open}>
+      <label className="hidden-visually" htmlFor={id}>
+        Job id
+      </label>
+      <input
+        id={id}
+        className="input mono"
+        type="search"
+        placeholder="Find by job id"
+        autoComplete="off"
+        spellCheck={false}
+        value={sought}
+        onChange={(event) => onSeek(event.target.value.trim())}
+      />
+      <button className="button" type="submit" disabled={!isWhole}>
+        Open job
+      </button>
+    </form>
+  );
+}

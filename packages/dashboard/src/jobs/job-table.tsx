@@ -1,0 +1,113 @@
+/** Jobs as rows. Only those in sight are in the page, however many were loaded. */
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import type { JobListItem } from '@vouchbox/client';
+import { useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { countOf } from '../words/amounts.ts';
+import { JobRow } from './job-row.tsx';
+import './jobs.css';
+
+interface JobTableProps {
+  readonly jobs: readonly JobListItem[];
+  readonly loadedCount: number;
+  readonly isComplete: boolean;
+  readonly isLoading: boolean;
+  /** Whether the person seeks a part of an id. */
+  readonly isNarrowed: boolean;
+  /** Called when the last rows are in sight. */
+  readonly onEnd: () => void;
+}
+
+/** Pixels of a row, as in `jobs.css`: on a wide window, and on a narrow one where it has two lines. */
+const wideRowPixels = 44;
+const narrowRowPixels = 68;
+/** Rows beyond those in sight, and how near the end is when more are loaded. */
+const rowsAround = 12;
+
+const COLUMNS = ['Status', 'Job', 'Language', 'Created', 'Duration', 'Exit code'];
+
+export function JobTable({ jobs, loadedCount, isComplete, isLoading, isNarrowed, onEnd }: JobTableProps) {
+  const body = useRef<HTMLDivElement>(null);
+  const rowPixels = useIsNarrow() ? narrowRowPixels : wideRowPixels;
+  const top = useTop(body);
+  const rows = useWindowVirtualizer({
+    count: jobs.length,
+    estimateSize: () => rowPixels,
+    overscan: rowsAround,
+    scrollMargin: top,
+    getItemKey: (index) => jobs[index]?.job_id ?? index,
+  });
+  useEffect(() => rows.measure(), [rows, rowPixels]);
+  const items = rows.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= jobs.length - rowsAround) onEnd();
+  }, [last, jobs.length, onEnd]);
+  return (
+    <div className="jobs">
+      <p className="small soft" role="status">
+        {summaryOf({ shown: jobs.length, loadedCount, isComplete, isLoading, isNarrowed })}
+      </p>
+      <div role="table" aria-label="Jobs" aria-rowcount={isComplete ? jobs.length + 1 : -1}>
+        <div role="rowgroup">
+          <div role="row" aria-rowindex={1} className="job-row job-heads">
+            {COLUMNS.map((name) => (
+              <span key={name} role="columnheader">
+                {name}
+              </span>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" ref={body} className="job-rows" style={{ blockSize: rows.getTotalSize() }}>
+          {items.map(({ index, start }) => {
+            const job = jobs[index];
+            return job && <JobRow key={job.job_id} job={job} index={index} offset={start - top} />;
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function summaryOf({
+  shown,
+  loadedCount,
+  isComplete,
+  isLoading,
+  isNarrowed,
+}: {
+  readonly shown: number;
+  readonly loadedCount: number;
+  readonly isComplete: boolean;
+  readonly isLoading: boolean;
+  readonly isNarrowed: boolean;
+}): string {
+  if (loadedCount === 0) return isLoading ? 'Loading jobs…' : 'No jobs match. A job that you run appears here.';
+  const count = `${countOf(loadedCount)} ${isComplete ? 'jobs' : 'newest jobs loaded; scroll for older ones'}`;
+  return isNarrowed ? `${countOf(shown)} of ${count} have this in their id` : count;
+}
+
+/** Where the rows begin, in pixels from the top of the page. */
+function useTop(element: React.RefObject<HTMLElement | null>): number {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setTop((element.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, [element]);
+  return top;
+}
+
+const NARROW = '(max-width: 48rem)';
+
+function useIsNarrow(): boolean {
+  const [isNarrow, setIsNarrow] = useState(() => matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = matchMedia(NARROW);
+    const change = () => setIsNarrow(query.matches);
+    query.addEventListener('change', change);
+    return () => query.removeEventListener('change', change);
+  }, []);
+  return isNarrow;
+}

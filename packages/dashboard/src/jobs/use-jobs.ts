@@ -1,0 +1,76 @@
+/** The jobs that were loaded so far. The newest are read again and again, the older ones once, page by page. */
+import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { JobListItem } from '@vouchbox/client';
+import { useCallback, useEffect, useMemo } from 'react';
+import { useCaller } from '../session/session.ts';
+import type { Filters } from './filters.ts';
+
+/** Jobs of a page. */
+const pageJobs = 200;
+/** Jobs that are read again, and after how many milliseconds. */
+const newestJobs = 50;
+const newestMilliseconds = 3000;
+
+export interface LoadedJobs {
+  readonly jobs: readonly JobListItem[];
+  /** Whether there are no older ones. */
+  readonly isComplete: boolean;
+  readonly isLoading: boolean;
+  readonly error: unknown;
+  readonly loadMore: () => void;
+  readonly startAgain: () => void;
+}
+
+export function useJobs(filters: Filters): LoadedJobs {
+  const { client, isLive } = useCaller();
+  const queries = useQueryClient();
+  const pages = useInfiniteQuery({
+    queryKey: ['jobs', 'pages', filters],
+    queryFn: ({ pageParam, signal }) => client.list({ ...filters, limit: pageJobs, cursor: pageParam, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+    enabled: isLive,
+    // The newest ones are read again below. Reading every page again would cost as many requests as there are pages.
+    staleTime: Number.POSITIVE_INFINITY,
+    placeholderData: keepPreviousData,
+  });
+  const newest = useQuery({
+    queryKey: ['jobs', 'newest', filters],
+    queryFn: ({ signal }) => client.list({ ...filters, limit: newestJobs, signal }),
+    enabled: isLive && pages.isSuccess,
+    refetchInterval: newestMilliseconds,
+  });
+  const startAgain = useCallback(() => void queries.resetQueries({ queryKey: ['jobs'] }), [queries]);
+  const jobs = useMemo(
+    () => joined(newest.data?.items ?? [], pages.data?.pages.flatMap(({ items }) => items) ?? []),
+    [newest.data, pages.data],
+  );
+  const isTorn = jobs === null;
+  useEffect(() => {
+    if (isTorn) startAgain();
+  }, [isTorn, startAgain]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  return {
+    jobs: jobs ?? newest.data?.items ?? [],
+    isComplete: pages.isSuccess && !hasNextPage,
+    isLoading: pages.isLoading || isFetchingNextPage,
+    error: pages.error ?? newest.error,
+    loadMore,
+    startAgain,
+  };
+}
+
+/**
+ * The newest jobs and the older ones, each once, as it was read last. Null if none of the newest is known yet: then there may be
+ * others between them and the older ones.
+ */
+function joined(newest: readonly JobListItem[], loaded: readonly JobListItem[]): readonly JobListItem[] | null {
+  if (newest.length === 0) return loaded;
+  const ids = new Set(newest.map(({ job_id }) => job_id));
+  const older = loaded.filter(({ job_id }) => !ids.has(job_id));
+  const isJoined = newest.length < newestJobs || older.length < loaded.length;
+  return isJoined ? [...newest, ...older] : null;
+}

@@ -1,0 +1,31 @@
+/** Copies a text. Where a page may not write to the clipboard, it says so. */
+import { useToast } from './toasts.tsx';
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied, such as `the job id`. */
+  readonly what: string;
+  readonly label?: string;
+}
+
+export function CopyButton({ text, what, label = 'Copy' }: CopyButtonProps) {
+  const copy = useCopy();
+  return (
+    <button className="button plain" type="button" aria-label={`${label} ${what}`} onClick={() => copy(text, what)}>
+      {label}
+    </button>
+  );
+}
+
+/** Copies a text and tells the person what was copied. */
+export function useCopy(): (text: string, what: string) => void {
+  const show = useToast();
+  return (text, what) => {
+    // Pages that came without TLS have no clipboard.
+    const written = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('there is no clipboard'));
+    written.then(
+      () => show(`Copied ${what}`),
+      () => show(`This browser did not let the page copy ${what}`),
+    );
+  };
+}

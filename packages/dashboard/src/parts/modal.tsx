@@ -1,0 +1,29 @@
+/** A dialog over the page. Without `onClose` it can only be answered. */
+import { Dialog } from '@base-ui/react/dialog';
+import type { ReactNode } from 'react';
+import './modal.css';
+
+interface ModalProps {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose?: () => void;
+  readonly children: ReactNode;
+}
+
+export function Modal({ title, isOpen, onClose, children }: ModalProps) {
+  return (
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(open) => open || onClose?.()}
+      disablePointerDismissal={onClose === undefined}
+    >
+      <Dialog.Portal>
+        <Dialog.Backdrop className="modal-backdrop" />
+        <Dialog.Popup className="modal stack">
+          <Dialog.Title>{title}</Dialog.Title>
+          {children}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

@@ -1,0 +1,13 @@
+/** A short text that stands out: what is good, wrong, or to be known. Wrong ones are told to screen readers at once. */
+import type { ReactNode } from 'react';
+import './notice.css';
+
+export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'quiet';
+
+export function Notice({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
+  return (
+    <div className={`notice tone-${tone}`} role={tone === 'bad' ? 'alert' : 'note'}>
+      {children}
+    </div>
+  );
+}

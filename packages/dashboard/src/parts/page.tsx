@@ -1,0 +1,30 @@
+/** A view: its title, what can be done with it, and its content. The title gets the focus when the view is opened. */
+import { type ReactNode, useEffect, useRef } from 'react';
+import './page.css';
+
+interface PageProps {
+  readonly title: string;
+  /** Shown in place of the title, which is then only that of the window. */
+  readonly heading?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Page({ title, heading, actions, children }: PageProps) {
+  const ref = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Vouchbox`;
+  }, [title]);
+  useEffect(() => ref.current?.focus({ preventScroll: true }), []);
+  return (
+    <div className="page">
+      <div className="page-head">
+        <h1 ref={ref} tabIndex={-1}>
+          {heading ?? title}
+        </h1>
+        {actions !== undefined && <div className="row">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  );
+}

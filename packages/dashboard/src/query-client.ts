@@ -1,0 +1,16 @@
+/** What was read from the service, and for how long it is shown without reading it again. */
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { noticeRefusal } from './session/session.ts';
+
+/** Milliseconds for which an answer counts as fresh. */
+const freshMilliseconds = 5000;
+
+/** The client of the service retries by itself. A refused credential ends the session, whichever call was refused. */
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeRefusal }),
+  mutationCache: new MutationCache({ onError: noticeRefusal }),
+  defaultOptions: {
+    queries: { retry: false, staleTime: freshMilliseconds, refetchOnWindowFocus: true },
+    mutations: { retry: false },
+  },
+});

@@ -1,0 +1,76 @@
+/**
+ * Who is signed in. The key lives in the client of the service, in memory, and nowhere else: not in an address, a cookie or
+ * storage. When the service refuses it, the session has ended: the views stay as they are until another key is given.
+ */
+import { createServiceClient, type ServiceClient, ServiceFailure, type Whoami } from '@vouchbox/client';
+import { sha256Hex } from '@vouchbox/evidence';
+import { useSyncExternalStore } from 'react';
+
+/** Why a session has ended: its time was over, or the service no longer takes its key. */
+export type EndReason = 'expired' | 'refused';
+
+export type Session =
+  | { readonly kind: 'signed-out' }
+  | { readonly kind: 'signed-in'; readonly client: ServiceClient; readonly whoami: Whoami }
+  | { readonly kind: 'ended'; readonly client: ServiceClient; readonly whoami: Whoami; readonly reason: EndReason };
+
+let session: Session = { kind: 'signed-out' };
+let expiry: ReturnType<typeof setTimeout> | undefined;
+const listeners = new Set<() => void>();
+
+/** The longest wait of `setTimeout`, in milliseconds. */
+const timeoutMillisecondsMax = 2 ** 31 - 1;
+
+function change(next: Session): void {
+  session = next;
+  clearTimeout(expiry);
+  if (next.kind === 'signed-in' && next.whoami.expires_at !== null) {
+    const left = Date.parse(next.whoami.expires_at) - Date.now();
+    expiry = setTimeout(() => end('expired'), Math.min(Math.max(left, 0), timeoutMillisecondsMax));
+  }
+  for (const listener of listeners) listener();
+}
+
+function end(reason: EndReason): void {
+  if (session.kind === 'signed-in') change({ ...session, kind: 'ended', reason });
+}
+
+/**
+ * Asks the service whom the key stands for, and starts a session with it.
+ * @throws ServiceFailure, TransportFailure or TypeError; the present session then stays as it was
+ */
+export async function signIn(apiKey: string): Promise<Whoami> {
+  const sha256 = async (bytes: Uint8Array) => sha256Hex(bytes);
+  const client = createServiceClient({ baseUrl: location.origin, apiKey, sha256 });
+  const whoami = await client.whoami();
+  change({ kind: 'signed-in', client, whoami });
+  return whoami;
+}
+
+/** Forgets the key. */
+export function signOut(): void {
+  change({ kind: 'signed-out' });
+}
+
+/** Ends the session if an error says that its key is no longer taken. */
+export function noticeRefusal(error: unknown): void {
+  if (!(error instanceof ServiceFailure) || error.code !== 'unauthorized' || session.kind !== 'signed-in') return;
+  const { expires_at } = session.whoami;
+  end(expires_at !== null && Date.parse(expires_at) <= Date.now() ? 'expired' : 'refused');
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useSession(): Session {
+  return useSyncExternalStore(subscribe, () => session);
+}
+
+/** The session of a view. Views are shown once somebody signed in. `isLive` is false after the session has ended. */
+export function useCaller(): { readonly client: ServiceClient; readonly whoami: Whoami; readonly isLive: boolean } {
+  const present = useSession();
+  if (present.kind === 'signed-out') throw new Error('a view is shown to nobody');
+  return { client: present.client, whoami: present.whoami, isLive: present.kind === 'signed-in' };
+}

@@ -1,0 +1,40 @@
+/** Asks for a key. The form is never sent anywhere: the key becomes part of the client that is kept in memory. */
+import { useMutation } from '@tanstack/react-query';
+import { type SubmitEvent, useId, useState } from 'react';
+import { Failure } from '../parts/failure.tsx';
+import { signIn } from './session.ts';
+
+export function SignInForm({ onSignedIn }: { readonly onSignedIn?: (tenant: string) => void }) {
+  const id = useId();
+  const [key, setKey] = useState('');
+  const signing = useMutation({ mutationFn: signIn, onSuccess: ({ tenant }) => onSignedIn?.(tenant) });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    signing.mutate(key.trim());
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="field">
+        <label htmlFor={id}>API key</label>
+        <input
+          id={id}
+          className="input mono"
+          type="password"
+          autoComplete="off"
+          spellCheck={false}
+          required
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+          aria-describedby={`${id}-hint`}
+        />
+        <p id={`${id}-hint`} className="field-hint">
+          It is kept in the memory of this page alone. A reload forgets it.
+        </p>
+      </div>
+      {signing.isError && <Failure error={signing.error} />}
+      <button className="button primary" type="submit" disabled={signing.isPending || key.trim() === ''}>
+        {signing.isPending ? 'Signing in…' : 'Sign in'}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,16 @@
+/** What the service can do, read once and then now and again. */
+import { queryOptions } from '@tanstack/react-query';
+import { useCaller } from './session.ts';
+
+/** Milliseconds for which they hardly change. */
+const freshMilliseconds = 60_000;
+
+export function useCapabilities() {
+  const { client, isLive } = useCaller();
+  return queryOptions({
+    queryKey: ['capabilities'],
+    queryFn: ({ signal }) => client.capabilities({ signal }),
+    enabled: isLive,
+    staleTime: freshMilliseconds,
+  });
+}

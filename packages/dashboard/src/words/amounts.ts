@@ -1,0 +1,35 @@
+/** Times, sizes and counts as people write them. */
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const COUNT = new Intl.NumberFormat();
+const KIB = 1024;
+
+/** Date and time of day in the person's own time zone. The given text if it is no time. */
+export function clockOf(at: string): string {
+  const time = Date.parse(at);
+  return Number.isNaN(time) ? at : CLOCK.format(time);
+}
+
+export function countOf(count: number): string {
+  return COUNT.format(count);
+}
+
+/** A duration given in milliseconds; a dash if it is unknown. */
+export function durationOf(milliseconds: number | null | undefined): string {
+  if (milliseconds === null || milliseconds === undefined) return '—';
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
+}
+
+/** A size given in bytes; a dash if it is unknown. */
+export function sizeOf(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined) return '—';
+  if (bytes < KIB) return `${bytes} B`;
+  if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KiB`;
+  return `${(bytes / KIB / KIB).toFixed(1)} MiB`;
+}

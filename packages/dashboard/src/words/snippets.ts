@@ -1,0 +1,59 @@
+/** A submission as a command or a program. JSON is the same in all three, but for how each writes `true`, `false` and `null`. */
+import type { JobSubmission } from '@vouchbox/client';
+
+interface Snippet {
+  readonly name: string;
+  readonly textOf: (submission: JobSubmission, baseUrl: string) => string;
+}
+
+export const SNIPPETS: readonly Snippet[] = [
+  { name: 'curl', textOf: curl },
+  { name: 'TypeScript', textOf: typescript },
+  { name: 'Python', textOf: python },
+];
+
+function curl(submission: JobSubmission, baseUrl: string): string {
+  return [
+    `curl -s ${shellWord(`${baseUrl}/v1/jobs?wait_seconds=30`)} \\`,
+    '  -H "Authorization: Bearer $VOUCHBOX_KEY" \\',
+    "  -H 'Content-Type: application/json' \\",
+    `  --data-binary ${shellWord(JSON.stringify(submission))}`,
+    '',
+  ].join('\n');
+}
+
+function typescript(submission: JobSubmission, baseUrl: string): string {
+  return [
+    "import { createServiceClient } from '@vouchbox/client';",
+    '',
+    `const client = createServiceClient({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.VOUCHBOX_KEY! });`,
+    `const result = await client.run(${JSON.stringify(submission, null, 2)});`,
+    '// result.status, result.exit_code, result.stdout, result.files',
+    '',
+  ].join('\n');
+}
+
+/** JSON in a text that Python reads again: its own words for true, false and null differ. */
+function python(submission: JobSubmission, baseUrl: string): string {
+  return [
+    'import json',
+    'import os',
+    '',
+    'import httpx',
+    '',
+    `submission = json.loads(${JSON.stringify(JSON.stringify(submission))})`,
+    'answer = httpx.post(',
+    `    ${JSON.stringify(`${baseUrl}/v1/jobs?wait_seconds=30`)},`,
+    '    headers={"Authorization": "Bearer " + os.environ["VOUCHBOX_KEY"]},',
+    '    json=submission,',
+    '    timeout=60,',
+    ')',
+    'print(answer.raise_for_status().json())',
+    '',
+  ].join('\n');
+}
+
+/** One word of a POSIX shell, whatever is in it. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,67 @@
+/** The dashboard as it is built and served, in Chromium, in short: signing in, the list, a job and its attestation. */
+import { globSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accessibilityProblems, type Browser, openBrowser } from '../rig/browser.ts';
+import { useRig } from '../rig/rig.ts';
+import { openDashboard, signIn } from './open-dashboard.ts';
+
+const built = join(import.meta.dirname, '../../packages/server/pages/dashboard');
+/** Bytes of all files together as they are sent. */
+const bytesMax = 320_000;
+
+const rig = useRig({ 'attestation-mode': 'on' });
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+
+describe('the dashboard', () => {
+  test('is at most 320 kB with everything that it ever loads', () => {
+    const names = globSync('**/*.{html,js,css}', { cwd: built });
+    const sent = names.map((name) => {
+      const compressed = statSync(join(built, `${name}.gz`), { throwIfNoEntry: false });
+      return (compressed ?? statSync(join(built, name))).size;
+    });
+    expect(names).toContain('index.html');
+    expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(bytesMax);
+  });
+
+  test('asks for a key, refuses a wrong one in words, and keeps the right one out of addresses and storage', async () => {
+    const { url } = rig().service;
+    await using opened = await openDashboard(browser, { url }, { key: 'key-of-nobody' });
+    const { page, requests } = opened;
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('does not accept this key');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await signIn(opened, rig().alpha.key);
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    expect(requests.filter((address) => address.includes('key-of-'))).toEqual([]);
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])');
+    expect(stored).not.toContain('key-of-');
+  });
+
+  test('lists jobs, opens one, and shows its output and what held it', async () => {
+    const { job_id } = await rig().run({ language: 'python', code: "print('\\x1b[31mred\\x1b[0m plain')" });
+    await using opened = await openDashboard(browser, { url: rig().service.url });
+    const { page, troubles } = opened;
+    await page.getByRole('link', { name: job_id }).click();
+    await page.getByText('red', { exact: true }).waitFor();
+    expect(await page.getByText('red', { exact: true }).getAttribute('class')).toBe('ansi-red');
+    await page.getByText('It had no network.').waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(troubles).toEqual([]);
+  });
+
+  test('verifies an attestation in the page against a pinned key', async () => {
+    const { job_id } = await rig().run({ language: 'python', code: "print('signed')" });
+    const { public_key_pem } = await rig().alpha.client.publicKey();
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: `/jobs/${job_id}` });
+    const { page, troubles } = opened;
+    await page.getByLabel('Public key to pin').fill(public_key_pem);
+    await page.getByRole('button', { name: 'Pin this key' }).click();
+    await page.getByText('A pinned key signed this result as it is here.').waitFor();
+    expect(troubles).toEqual([]);
+  });
+});
