@@ -112,8 +112,8 @@ async function verifyChain(job_id: string, events: readonly JobEvent[], { sha256
   let head = GENESIS_HASH;
   let count = 0;
   for (const [index, event] of events.entries()) {
-    const fault = faultOf(event, { job_id, seq: index + 1, head, count, digest: digests[index] ?? null });
-    if (fault !== null) refuse(fault, `event ${index + 1}: its ${fault} is wrong`, index + 1);
+    const problem = problemOf(event, { job_id, seq: index + 1, head, count, digest: digests[index] ?? null });
+    if (problem !== null) refuse(problem, `event ${index + 1}: its ${problem} is wrong`, index + 1);
     if (event.hash_version !== HASH_VERSION) continue;
     count++;
     head = event.event_hash as string;
@@ -130,7 +130,7 @@ interface Place {
 }
 
 /** An event without digests must stand before every one that has them. Any other was made to look older. */
-function faultOf(event: JobEvent, at: Place): EvidenceCheck | null {
+function problemOf(event: JobEvent, at: Place): EvidenceCheck | null {
   const { seq, job_id, hash_version, prev_hash, event_hash } = event;
   if (seq !== at.seq) return 'sequence';
   if (job_id !== at.job_id) return 'job';

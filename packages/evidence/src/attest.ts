@@ -82,7 +82,7 @@ function inconsistency(record: TerminalRecord): string | null {
     ...(typeof count === 'number' && { count }),
     ...(record.dataTexts !== undefined && { dataTexts: record.dataTexts }),
   });
-  if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.fault}`;
+  if (chain.kind === 'broken') return `the event chain is broken at ${chain.seq}: ${chain.problem}`;
   const contradicted = contradictedMember(record);
   return contradicted === null ? null : `the job's ${contradicted} is not that of its receipt`;
 }

@@ -1,6 +1,6 @@
 import { jsonDepthMax } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
-import { JsonFault, type JsonRules, JsonScan, numberBytesMax } from './json-scan.ts';
+import { JsonProblem, type JsonRules, JsonScan, numberBytesMax } from './json-scan.ts';
 
 const exact: JsonRules = { tokensMax: Number.POSITIVE_INFINITY, numbers: 'exact' };
 const rounded: JsonRules = { tokensMax: Number.POSITIVE_INFINITY, numbers: 'rounded' };
@@ -10,7 +10,7 @@ interface Given {
   readonly step?: number;
 }
 
-/** The fault that a scan finds, and null for a text without one. */
+/** The problem that a scan finds, and null for a text without one. */
 function faultOf(text: string, { rules = exact, step = Number.POSITIVE_INFINITY }: Given = {}): string | null {
   const scan = new JsonScan(new TextEncoder().encode(text), rules);
   try {
@@ -18,8 +18,8 @@ function faultOf(text: string, { rules = exact, step = Number.POSITIVE_INFINITY 
     for (let steps = 0; steps <= text.length * 2 + 2; steps += 1) if (scan.run(step)) return null;
     return 'never ends';
   } catch (error) {
-    if (!(error instanceof JsonFault)) throw error;
-    return `${error.fault} at ${error.place}`;
+    if (!(error instanceof JsonProblem)) throw error;
+    return `${error.problem} at ${error.place}`;
   }
 }
 
@@ -28,7 +28,7 @@ const cutShort = (byte: number) => `ends before its value does at byte ${byte}`;
 const lone = (place: string) => `holds a lone surrogate at "${place}"`;
 const notHeld = (place: string) => `holds a number that a double cannot hold at "${place}"`;
 
-const TEXTS: [text: string, fault: string | null][] = [
+const TEXTS: [text: string, problem: string | null][] = [
   ['', cutShort(0)],
   [' ', cutShort(1)],
   ['\t\n\r 1\t\n\r ', null],
@@ -119,12 +119,12 @@ const TEXTS: [text: string, fault: string | null][] = [
 ];
 
 describe('a scan of JSON', () => {
-  test.each(TEXTS)('of %j finds: %s', (text, fault) => {
-    expect(faultOf(text)).toBe(fault);
+  test.each(TEXTS)('of %j finds: %s', (text, problem) => {
+    expect(faultOf(text)).toBe(problem);
   });
 
   test.each([1, 2, 3])('finds the same in steps of %i bytes', (step) => {
-    for (const [text, fault] of TEXTS) expect([text, faultOf(text, { step })]).toEqual([text, fault]);
+    for (const [text, problem] of TEXTS) expect([text, faultOf(text, { step })]).toEqual([text, problem]);
   });
 
   test('pauses after so many bytes, also within a string', () => {
@@ -134,19 +134,19 @@ describe('a scan of JSON', () => {
 
   test.each([-1, 0, 1])('takes as many tokens as it may, with %i more', (more) => {
     // The object, two names, the array and three values.
-    const fault = faultOf('{"a":[1,true],"b":"c"}', { rules: { ...exact, tokensMax: 7 - more } });
-    expect(fault).toBe(more === 1 ? 'holds more than 6 tokens at byte 18' : null);
+    const problem = faultOf('{"a":[1,true],"b":"c"}', { rules: { ...exact, tokensMax: 7 - more } });
+    expect(problem).toBe(more === 1 ? 'holds more than 6 tokens at byte 18' : null);
   });
 
   test.each([-1, 0, 1])('takes as many levels as it may, with %i more', (more) => {
     const depth = jsonDepthMax + more;
-    const fault = faultOf('['.repeat(depth) + ']'.repeat(depth));
-    expect(fault).toBe(more === 1 ? `nests deeper than ${jsonDepthMax} at "${'/0'.repeat(jsonDepthMax)}"` : null);
+    const problem = faultOf('['.repeat(depth) + ']'.repeat(depth));
+    expect(problem).toBe(more === 1 ? `nests deeper than ${jsonDepthMax} at "${'/0'.repeat(jsonDepthMax)}"` : null);
   });
 
   test.each([-1, 0, 1])('takes numbers of as many bytes as it may, with %i more', (more) => {
-    const fault = faultOf(`[0.${'1'.repeat(numberBytesMax - 2 + more)}]`);
-    expect(fault).toBe(more === 1 ? 'holds a number that is too long at byte 1' : null);
+    const problem = faultOf(`[0.${'1'.repeat(numberBytesMax - 2 + more)}]`);
+    expect(problem).toBe(more === 1 ? 'holds a number that is too long at byte 1' : null);
     expect(numberBytesMax).toBe(1024);
   });
 
@@ -168,8 +168,8 @@ describe('numbers that are brought down to a bound', () => {
     ['{"other":{"a":1e400}}', notHeld('/other/a')],
     ['{"a":{"limits":{"a":1e400}}}', notHeld('/a/limits/a')],
     ['1e400', notHeld('')],
-  ])('%s: %s', (text, fault) => {
-    expect(faultOf(text, { rules })).toBe(fault);
+  ])('%s: %s', (text, problem) => {
+    expect(faultOf(text, { rules })).toBe(problem);
   });
 
   test.each([

@@ -35,16 +35,16 @@ export interface JsonRules {
 }
 
 /** What is wrong with a text, and where. */
-export class JsonFault extends Error {
+export class JsonProblem extends Error {
   /** Goes on from "the text", as in "is not JSON". */
-  readonly fault: string;
+  readonly problem: string;
   /** "byte 12" in a text that breaks the grammar, or the JSON pointer of a member, in quotes. RFC 6901. */
   readonly place: string;
 
-  constructor(fault: string, place: string) {
-    super(`${fault} at ${place}`);
-    this.name = 'JsonFault';
-    this.fault = fault;
+  constructor(problem: string, place: string) {
+    super(`${problem} at ${place}`);
+    this.name = 'JsonProblem';
+    this.problem = problem;
     this.place = place;
   }
 }
@@ -95,7 +95,7 @@ export class JsonScan {
   /**
    * Reads on for so many bytes; true once everything was read.
    *
-   * @throws JsonFault
+   * @throws JsonProblem
    */
   run(bytesMax: number): boolean {
     this.#pauseAt = this.#at + bytesMax;
@@ -249,7 +249,7 @@ export class JsonScan {
   #readScalar(): void {
     let end = this.#at;
     while (isScalarByte(this.#bytes[end])) end += 1;
-    if (end - this.#at > numberBytesMax) throw new JsonFault('holds a number that is too long', `byte ${this.#at}`);
+    if (end - this.#at > numberBytesMax) throw new JsonProblem('holds a number that is too long', `byte ${this.#at}`);
     const text = utf8.decode(this.#bytes.subarray(this.#at, end));
     if (text !== 'true' && text !== 'false' && text !== 'null') this.#checkNumber(text);
     this.#at = end;
@@ -280,17 +280,17 @@ export class JsonScan {
   #countToken(): void {
     this.#tokens += 1;
     const { tokensMax } = this.#rules;
-    if (this.#tokens > tokensMax) throw new JsonFault(`holds more than ${tokensMax} tokens`, `byte ${this.#at}`);
+    if (this.#tokens > tokensMax) throw new JsonProblem(`holds more than ${tokensMax} tokens`, `byte ${this.#at}`);
   }
 
-  #unexpected(at = this.#at): JsonFault {
-    return new JsonFault(at < this.#bytes.length ? 'is not JSON' : 'ends before its value does', `byte ${at}`);
+  #unexpected(at = this.#at): JsonProblem {
+    return new JsonProblem(at < this.#bytes.length ? 'is not JSON' : 'ends before its value does', `byte ${at}`);
   }
 
-  /** A fault of a member that is well-formed: named by its JSON pointer. */
-  #wrong(fault: string): JsonFault {
+  /** A problem of a member that is well-formed: named by its JSON pointer. */
+  #wrong(problem: string): JsonProblem {
     const pointer = this.#open.map((frame) => `/${pointerToken(String(frame.member))}`).join('');
-    return new JsonFault(fault, `"${pointer}"`);
+    return new JsonProblem(problem, `"${pointer}"`);
   }
 }
 

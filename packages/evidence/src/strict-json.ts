@@ -2,7 +2,7 @@
  * Strict JSON for what decides something: an envelope, a statement, a receipt. Beside what `JsonScan` refuses, the bytes
  * must be UTF-8 without a byte order mark. Large integers are read as `JSON.parse` reads them. RFC 8259 § 4, RFC 7493 § 2.
  */
-import { JsonFault, JsonScan } from './json-scan.ts';
+import { JsonProblem, JsonScan } from './json-scan.ts';
 
 export type StrictJson =
   | { readonly kind: 'value'; readonly value: unknown }
@@ -17,7 +17,7 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
     new JsonScan(bytes, rules).run(Number.POSITIVE_INFINITY);
     return { kind: 'value', value: JSON.parse(text) as unknown };
   } catch (error) {
-    return { kind: 'refused', reason: error instanceof JsonFault ? `it ${error.message}` : 'it is not UTF-8' };
+    return { kind: 'refused', reason: error instanceof JsonProblem ? `it ${error.message}` : 'it is not UTF-8' };
   }
 }
 

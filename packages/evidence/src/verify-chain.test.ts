@@ -2,7 +2,7 @@ import type { EventBody, JobEvent } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
 import { chainEvents, GENESIS_HASH } from './chain.ts';
-import { type ChainFault, verifyChain } from './verify-chain.ts';
+import { type ChainProblem, verifyChain } from './verify-chain.ts';
 
 const timestamp = '2026-01-01T00:00:00.000Z';
 const bodies: EventBody[] = [
@@ -37,7 +37,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
     const other = changed(3, { data: { text: 'TWO' } });
     const otherTexts = dataTexts.with(2, '{"text":"TWO"}');
-    expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, fault: 'digest' });
+    expect(verifyChain(other, { dataTexts: otherTexts })).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
   test('does not serialize data whose text was given', () => {
@@ -54,11 +54,11 @@ describe('verifying a chain (Spec § Events 7)', () => {
 
   test('takes no text from an event itself', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
-    expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, fault: 'digest' });
+    expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });
 
   const [first, second, third, fourth, fifth] = events as [JobEvent, JobEvent, JobEvent, JobEvent, JobEvent];
-  const mutations: [string, JobEvent[], number, ChainFault][] = [
+  const mutations: [string, JobEvent[], number, ChainProblem][] = [
     ['an edited payload', changed(3, { data: { text: 'TWO' } }), 3, 'digest'],
     ['an added payload member', changed(3, { data: { text: 'two', partial: true } }), 3, 'digest'],
     ['an edited time', changed(2, { timestamp: '2026-01-01T00:00:00.001Z' }), 2, 'digest'],
@@ -103,8 +103,8 @@ describe('verifying a chain (Spec § Events 7)', () => {
     ['the intact chain of another job', chain('job_2'), 1, 'job'],
     ['text without a canonical form', changed(3, { data: { text: '\ud800' } }), 3, 'digest'],
   ];
-  test.each(mutations)('names the first bad event of %s', { tags: ['CHAIN-02'] }, (_name, history, seq, fault) => {
-    expect(verifyChain(history, expected)).toEqual({ kind: 'broken', seq, fault });
+  test.each(mutations)('names the first bad event of %s', { tags: ['CHAIN-02'] }, (_name, history, seq, problem) => {
+    expect(verifyChain(history, expected)).toEqual({ kind: 'broken', seq, problem });
   });
 
   test('accepts migrated events before hashed ones, and says that they prove nothing', () => {
@@ -120,6 +120,10 @@ describe('verifying a chain (Spec § Events 7)', () => {
     const hashed = chainEvents({ job_id: 'job_1', seq: 2, head: GENESIS_HASH }, bodies.slice(0, 1));
     const history = [{ ...legacy, seq: 1 }, { ...legacy, seq: 2 }, ...hashed];
     expect(verifyChain(history)).toMatchObject({ kind: 'intact', count: 1, unverifiable: 2 });
-    expect(verifyChain([...history, { ...legacy, seq: 4 }])).toEqual({ kind: 'broken', seq: 4, fault: 'hash_version' });
+    expect(verifyChain([...history, { ...legacy, seq: 4 }])).toEqual({
+      kind: 'broken',
+      seq: 4,
+      problem: 'hash_version',
+    });
   });
 });

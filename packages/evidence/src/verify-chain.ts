@@ -19,7 +19,7 @@ export interface ExpectedChain {
   readonly dataTexts?: readonly (string | undefined)[];
 }
 
-export type ChainFault =
+export type ChainProblem =
   /** The event stands at a place other than its number says, or its number appears twice. */
   | 'sequence'
   /** It belongs to another job. */
@@ -50,7 +50,7 @@ export type ChainVerification =
       readonly kind: 'broken';
       /** The first sequence number that is wrong. */
       readonly seq: number;
-      readonly fault: ChainFault;
+      readonly problem: ChainProblem;
     };
 
 /** Recomputes every link of a complete history, in the order in which it was served. */
@@ -62,14 +62,14 @@ export function verifyChain(events: Iterable<JobEvent>, expected: ExpectedChain 
   for (const event of events) {
     seq++;
     job_id ??= event.job_id;
-    const fault = eventFault(event, { job_id, seq, head, count, dataText: expected.dataTexts?.[seq - 1] });
-    if (fault !== null) return { kind: 'broken', seq, fault };
+    const problem = eventProblem(event, { job_id, seq, head, count, dataText: expected.dataTexts?.[seq - 1] });
+    if (problem !== null) return { kind: 'broken', seq, problem };
     if (event.hash_version !== HASH_VERSION) continue;
-    if (++count > (expected.count ?? Number.POSITIVE_INFINITY)) return { kind: 'broken', seq, fault: 'surplus' };
+    if (++count > (expected.count ?? Number.POSITIVE_INFINITY)) return { kind: 'broken', seq, problem: 'surplus' };
     head = event.event_hash as string;
   }
-  if (count < (expected.count ?? 0)) return { kind: 'broken', seq: seq + 1, fault: 'missing' };
-  if (head !== (expected.head ?? head)) return { kind: 'broken', seq, fault: 'head' };
+  if (count < (expected.count ?? 0)) return { kind: 'broken', seq: seq + 1, problem: 'missing' };
+  if (head !== (expected.head ?? head)) return { kind: 'broken', seq, problem: 'head' };
   return { kind: 'intact', head, count, unverifiable: seq - count };
 }
 
@@ -82,10 +82,10 @@ interface Position {
   readonly dataText: string | undefined;
 }
 
-function eventFault(event: JobEvent, at: Position): ChainFault | null {
+function eventProblem(event: JobEvent, at: Position): ChainProblem | null {
   if (event.seq !== at.seq) return 'sequence';
   if (event.job_id !== at.job_id) return 'job';
-  if (event.hash_version === 0) return legacyFault(event, at);
+  if (event.hash_version === 0) return legacyProblem(event, at);
   if (event.hash_version !== HASH_VERSION) return 'hash_version';
   if (event.prev_hash !== at.head) return 'link';
   return hasItsDigest(event, at.dataText) ? null : 'digest';
@@ -99,7 +99,7 @@ function hasItsDigest(event: JobEvent, dataText: string | undefined): boolean {
 }
 
 /** A migrated event has no digests and stands before every hashed one. Any other was made to look migrated. */
-function legacyFault(event: JobEvent, at: Position): ChainFault | null {
+function legacyProblem(event: JobEvent, at: Position): ChainProblem | null {
   return at.count === 0 && event.prev_hash === null && event.event_hash === null ? null : 'hash_version';
 }
 

@@ -68,7 +68,7 @@ function refusal(check: Check): Report {
 function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {
   const last = events.at(-1);
   const ending = { job_id: last?.job_id ?? null, last_seq: last?.seq ?? null, last_kind: last?.kind ?? null };
-  return chain.kind === 'broken' ? { first_bad_seq: chain.seq, fault: chain.fault } : ending;
+  return chain.kind === 'broken' ? { first_bad_seq: chain.seq, fault: chain.problem } : ending;
 }
 
 /** A history alone does not show what followed it. A receipt does, because it counts the events. */

@@ -4,7 +4,7 @@
  * belong together and are whole. Only a signature shows who made them. Spec § Events 8.
  */
 import {
-  type ChainFault,
+  type ChainProblem,
   type ChainVerification,
   canonicalJson,
   foldOutput,
@@ -62,8 +62,8 @@ export function resultCheck(
 /** Members that a result artifact repeats from the receipt, if the receipt has them. */
 const RESULT_MEMBERS = ['signal', 'terminal_reason', 'created_at', 'started_at', 'duration_ms', 'truncated'];
 
-/** Each fault in words that follow the event's number. */
-const FAULTS: Readonly<Record<ChainFault, string>> = {
+/** Each problem in words that follow the event's number. */
+const PROBLEMS: Readonly<Record<ChainProblem, string>> = {
   sequence: 'another event stands in its place',
   job: 'it belongs to another job',
   hash_version: 'its hash version is unknown, or older than that of an event before it',
@@ -75,7 +75,7 @@ const FAULTS: Readonly<Record<ChainFault, string>> = {
 };
 
 function chainCheck(chain: ChainVerification): Check {
-  if (chain.kind === 'broken') return failed('chain', `event ${chain.seq}: ${FAULTS[chain.fault]}`);
+  if (chain.kind === 'broken') return failed('chain', `event ${chain.seq}: ${PROBLEMS[chain.problem]}`);
   const legacy = chain.unverifiable === 0 ? '' : `, after ${chain.unverifiable} migrated events that prove nothing`;
   return passed('chain', `${chain.count} links recomputed${legacy}, head ${chain.head}`);
 }

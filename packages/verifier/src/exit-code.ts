@@ -15,7 +15,7 @@ export const EXIT = {
   policy: 5,
   /** The history, the receipt or the exported directory is inconsistent. */
   record: 6,
-  /** A fault of the verifier itself. */
+  /** A problem of the verifier itself. */
   internal: 70,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];

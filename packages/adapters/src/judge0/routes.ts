@@ -109,7 +109,7 @@ async function membersOf(text: string, form: TextForm, { client }: AdapterParts)
   const detail = await client.detail(job_id).catch(() => {
     throw new AdapterError(404, 'there is no submission with this token');
   });
-  const ended = isTerminal(detail.status) ? await endedOrFault(client, detail) : null;
+  const ended = isTerminal(detail.status) ? await endedOrProblem(client, detail) : null;
   const number = ended === null ? (detail.status === 'queued' ? 1 : 2) : numberOf(ended, expectedDigest);
   const { code, stdin } = detail.requested_spec;
   return {
@@ -125,27 +125,27 @@ async function membersOf(text: string, form: TextForm, { client }: AdapterParts)
   };
 }
 
-interface Fault {
-  readonly fault: string;
+interface Problem {
+  readonly problem: string;
 }
 
 /** A job of which nothing ran is an internal error there, and no failed request. */
-async function endedOrFault(client: AdapterParts['client'], detail: JobDetail): Promise<Ended | Fault> {
+async function endedOrProblem(client: AdapterParts['client'], detail: JobDetail): Promise<Ended | Problem> {
   try {
     return await endedJob(client, detail);
   } catch (error) {
-    if (error instanceof AdapterError) return { fault: error.message };
+    if (error instanceof AdapterError) return { problem: error.message };
     throw error;
   }
 }
 
-function numberOf(ended: Ended | Fault, expectedDigest: string | null): StatusNumber {
-  return 'fault' in ended ? 13 : statusOf(ended, expectedDigest);
+function numberOf(ended: Ended | Problem, expectedDigest: string | null): StatusNumber {
+  return 'problem' in ended ? 13 : statusOf(ended, expectedDigest);
 }
 
-function outcomeOf(ended: Ended | Fault | null, form: TextForm): Record<string, unknown> {
-  if (ended === null || 'fault' in ended) {
-    const message = ended === null ? null : spelled(ended.fault, form);
+function outcomeOf(ended: Ended | Problem | null, form: TextForm): Record<string, unknown> {
+  if (ended === null || 'problem' in ended) {
+    const message = ended === null ? null : spelled(ended.problem, form);
     return { ...NO_OUTCOME, message };
   }
   const didCompile = ended.kind !== 'compile_failed';

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
-import { JsonFault, JsonScan } from '@vouchbox/evidence';
+import { JsonProblem, JsonScan } from '@vouchbox/evidence';
 import { jsonTokensMax } from '@vouchbox/protocol';
 import { ServiceError } from './service-error.ts';
 
@@ -39,7 +39,7 @@ function runUntilPause(scan: JsonScan): boolean {
   try {
     return scan.run(pauseBytes);
   } catch (error) {
-    throw error instanceof JsonFault ? invalid(error.fault, error.place) : error;
+    throw error instanceof JsonProblem ? invalid(error.problem, error.place) : error;
   }
 }
 
@@ -49,8 +49,8 @@ function madeFinite(_name: string, value: unknown): unknown {
   return value === Number.NEGATIVE_INFINITY ? -Number.MAX_VALUE : value;
 }
 
-function invalid(fault: string, place: string): ServiceError {
-  return new ServiceError('invalid_json', `The body ${fault} at ${place}.`);
+function invalid(problem: string, place: string): ServiceError {
+  return new ServiceError('invalid_json', `The body ${problem} at ${place}.`);
 }
 
 /** The offset of the first sequence that is not UTF-8; the bytes must contain one. */

@@ -19,7 +19,7 @@ import { jobIdOf } from './request/job-id.ts';
 import { refuseUnknownParameters } from './request/query.ts';
 import { hasBody } from './request/unread-body.ts';
 import type { AuthorityWatch } from './stream/authority.ts';
-import { handshakeFault, isStreamHandshake } from './stream/handshake.ts';
+import { handshakeRefusal, isStreamHandshake } from './stream/handshake.ts';
 
 export interface EntryOptions {
   readonly access: Access;
@@ -52,7 +52,7 @@ async function enter(request: FastifyRequest, reply: FastifyReply, options: Entr
   reply.header('x-request-id', request.id).headers(PLAIN_HEADERS);
   const isHandshake = isStreamHandshake(request.raw);
   if (options.stopping.aborted || isHandshake) reply.header('connection', 'close');
-  if (isHandshake) refuseFaultyHandshake(request, options);
+  if (isHandshake) refuseHandshake(request, options);
   const access = accessOf(request);
   if (access === 'public') return;
   if (access === 'metrics_token') return await checkMetricsToken(request, options);
@@ -74,9 +74,9 @@ function accessOf({ routeOptions, url }: FastifyRequest): Operation['access'] {
   return UNDER_V1.test(url) ? 'credential' : 'public';
 }
 
-function refuseFaultyHandshake({ raw }: FastifyRequest, { allowedOrigins }: EntryOptions): void {
-  const fault = handshakeFault(raw, allowedOrigins);
-  if (fault !== null) throw fault;
+function refuseHandshake({ raw }: FastifyRequest, { allowedOrigins }: EntryOptions): void {
+  const refusal = handshakeRefusal(raw, allowedOrigins);
+  if (refusal !== null) throw refusal;
 }
 
 /** Tells the watchers which caller a connection belongs to. A stream has its own watch. */

@@ -75,13 +75,13 @@ interface Listener extends HttpServerOptions {
 function receive(listener: Listener, request: IncomingMessage, response: ServerResponse): void {
   const { connections, handler } = listener;
   if (!connections.beginAnswer(request, response)) return;
-  const fault = inspectHead(request);
-  if (fault === null) {
+  const error = inspectHead(request);
+  if (error === null) {
     handler(request, response);
     return;
   }
   connections.closeAfterAnswer(request.socket);
-  const refusal = loggedRefusal(fault, listener);
+  const refusal = loggedRefusal(error, listener);
   response.writeHead(refusal.status, { ...refusal.headers, connection: 'close' });
   if (!hasUnreadBody(request)) response.end(refusal.body);
   else pipeline(beforeDiscarding(refusal.body, request), response, ignoreClientGone);
@@ -99,9 +99,9 @@ function receiveUpgrade(
     socket.destroy();
     return;
   }
-  const fault = inspectHead(request);
-  if (fault === null) upgrades.emit('upgrade', request, socket, Buffer.concat([head, behind]));
-  else endWith(connections, socket, loggedRefusal(fault, listener));
+  const error = inspectHead(request);
+  if (error === null) upgrades.emit('upgrade', request, socket, Buffer.concat([head, behind]));
+  else endWith(connections, socket, loggedRefusal(error, listener));
 }
 
 /** A client that leaves while it is refused is no error of the service. */
@@ -139,10 +139,10 @@ function answerParserError(listener: Listener, error: ParserError, socket: Socke
   const isFree = answer === undefined || (answers.length === 1 && !answer.headersSent && !answer.req.complete);
   const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' || error.code === 'ECONNRESET';
   if (isSilent || !socket.writable || !isFree) socket.destroy();
-  else endWith(connections, socket, loggedRefusal(parserFault(error), listener));
+  else endWith(connections, socket, loggedRefusal(parserRefusal(error), listener));
 }
 
-function parserFault({ code, rawPacket }: ParserError): ServiceError {
+function parserRefusal({ code, rawPacket }: ParserError): ServiceError {
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') {
     return new ServiceError('payload_too_large', 'The chunk extensions are too large.');
   }
@@ -214,14 +214,14 @@ export async function listen(app: FastifyInstance, { host, port }: ListenOptions
 
 function bindError(cause: unknown, { host, port }: ListenOptions): unknown {
   const code = (cause as NodeJS.ErrnoException | null)?.code ?? '';
-  const known = BIND_FAULTS[code];
+  const known = BIND_PROBLEMS[code];
   if (known === undefined) return cause;
-  return new StartError(`cannot listen on ${host}, port ${port}: ${known.fault}`, { hint: known.hint, cause });
+  return new StartError(`cannot listen on ${host}, port ${port}: ${known.problem}`, { hint: known.hint, cause });
 }
 
-const BIND_FAULTS: Readonly<Record<string, { fault: string; hint: string }>> = {
-  EADDRINUSE: { fault: 'the port is in use', hint: 'stop what listens there or set SERVICE_PORT to another port' },
-  EACCES: { fault: 'this user may not bind it', hint: 'set SERVICE_PORT to a port above 1023' },
-  EADDRNOTAVAIL: { fault: 'this host has no such address', hint: 'set SERVICE_HOST to an address of this host' },
-  ENOTFOUND: { fault: 'there is no such address', hint: 'set SERVICE_HOST to an address of this host' },
+const BIND_PROBLEMS: Readonly<Record<string, { problem: string; hint: string }>> = {
+  EADDRINUSE: { problem: 'the port is in use', hint: 'stop what listens there or set SERVICE_PORT to another port' },
+  EACCES: { problem: 'this user may not bind it', hint: 'set SERVICE_PORT to a port above 1023' },
+  EADDRNOTAVAIL: { problem: 'this host has no such address', hint: 'set SERVICE_HOST to an address of this host' },
+  ENOTFOUND: { problem: 'there is no such address', hint: 'set SERVICE_HOST to an address of this host' },
 };

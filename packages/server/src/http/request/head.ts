@@ -35,20 +35,20 @@ const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$|^\[
  */
 export function inspectHead(request: IncomingMessage): ServiceError | null {
   return (
-    versionFault(request) ??
-    headersFault(request) ??
-    hostFault(request) ??
-    framingFault(request) ??
-    targetFault(request)
+    versionRefusal(request) ??
+    headersRefusal(request) ??
+    hostRefusal(request) ??
+    framingRefusal(request) ??
+    targetRefusal(request)
   );
 }
 
-function versionFault({ httpVersion }: IncomingMessage): ServiceError | null {
+function versionRefusal({ httpVersion }: IncomingMessage): ServiceError | null {
   if (httpVersion === '1.1' || httpVersion === '1.0') return null;
   return refused('Only HTTP/1.1 is spoken here.');
 }
 
-function headersFault({ headers, rawHeaders }: IncomingMessage): ServiceError | null {
+function headersRefusal({ headers, rawHeaders }: IncomingMessage): ServiceError | null {
   if (rawHeaders.length > headerLinesMax * 2) {
     return new ServiceError('head_too_large', `The request has more than ${headerLinesMax} header lines.`);
   }
@@ -64,12 +64,12 @@ function headersFault({ headers, rawHeaders }: IncomingMessage): ServiceError | 
   return null;
 }
 
-function hostFault({ httpVersion, headers }: IncomingMessage): ServiceError | null {
+function hostRefusal({ httpVersion, headers }: IncomingMessage): ServiceError | null {
   if (headers.host === undefined) return httpVersion === '1.0' ? null : refused('The header "host" is missing.');
   return HOST.test(headers.host) ? null : refused('The header "host" is malformed.');
 }
 
-function framingFault({ httpVersion, headers }: IncomingMessage): ServiceError | null {
+function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError | null {
   const coding = headers['transfer-encoding'];
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
     return refused('The only transfer coding understood here is "chunked", in HTTP/1.1.');
@@ -82,7 +82,7 @@ function framingFault({ httpVersion, headers }: IncomingMessage): ServiceError |
 }
 
 /** Puts the target into the one form that is handled. This service is no proxy, and clients never send a fragment. */
-function targetFault(request: IncomingMessage): ServiceError | null {
+function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return refused('The request target must be a path.');
   if (target.host !== null && !HOST.test(target.host)) return refused('The host of the request target is malformed.');

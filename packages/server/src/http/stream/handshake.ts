@@ -1,4 +1,4 @@
-/** Which requests may become a WebSocket, and which of those have a faulty handshake. RFC 6455 § 4.2.1. */
+/** Which requests may become a WebSocket, and why one of those is refused. RFC 6455 § 4.2.1. */
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../ground/service-error.ts';
 import { readTarget } from '../request/target.ts';
@@ -28,7 +28,10 @@ export function isStreamHandshake(request: IncomingMessage): boolean {
  * envelope and before a ticket is spent. A page of another origin may open a stream only if the operator allows it:
  * Spec § Authentication 7.
  */
-export function handshakeFault({ headers }: IncomingMessage, allowedOrigins: ReadonlySet<string>): ServiceError | null {
+export function handshakeRefusal(
+  { headers }: IncomingMessage,
+  allowedOrigins: ReadonlySet<string>,
+): ServiceError | null {
   if (headers['sec-websocket-version'] !== '13') {
     return refused('The stream is opened with version 13 of the WebSocket protocol.');
   }

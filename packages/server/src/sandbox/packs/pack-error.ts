@@ -1,6 +1,6 @@
 /** Why a runtime pack cannot be built, read or trusted, for the operator who works with it. */
 
-/** `message` is one line that names the fault; `hint` says what to do, if that is known. */
+/** `message` is one line that names the problem; `hint` says what to do, if that is known. */
 export class PackError extends Error {
   override readonly name = 'PackError';
   readonly hint: string | null;

@@ -97,7 +97,7 @@ export function requirePack(packs: string, name: string, version: string | null)
  * The facts of a pack, after a check of its layout: every directory on the path to the two trees is a real directory
  * that belongs to root and that nobody else may write to, and the tree has these two and no other entry.
  *
- * @throws PackError naming the fault
+ * @throws PackError naming the problem
  */
 export function readFacts(places: PackPlaces): PackFacts {
   const { directory, tree } = places;

@@ -46,7 +46,7 @@ async function auditJob(db: StoreDatabase, job: AuditedJob): Promise<void> {
   const { job_id, chain_head, chain_seq } = job;
   const events = await eventsOf(db, job);
   const chain = verifyChain(events, { job_id, head: chain_head });
-  if (chain.kind === 'broken') throw damaged(`the history of ${job_id} is broken at ${chain.seq} (${chain.fault})`);
+  if (chain.kind === 'broken') throw damaged(`the history of ${job_id} is broken at ${chain.seq} (${chain.problem})`);
   if (events.length !== chain_seq) throw damaged(`the history of ${job_id} does not end where its row says`);
   const stored = await selectReceipt.first(db, job);
   if (stored === null) return;

@@ -8,7 +8,7 @@ import { StoreError } from '../store-error.ts';
  */
 export type StoreCheck = 'off' | 'quick' | 'full';
 
-/** @throws StoreError `corrupt` with the first fault that is found */
+/** @throws StoreError `corrupt` with the first problem that is found */
 export function checkFile(database: DatabaseSync, check: StoreCheck): void {
   if (check === 'off') return;
   const pragma = check === 'full' ? 'integrity_check' : 'quick_check';
