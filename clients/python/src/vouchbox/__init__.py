@@ -62,6 +62,7 @@ from .failures import (
     VouchboxError,
     WorkerUnavailable,
 )
+from .grade import Checker, GradeResult, GradeTest
 from .outcome import ExactBytes, Result, RunResult, Submitted
 from .record import Verified, receipt_sha256, verify_record
 from .workspace import Step
@@ -79,11 +80,14 @@ __all__ = [
     "CapacityExhausted",
     "Chain",
     "ChainFault",
+    "Checker",
     "Client",
     "Event",
     "EvidenceFailure",
     "ExactBytes",
     "ExpectationFailed",
+    "GradeResult",
+    "GradeTest",
     "HeadTooLarge",
     "IdempotencyKeyReused",
     "InsufficientScope",

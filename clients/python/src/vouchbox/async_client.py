@@ -11,6 +11,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 import httpx
 
 from . import follow as _follow
+from . import grade as _grade
 from . import jobs as _jobs
 from . import record as _record
 from . import run as _run
@@ -161,6 +162,7 @@ class AsyncClient(_Driver[Session]):
     attestation = _awaiting(_jobs.attestation)
     result_artifact = _awaiting(_jobs.result_artifact)
     public_key = _awaiting(_jobs.public_key)
+    grade = _awaiting(_grade.grade)
     capabilities = _awaiting(_jobs.capabilities)
     whoami = _awaiting(_jobs.whoami)
 

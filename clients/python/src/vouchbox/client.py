@@ -10,6 +10,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 import httpx
 
 from . import follow as _follow
+from . import grade as _grade
 from . import jobs as _jobs
 from . import record as _record
 from . import run as _run
@@ -142,6 +143,7 @@ class Client(_Driver[Session]):
     attestation = _blocking(_jobs.attestation)
     result_artifact = _blocking(_jobs.result_artifact)
     public_key = _blocking(_jobs.public_key)
+    grade = _blocking(_grade.grade)
     capabilities = _blocking(_jobs.capabilities)
     whoami = _blocking(_jobs.whoami)
 
