@@ -32,6 +32,7 @@ export type Measure =
   | 'processesLimit'
   /** CPU time of all processes that were ever in the group. */
   | 'cpuMicroseconds'
+  /** NaN where the kernel keeps no peak: cgroup v2 before Linux 5.19. */
   | 'memoryPeakBytes'
   /** Memory in use, including files and kernel memory. */
   | 'memoryBytes'
@@ -51,6 +52,11 @@ export interface Reading extends GroupFile {
   readonly parse: (text: string) => number;
 }
 
+/** Where each number is. The kernel may keep no peak of the memory. */
+export type Readings = Readonly<Record<Exclude<Measure, 'memoryPeakBytes'>, Reading>> & {
+  readonly memoryPeakBytes: Reading | null;
+};
+
 /** A value for one file of a group. */
 export interface Writing extends GroupFile {
   readonly value: number;
@@ -58,7 +64,7 @@ export interface Writing extends GroupFile {
 
 /** Which files of a group hold which values. The service carries it out, or tells a launcher to do so. */
 export interface GroupPlan {
-  readonly readings: Readonly<Record<Measure, Reading>>;
+  readonly readings: Readings;
   /** To be written in this order. `now` are the present limits: an unchanged limit is not written again. */
   toLimit(limits: GroupLimits, now: GroupLimits): readonly Writing[];
   /**

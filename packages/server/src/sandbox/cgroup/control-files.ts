@@ -19,8 +19,10 @@ export function memberOf(name: string): (text: string) => number {
   };
 }
 
-/** Reads one number of a group. A reading names its directory by index. */
-export function readFrom(directories: readonly string[], { directory, file, parse }: Reading): number {
+/** Reads one number of a group; NaN if it is in no file. A reading names its directory by index. */
+export function readFrom(directories: readonly string[], reading: Reading | null): number {
+  if (reading === null) return Number.NaN;
+  const { directory, file, parse } = reading;
   return parse(readFileSync(`${directories[directory]}/${file}`, 'utf8'));
 }
 

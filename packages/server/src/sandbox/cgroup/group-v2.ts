@@ -81,7 +81,7 @@ function planOf(parent: string): GroupPlan {
       memoryLimitBytes: number('memory.max'),
       processesLimit: number('pids.max'),
       cpuMicroseconds: member('cpu.stat', 'usage_usec'),
-      memoryPeakBytes: number(has('memory.peak') ? 'memory.peak' : 'memory.current'),
+      memoryPeakBytes: has('memory.peak') ? number('memory.peak') : null,
       memoryBytes: number('memory.current'),
       oomKills: member('memory.events', 'oom_kill'),
       processesRefused: member('pids.events', 'max'),

@@ -2,10 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Group, GroupRoot } from './cgroup.ts';
+import { GroupV2 } from './group-v2.ts';
 import { openGroupRoot, readCgroupLayout } from './layout.ts';
 
 const MIB = 1024 * 1024;
@@ -84,5 +86,26 @@ describe('a control group', () => {
     expect(groups.names()).toContain('forgotten');
     await groups.open('forgotten').remove();
     expect(groups.names()).not.toContain('forgotten');
+  });
+});
+
+describe('a group of cgroup v2', () => {
+  it('has no peak of its memory where the kernel keeps none, rather than another number', () => {
+    const parent = mkdtempSync(join(tmpdir(), 'svc-group-v2-'));
+    const directory = join(parent, 'cell');
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'memory.current'), '4096\n');
+    expect(new GroupV2(directory).read('memoryPeakBytes')).toBeNaN();
+    expect(new GroupV2(directory).read('memoryBytes')).toBe(4096);
+    rmSync(parent, { recursive: true });
+  });
+
+  it('has the peak that the kernel keeps', () => {
+    const parent = mkdtempSync(join(tmpdir(), 'svc-group-v2-'));
+    const directory = join(parent, 'cell');
+    mkdirSync(directory);
+    for (const name of [parent, directory]) writeFileSync(join(name, 'memory.peak'), '8192\n');
+    expect(new GroupV2(directory).read('memoryPeakBytes')).toBe(8192);
+    rmSync(parent, { recursive: true });
   });
 });

@@ -56,7 +56,7 @@ export function launcherConfiguration(options: CellOptions, zygote: Zygote | nul
   const lines = [
     ...options.group.joinFiles.map((file) => `${groupKeyword(file)} ${dirname(dirname(file))}`),
     `look ${readingWord(readings.memoryBytes)}`,
-    ...USAGE.map((measure) => `usage ${readingWord(readings[measure])}`),
+    ...USAGE.flatMap((measure) => readings[measure] ?? []).map((reading) => `usage ${readingWord(reading)}`),
     `count ${readingWord({ ...readings.processesLimit, file: 'pids.current' })}`,
     `rootfs ${options.rootfs}`,
     ...treesOf(options).map(({ source, destination }) => `tree ${flagsAt(destination)} ${source}\t${destination}`),

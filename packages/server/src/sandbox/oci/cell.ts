@@ -166,7 +166,9 @@ export class LoadedOciCell implements LoadedCell {
       oomKills: fits ? counted.oomKills : 1,
       processesRefused: counted.processesRefused,
       cpuMilliseconds: (counted.cpuMicroseconds - cpuMicroseconds) / 1000,
-      memoryPeakBytes: Math.max(0, counted.memoryPeakBytes - ownMemoryBytes),
+      memoryPeakBytes: Number.isNaN(counted.memoryPeakBytes)
+        ? null
+        : Math.max(0, counted.memoryPeakBytes - ownMemoryBytes),
       diagnostics: start.said().join(': '),
     };
   }
