@@ -90,7 +90,7 @@ export async function serviceProblems(
     const [, url] = (await command.shows(/^listening on (\S+)$/m).catch(() => null)) ?? [];
     if (url === undefined) return [`start: ${lastLine(command.stderr)}`];
     const client = createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' });
-    const problems = (await Promise.all(JOBS.map((trial) => jobProblem(client, trial)))).filter((one) => one !== null);
+    const problems = await jobProblems(client);
     command.kill('SIGTERM');
     const { code } = await command.ended();
     const leftovers = leftoversOf(dataDir);
@@ -98,6 +98,11 @@ export async function serviceProblems(
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+/** What fails of one job of each kind; nothing where all is well. */
+export async function jobProblems(client: ServiceClient): Promise<readonly string[]> {
+  return (await Promise.all(JOBS.map((trial) => jobProblem(client, trial)))).filter((one) => one !== null);
 }
 
 async function jobProblem(client: ServiceClient, { name, submission, wanted }: JobTrial): Promise<string | null> {

@@ -1,0 +1,22 @@
+/** Where the packages of a host come from: the mirror that this machine already uses, whatever release it has itself. */
+import { execFileSync } from 'node:child_process';
+
+/** mmdebstrap's own apt does not read this machine's settings: an archive of a fixed date is not refused for its age. */
+export const ARCHIVE_OPTIONS = ['Acquire::Check-Valid-Until "false"', 'Acquire::Retries "3"'];
+
+/** Lines of sources.list(5) for a release, its updates and its backports. */
+export function archiveLines(suite: string): readonly string[] {
+  const mirror = ownMirror();
+  return [suite, `${suite}-updates`, `${suite}-backports`].map((name) => `deb ${mirror} ${name} main`);
+}
+
+/** The first mirror of Debian's own releases among this machine's sources. apt-get(8), `indextargets`. */
+function ownMirror(): string {
+  const format = ['--format', '$(ORIGIN)\t$(SITE)\t$(REPO_URI)\t$(SUITE)'];
+  const lines = execFileSync('apt-get', ['indextargets', ...format, 'Created-By: Packages'], { encoding: 'utf8' });
+  for (const line of lines.split('\n')) {
+    const [origin, , uri = '', suite = ''] = line.split('\t');
+    if (origin === 'Debian' && !/security|backports|updates/.test(suite)) return uri;
+  }
+  throw new Error('this machine has no sources of Debian');
+}

@@ -1,0 +1,60 @@
+/**
+ * The disk with the checkout: what git tracks or would track, as it is now, and the installed packages of npm for the
+ * host's architecture. What the set-up compiles is left out, so that each host compiles it.
+ */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { makeImage } from './image.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const IMAGE_MEGABYTES = 1536;
+/** Tools that only judge sources: nothing on a host runs them. */
+const LEFT_OUT = ['.cache', '@biomejs', '@oxlint', '@oxlint-tsgolint', '@typescript', '@arethetypeswrong', 'knip'];
+
+/** Writes the image. Needs a network once for each lock file and foreign architecture. */
+export function makeCheckout(architecture: 'amd64' | 'arm64', cache: string, image: string): void {
+  const tree = mkdtempSync(join(cache, 'checkout-'));
+  try {
+    copySources(tree);
+    const modules = architecture === 'amd64' ? join(ROOT, 'node_modules') : foreignModules(architecture, cache);
+    mkdirSync(join(tree, 'node_modules'));
+    const names = readdirSync(modules).filter((name) => !LEFT_OUT.includes(name));
+    execFileSync('cp', ['--archive', ...names.map((name) => join(modules, name)), join(tree, 'node_modules')]);
+    makeImage({ tree, image, megabytes: IMAGE_MEGABYTES });
+  } finally {
+    rmSync(tree, { recursive: true, force: true });
+  }
+}
+
+function copySources(tree: string): void {
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: ROOT });
+  for (const file of listed.toString().split('\0')) {
+    if (file === '' || !existsSync(join(ROOT, file))) continue;
+    mkdirSync(dirname(join(tree, file)), { recursive: true });
+    cpSync(join(ROOT, file), join(tree, file));
+  }
+}
+
+/** The modules as `npm ci` installs them on that architecture, kept by the digest of the lock file. */
+function foreignModules(architecture: 'arm64', cache: string): string {
+  const lock = readFileSync(join(ROOT, 'package-lock.json'));
+  const name = `modules-${architecture}-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`;
+  const done = join(cache, name);
+  if (!existsSync(done)) {
+    const work = mkdtempSync(join(cache, 'modules-'));
+    try {
+      copySources(work);
+      const platform = ['--os=linux', `--cpu=${architecture}`, '--libc=glibc', '--ignore-scripts'];
+      execFileSync('npm', ['ci', '--no-audit', '--no-fund', ...platform], {
+        cwd: work,
+        stdio: ['ignore', 'ignore', 2],
+      });
+      renameSync(join(work, 'node_modules'), done);
+    } finally {
+      rmSync(work, { recursive: true, force: true });
+    }
+  }
+  return done;
+}

@@ -1,0 +1,75 @@
+/**
+ * The hosts that the service is tried on: emulated machines made of a distribution's own packages. Each differs from the
+ * others in one thing that real hosts differ in.
+ */
+import type { RootRecipe } from './root-recipe.ts';
+
+/** What one machine is, and what is tried on it. */
+export interface Host {
+  /** Names it on the command line and in docs/HOSTS.md. */
+  readonly name: string;
+  /** What is particular about it, in a few words. */
+  readonly title: string;
+  readonly root: RootRecipe;
+  readonly cores: number;
+  readonly memoryMb: number;
+  /** Further words of the kernel's command line. */
+  readonly kernelWords: readonly string[];
+  /** Whose rights the trials have: those of root, or those that the unit of `deploy/` leaves to the service. */
+  readonly rights: 'root' | 'unit';
+  /** Ids of the trials of `within/trials.ts`, in their order. */
+  readonly trials: readonly string[];
+}
+
+const BOOKWORM: RootRecipe = { suite: 'bookworm', architecture: 'amd64', fromBackports: ['runsc'] };
+const BOTH_CLASSES = ['run-namespace', 'run-gvisor', 'contract', 'groups', 'hostile-namespace', 'hostile-gvisor'];
+const EVERYTHING = ['facts', 'set-up', 'doctor', 'quickstart', ...BOTH_CLASSES];
+/** For a host that shares its kernel and its runtimes with one on which everything is tried. */
+const SHORT = ['facts', 'set-up', 'doctor', 'quickstart', 'run-namespace', 'run-gvisor', 'groups', 'limits'];
+
+const usual = {
+  root: BOOKWORM,
+  cores: 2,
+  memoryMb: 4096,
+  kernelWords: [],
+  rights: 'root',
+  trials: EVERYTHING,
+} as const;
+
+export const HOSTS: readonly Host[] = [
+  { ...usual, name: 'debian-12', title: 'Debian 12, x86-64, cgroup v2 alone' },
+  {
+    ...usual,
+    name: 'debian-12-unit',
+    title: 'Debian 12, x86-64, with the rights of the unit alone',
+    rights: 'unit',
+    trials: [...SHORT, 'service'],
+  },
+  {
+    ...usual,
+    name: 'debian-13',
+    title: 'Debian 13, x86-64, with its own crun, runsc and Python',
+    root: { suite: 'trixie', architecture: 'amd64', fromBackports: [] },
+  },
+  {
+    ...usual,
+    name: 'debian-12-arm64',
+    title: 'Debian 12, arm64, cgroup v2 alone',
+    root: { ...BOOKWORM, architecture: 'arm64' },
+  },
+  {
+    ...usual,
+    name: 'debian-12-small',
+    title: 'Debian 12, x86-64, one core and 1 GiB',
+    cores: 1,
+    memoryMb: 1024,
+    trials: SHORT,
+  },
+  {
+    ...usual,
+    name: 'debian-12-no-userns',
+    title: 'Debian 12, x86-64, user namespaces for root alone',
+    kernelWords: ['sysctl.kernel.unprivileged_userns_clone=0'],
+    trials: SHORT,
+  },
+];

@@ -1,0 +1,87 @@
+/** Runs one host in QEMU's own emulation, from its start until it powers itself off or its time is over. qemu(1). */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Host } from './host.ts';
+import type { BuiltRoot } from './root.ts';
+
+const MACHINES = {
+  amd64: { program: 'qemu-system-x86_64', words: ['-cpu', 'max'], console: 'ttyS0' },
+  arm64: { program: 'qemu-system-aarch64', words: ['-machine', 'virt', '-cpu', 'neoverse-n1'], console: 'ttyAMA0' },
+} as const;
+
+export interface MachineOptions {
+  readonly host: Host;
+  readonly root: BuiltRoot;
+  /** The image of the checkout. Neither image is changed: what the host writes goes to files that are gone afterwards. */
+  readonly checkout: string;
+  /** A directory for these files. */
+  readonly work: string;
+  readonly secondsMax: number;
+  /** Called with each line that the trials write. */
+  readonly onLine: (line: string) => void;
+}
+
+/** Resolves to what the host wrote to its console. Rejects if it did not end in time: QEMU is then killed. */
+export async function runMachine(options: MachineOptions): Promise<string> {
+  const directory = mkdtempSync(join(options.work, 'machine-'));
+  const lines = join(directory, 'lines');
+  writeFileSync(lines, '');
+  const follower = follow(lines, options.onLine);
+  try {
+    const child = spawn('nice', ['-n', '10', ...commandOf(options, lines)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, TMPDIR: directory },
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+    }
+    // `nice` becomes QEMU, with the same id.
+    const timer = setTimeout(() => child.kill('SIGKILL'), options.secondsMax * 1000);
+    const [code, signal] = await once(child, 'close');
+    clearTimeout(timer);
+    if (code !== 0) throw new Error(`the machine ended with ${signal ?? code}: ${said.slice(-2000)}`);
+    return said;
+  } finally {
+    follower[Symbol.dispose]();
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function commandOf({ host, root, checkout }: MachineOptions, lines: string): string[] {
+  const { program, words, console } = MACHINES[host.root.architecture];
+  const disk = (file: string) => ['-drive', `file=${file},if=virtio,format=raw,cache=unsafe,snapshot=on`];
+  const kernelWords = [
+    ...[`console=${console}`, 'root=/dev/vda', 'rw', 'cgroup_no_v1=all', 'quiet', 'panic=-1', ...host.kernelWords],
+    ...[`vouchbox.rights=${host.rights}`, `vouchbox.trials=${host.trials.join(',')}`],
+  ];
+  return [
+    ...[program, ...words, '-accel', 'tcg,thread=multi', '-smp', String(host.cores), '-m', String(host.memoryMb)],
+    ...['-nodefaults', '-display', 'none', '-serial', 'stdio', '-no-reboot', '-nic', 'none'],
+    ...['-kernel', root.kernel, '-initrd', root.initialFiles, '-append', kernelWords.join(' ')],
+    ...[...disk(root.image), ...disk(checkout)],
+    ...['-device', 'virtio-serial-pci', '-chardev', `file,id=lines,path=${lines}`],
+    ...['-device', 'virtserialport,chardev=lines,name=lines'],
+  ];
+}
+
+/** Reads whole lines of a growing file until it is disposed. */
+function follow(file: string, onLine: (line: string) => void): Disposable {
+  let taken = 0;
+  const read = (): void => {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    for (const line of lines.slice(taken, -1)) onLine(line);
+    taken = Math.max(taken, lines.length - 1);
+  };
+  const watcher = watch(file, read);
+  return {
+    [Symbol.dispose]() {
+      watcher.close();
+      read();
+    },
+  };
+}

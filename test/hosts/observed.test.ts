@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { HOSTS } from './host.ts';
+import { readObserved, tableOf } from './observed.ts';
+import { TRIALS } from './within/trials.ts';
+
+describe('docs/HOSTS.md', () => {
+  test('is made of what the hosts showed, and of nothing else', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/HOSTS.md'), 'utf8');
+    expect(page).toBe(tableOf(readObserved()));
+  });
+
+  test('says no where a trial did not hold', () => {
+    const name = HOSTS[0]?.name ?? '';
+    const trials = [{ trial: 'doctor', held: false, observed: '1 failed', seconds: 3 }];
+    expect(tableOf({ [name]: { when: '2026-01-01', seconds: 60, trials } })).toContain('| **no** | 1 failed | 3 |');
+  });
+});
+
+test('a host names only trials that there are', () => {
+  const known = TRIALS.map(({ id }) => id);
+  for (const { trials } of HOSTS) expect(known).toEqual(expect.arrayContaining([...trials]));
+});

@@ -1,0 +1,52 @@
+/** What a host's root file system is made of. */
+import { createHash } from 'node:crypto';
+
+export interface RootRecipe {
+  /** The release of Debian, by its code name. */
+  readonly suite: string;
+  /** As Debian names it. */
+  readonly architecture: 'amd64' | 'arm64';
+  /** Packages that are taken from the release's backports, as the set-up does. */
+  readonly fromBackports: readonly string[];
+}
+
+/** What the set-up would install, and what a machine needs to start. */
+export const PACKAGES = [
+  ...['systemd-sysv', 'udev', 'kmod', 'busybox-static', 'iproute2', 'procps'],
+  ...['crun', 'runsc', 'python3', 'perl-base', 'libatomic1', 'gcc', 'libc6-dev', 'libseccomp-dev', 'mmdebstrap'],
+  ...['strace', 'openssl', 'python3-cryptography'],
+];
+
+/** A unit that starts the trials and ends the machine with them. systemd.unit(5). */
+const TRIAL_UNIT = `[Unit]
+Description=Tries the service on this host
+After=multi-user.target
+RequiresMountsFor=/opt/vouchbox
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+
+[Service]
+Type=oneshot
+ExecStart=/opt/vouchbox/node_modules/.bin/node /opt/vouchbox/test/hosts/within/main.ts
+WorkingDirectory=/opt/vouchbox
+Environment=HOME=/root PATH=/opt/vouchbox/node_modules/.bin:/usr/sbin:/usr/bin:/sbin:/bin
+TimeoutStartSec=infinity
+
+[Install]
+WantedBy=default.target
+`;
+
+/** Files of the root beside those of the packages, by path. */
+export const FILES: Readonly<Record<string, string>> = {
+  '/etc/hostname': 'host\n',
+  '/etc/fstab': '/dev/vdb /opt/vouchbox ext4 defaults 0 2\n',
+  '/etc/systemd/system/vouchbox-trial.service': TRIAL_UNIT,
+};
+
+/** The same for the same content of every root that is built so. */
+export function digestOf(recipe: RootRecipe): string {
+  return createHash('sha256')
+    .update(JSON.stringify([recipe, PACKAGES, FILES, 1]))
+    .digest('hex')
+    .slice(0, 16);
+}

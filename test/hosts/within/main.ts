@@ -1,0 +1,55 @@
+/**
+ * Runs on a host, started by its trial unit: makes each trial that the kernel's command line names, and writes what it
+ * showed to the port that the machine's owner reads. Nothing that a trial does stops the others.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Reported } from './outcome.ts';
+import { type Ended, TRIALS, type Trial } from './trials.ts';
+import { withinUnit } from './unit-rights.ts';
+
+const PORT = '/dev/virtio-ports/lines';
+const LOG_CHARS_MAX = 400_000;
+
+function wordOf(name: string): string {
+  return new RegExp(`(?:^| )vouchbox\\.${name}=(\\S*)`).exec(readFileSync('/proc/cmdline', 'utf8'))?.[1] ?? '';
+}
+
+async function report(trial: Trial, rights: string): Promise<Reported> {
+  const started = performance.now();
+  const ended = await (rights === 'unit' && trial.needsRoot !== true ? withinUnit(trial) : asRoot(trial));
+  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  const log = ended.output.slice(-LOG_CHARS_MAX);
+  if (ended.code === null)
+    return { trial: trial.id, held: false, observed: `not over after ${trial.secondsMax} s`, seconds, log };
+  return { trial: trial.id, ...trial.judge(ended), seconds, log };
+}
+
+async function asRoot({ command, env = {}, secondsMax }: Trial): Promise<Ended> {
+  const [first = '', ...rest] = command;
+  const child = spawn(first, rest, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    detached: true,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), secondsMax * 1000);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(timer);
+  return { code, output };
+}
+
+while (!existsSync(PORT)) await delay(100);
+const rights = wordOf('rights');
+for (const id of wordOf('trials').split(',')) {
+  const trial = TRIALS.find((candidate) => candidate.id === id);
+  if (trial === undefined) throw new Error(`there is no trial ${id}`);
+  appendFileSync(PORT, `${JSON.stringify(await report(trial, rights))}\n`);
+}

@@ -1,0 +1,147 @@
+/** What is tried on a host, each trial as a command, and how its output shows whether it held. */
+import { stripVTControlCharacters } from 'node:util';
+import type { Outcome } from './outcome.ts';
+
+/** How a command ended. `code` is null if it did not end in time. */
+export interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+export interface Trial {
+  readonly id: string;
+  readonly title: string;
+  readonly command: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly secondsMax: number;
+  /** Runs as root on every host, because it makes what the others need. */
+  readonly needsRoot?: true;
+  judge(ended: Ended): Outcome;
+}
+
+const SLOWLY = ['--testTimeout=600000', '--hookTimeout=600000', '--maxConcurrency=2'];
+/** Attacks on control groups, namespaces, filters and limits. */
+const HELD_BY_THE_KERNEL = [
+  ...['ESC-06', 'ESC-07', 'ESC-08', 'ESC-10', 'ESC-16', 'ESC-17', 'ESC-26', 'ESC-33', 'ESC-37'],
+  ...['RES-01', 'RES-03', 'RES-04', 'RES-05', 'RES-08', 'RES-11', 'RES-13', 'RES-15', 'RES-16', 'RES-19', 'RES-30'],
+  ...['NEXT-01', 'NEXT-04'],
+];
+/** One of each kind, for a host that differs little from one on which all of these were tried. */
+const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
+const SANDBOX = 'packages/server/src/sandbox';
+const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor', 'oci/seccomp', 'sentry'].map(
+  (name) => `${SANDBOX}/${name}/`,
+);
+
+export const TRIALS: readonly Trial[] = [
+  {
+    id: 'facts',
+    title: 'what the host is',
+    command: ['sh', '-c', factsScript()],
+    secondsMax: 60,
+    judge: ({ code, output }) => ({ held: code === 0, observed: output.trim().split('\n').join(', ') }),
+  },
+  {
+    id: 'set-up',
+    title: 'the set-up misses nothing, and compiles what starts cells',
+    command: ['node', 'tools/setup.mjs'],
+    secondsMax: 600,
+    needsRoot: true,
+    judge: ({ code, output }) => ({
+      held: code === 0 && output.trim() === 'setup: built what starts cells',
+      observed: lastLines(output, 4),
+    }),
+  },
+  { id: 'doctor', title: '`vouchbox doctor`', command: ['vouchbox', 'doctor'], secondsMax: 600, judge: judgeDoctor },
+  {
+    id: 'quickstart',
+    title: 'the quick start: a program, its result, its signature checked',
+    command: ['node', '--disable-sigusr1', 'tools/quickstart.ts', '--once'],
+    secondsMax: 300,
+    judge: judgeQuickstart,
+  },
+  runTrial('namespace'),
+  runTrial('gvisor'),
+  testsTrial('contract', 'outcomes and posture over HTTP', [
+    'test/contract/outcomes.test.ts',
+    'test/contract/posture.test.ts',
+  ]),
+  testsTrial('groups', 'control groups, the launcher, filters and the doctor, by their own tests', GROUP_TESTS),
+  hostileTrial('hostile-namespace', 'attacks on a namespace cell', ['namespace'], HELD_BY_THE_KERNEL),
+  hostileTrial('hostile-gvisor', 'attacks on a gVisor cell', ['gvisor'], HELD_BY_THE_KERNEL),
+  hostileTrial('limits', 'the shortest attacks on both classes', ['namespace', 'gvisor'], SHORTEST),
+  {
+    id: 'service',
+    title: 'the unit itself: it starts, runs jobs of both classes, and stops without a rest',
+    command: ['node', 'test/hosts/within/service.ts'],
+    secondsMax: 600,
+    needsRoot: true,
+    judge: ({ code, output }) => ({ held: code === 0, observed: lastLines(output, 6) }),
+  },
+];
+
+function factsScript(): string {
+  return [
+    '. /etc/os-release; echo "$PRETTY_NAME"; uname -sr; uname -m; nproc | sed "s/$/ cores/"',
+    "awk '/MemTotal/ { print int($2 / 1024) \" MiB\" }' /proc/meminfo; stat -fc 'cgroup %T' /sys/fs/cgroup",
+    'systemctl --version | head -n 1 | cut -d" " -f1,2; crun --version | head -n 1; runsc --version | head -n 1',
+    'python3 --version; perl -e \'print "perl $^V\\n"\'; node --version | sed "s/^/node /"',
+    'echo "memory.peak: $(test -e /sys/fs/cgroup/system.slice/memory.peak && echo yes || echo no)"',
+  ].join('; ');
+}
+
+/** A program, and one that takes too much memory, in one class. */
+function runTrial(provider: 'namespace' | 'gvisor'): Trial {
+  const program = `import os; print('hello from', os.uname().machine)`;
+  const hog = `x = bytearray(400 << 20)`;
+  const run = (code: string) => `vouchbox run --language python --limit mem_mb=96 --json - <<'END'\n${code}\nEND\n`;
+  return {
+    id: `run-${provider}`,
+    title: `\`vouchbox run\` in the class of ${provider}: a program, and one that takes too much memory`,
+    command: ['sh', '-c', `${run(program)}${run(hog)}true`],
+    env: { SERVICE_PROVIDER: provider },
+    secondsMax: 300,
+    judge({ output }) {
+      const said = /hello from/.test(output);
+      const told = /oom_killed/.test(output);
+      return { held: said && told, observed: said && told ? 'succeeded; oom_killed' : lastLines(output, 6) };
+    },
+  };
+}
+
+function hostileTrial(id: string, title: string, classes: readonly string[], ids: readonly string[]): Trial {
+  const files = classes.map((name) => `test/hostile/${name}.test.ts`);
+  return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or ')]);
+}
+
+function testsTrial(id: string, title: string, words: readonly string[]): Trial {
+  return { id, title, command: ['vitest', 'run', ...SLOWLY, ...words], secondsMax: 1500, judge: judgeTests };
+}
+
+function judgeDoctor({ code, output }: Ended): Outcome {
+  const lines = stripVTControlCharacters(output).split('\n');
+  const counts = lines.find((line) => /^\d+ passed/.test(line)) ?? 'no result';
+  const notable = lines.filter((line) => /^(fail|warn) /.test(line)).map((line) => line.replace(/ +/g, ' '));
+  // A host that runs programs in one class alone did not hold.
+  const classes = lines.find((line) => line.startsWith('gvisor: ')) ?? '';
+  const held = code === 0 && !notable.some((line) => line.startsWith('fail')) && !classes.includes('nothing runs');
+  return { held, observed: [counts, ...notable].join('; ') };
+}
+
+function judgeQuickstart({ code, output }: Ended): Outcome {
+  const [, isolation] = /Isolation: (\S+)\./.exec(output) ?? [];
+  const held = code === 0 && isolation !== undefined;
+  return { held, observed: held ? `succeeded in ${isolation}, verified` : lastLines(output, 6) };
+}
+
+function judgeTests({ code, output }: Ended): Outcome {
+  const text = stripVTControlCharacters(output);
+  const [, passed = '0', failed = '?'] = /^(\d+) passed, (\d+) failed$/m.exec(text) ?? [];
+  const names = new Set([...text.matchAll(/^ *FAIL +(?:\|?\w+\|? +)?(.*)$/gm)].map(([, name = '']) => name));
+  const held = code === 0 && failed === '0' && passed !== '0';
+  return { held, observed: [`${passed} passed, ${failed} failed`, ...names].join('; ') };
+}
+
+function lastLines(text: string, count: number): string {
+  return stripVTControlCharacters(text).trim().split('\n').slice(-count).join(' | ');
+}
