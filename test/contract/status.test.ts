@@ -1,5 +1,10 @@
 /** Spec § Other bodies: GET /v1/status shows the current state of the service. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServiceClient } from '@vouchbox/client';
 import { describe, expect, test } from 'vitest';
+import { Command } from '../rig/command.ts';
 import { Rig, useRig } from '../rig/rig.ts';
 
 /** Waits that other work of the host may prolong. */
@@ -11,7 +16,7 @@ describe('status', () => {
   const status = () => rig().alpha.client.status();
 
   test('has the members of the contract, and the values of an idle service', {
-    tags: ['Bodies-10', 'Versioning-8'],
+    tags: ['Bodies-10', 'Bodies-13', 'Versioning-8'],
   }, async () => {
     expect(await status()).toEqual({
       status: 'ok',
@@ -21,7 +26,7 @@ describe('status', () => {
       running: 0,
       draining: false,
       signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
-      provider: { backend: 'subprocess', isolation_class: 'none', ready: true },
+      provider: { backend: 'subprocess', isolation_class: 'none', ready: true, passed_over: null },
       parked: { cells: expect.any(Number) as unknown, mem_mb: expect.any(Number) as unknown, mem_mb_max: 256 },
     });
     const { uptime_seconds } = await status();
@@ -75,4 +80,31 @@ test('a stopping service says so as long as it answers, and is not ready', {
   expect([refused.status, refused.json.error.code]).toEqual([503, 'shutting_down']);
   await client.cancel(job_id);
   expect(await stopped).toEqual([]);
+});
+
+/** Starts a command on a host without runsc, as that command sees it. */
+const WITHOUT_RUNSC = [
+  'unshare',
+  '--mount',
+  'sh',
+  '-c',
+  'mount --bind /dev/null "$(command -v runsc)" && exec "$@"',
+  'sh',
+];
+
+test('a service that took a weaker class says why, in its status and at its start', {
+  tags: ['Bodies-13'],
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'svc-status-'));
+  const env = { SERVICE_PORT: '0', SERVICE_DATA_DIR: dataDir, SERVICE_LEGACY_KEYS: 'alpha=key-of-alpha' };
+  try {
+    await using service = new Command(['serve'], { env, within: WITHOUT_RUNSC });
+    const [, url = ''] = (await service.shows(/^listening on (\S+)$/m)) ?? [];
+    const { provider } = await createServiceClient({ baseUrl: url, apiKey: 'key-of-alpha' }).status();
+    expect(provider).toMatchObject({ backend: 'namespace', isolation_class: 'linux-shared-kernel' });
+    expect(provider.passed_over).toMatch(/^gvisor: runsc is not installed/);
+    expect(service.stderr).toContain('a stronger provider did not pass its preflight');
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
 });

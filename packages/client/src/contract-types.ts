@@ -498,6 +498,7 @@ export interface ServiceStatus {
     backend: Backend | null;
     isolation_class: IsolationClass | null;
     ready: boolean;
+    passed_over: string | null;
   };
   parked: {
     cells: number;

@@ -67,6 +67,8 @@ export const ServiceStatus = Type.Object({
     backend: Nullable(Type.Enum([...BACKENDS])),
     isolation_class: Nullable(Type.Enum([...ISOLATION_CLASSES])),
     ready: Type.Boolean(),
+    /** Why a stronger class was passed over at the start, in one line; null if none was. */
+    passed_over: Nullable(Type.String()),
   }),
   /** Parked cells: how many, how much memory they take and how much they may take. All 0 if parking is off. */
   parked: Type.Object({ cells: Type.Integer(), mem_mb: Type.Integer(), mem_mb_max: Type.Integer() }),

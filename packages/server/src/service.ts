@@ -93,7 +93,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
   const stopping = new AbortController();
   const [store, sandbox] = await openGround(config, log);
   parts.use(store);
-  const { provider } = parts.use(sandbox);
+  const { provider, passedOver } = parts.use(sandbox);
   sandbox.logFindings(log);
   const rows = rememberedRows(store);
   const credentials = createCredentials(rows);
@@ -120,6 +120,7 @@ async function buildService(config: Config, { isEmbedded = false }: StartOptions
     config,
     store,
     provider,
+    passedOver,
     health,
     parked,
     reserve,
@@ -251,6 +252,8 @@ interface JobParts {
   readonly config: Config;
   readonly store: Store;
   readonly provider: Provider;
+  /** Why the start took no stronger provider; null if it did not have to. */
+  readonly passedOver: string | null;
   readonly health: ProviderHealth;
   readonly parked: ParkedCells;
   readonly reserve: FreeSpaceReserve;
@@ -319,30 +322,15 @@ interface HttpParts extends JobParts {
   readonly isEmbedded: boolean;
 }
 
-async function openHttp({
-  config,
-  store,
-  provider,
-  health,
-  parked,
-  reserve,
-  signing,
-  keys,
-  telemetry,
-  jobs,
-  access,
-  permits,
-  isEmbedded,
-  ...parts
-}: HttpParts): Promise<HttpApp> {
+async function openHttp(parts: HttpParts): Promise<HttpApp> {
   const { createApp } = await import('./http/app.ts');
-  const { log, stopping } = parts;
+  const { config, store, telemetry, jobs, access, permits, isEmbedded, log, stopping } = parts;
   return createApp({
     jobs,
     access,
     tickets: createTickets({ rows: store, access }),
     capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts({ config, store, provider, health, parked, reserve, signing, keys, stopping }),
+    service: createServiceFacts(parts),
     openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
     log,
     metrics: telemetry.metrics,

@@ -9,10 +9,10 @@ import type { ParkedCells } from '../sandbox/parked/parked-cells.ts';
 import {
   BootstrapError,
   type CellRequest,
-  NotReadyInTime,
   type PreparedCell,
   type Program,
   type Provider,
+  wasLate,
 } from '../sandbox/sandbox.ts';
 import type { Log } from '../telemetry/log/log.ts';
 
@@ -66,7 +66,7 @@ export class ProviderHealth implements Omit<Cells, 'take'>, AsyncDisposable {
     try {
       return this.#noted(await provider.prepare(request));
     } catch (error) {
-      if (!isLate(error)) throw this.#failed(error);
+      if (!wasLate(error)) throw this.#failed(error);
       // The cell had a small share of the processors, so its failure may only mean that the machine is busy.
       if (isAhead(request)) throw error;
       log.warn({ err: error }, 'a cell was not ready in time: another is made');
@@ -132,10 +132,6 @@ export function cellsOf(health: ProviderHealth, parked: Pick<ParkedCells, 'prepa
     prepare: (request) => (parked ?? health).prepare(request),
     take: (kind) => parked?.take(kind) ?? null,
   };
-}
-
-function isLate(error: unknown): boolean {
-  return error instanceof BootstrapError && error.cause instanceof NotReadyInTime;
 }
 
 /** Whether no job waits for the cell yet. */

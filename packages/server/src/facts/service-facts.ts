@@ -50,6 +50,8 @@ export interface FactsOptions {
   readonly config: Config;
   readonly store: Pick<Store, 'counts' | 'probe'>;
   readonly provider: Pick<Provider, 'backend' | 'hasLoopback' | 'isolation_class' | 'languages' | 'runtime_packs'>;
+  /** Why stronger providers were passed over at the start; null if none was. */
+  readonly passedOver: string | null;
   /** Whether cells can be made now. */
   readonly health: Pick<ProviderHealth, 'isReady'>;
   /** The parked cells. */
@@ -64,7 +66,7 @@ export interface FactsOptions {
 
 /** The facts of one running service. */
 export function createServiceFacts(options: FactsOptions): ServiceFacts {
-  const { config, store, provider, health, parked, reserve, signing, keys, stopping } = options;
+  const { config, store, provider, passedOver, health, parked, reserve, signing, keys, stopping } = options;
   const startedAt = performance.now();
   const storeIsReady = remembered(() => answersInTime(store.probe()));
   const capabilities = capabilitiesOf(config, { provider, features: featuresOf(config, { provider, signing }) });
@@ -104,6 +106,7 @@ export function createServiceFacts(options: FactsOptions): ServiceFacts {
           backend: provider.backend,
           isolation_class: provider.isolation_class,
           ready: health.isReady(),
+          passed_over: passedOver,
         },
         parked: parkedStatus(parked.facts()),
       };

@@ -164,7 +164,7 @@ const FACTS: ServiceFacts = {
     running: 0,
     draining: false,
     signer: { enabled: false, outbox_depth: 0, last_error: null, last_error_at: null },
-    provider: { backend: null, isolation_class: null, ready: true },
+    provider: { backend: null, isolation_class: null, ready: true, passed_over: null },
     parked: { cells: 0, mem_mb: 0, mem_mb_max: 0 },
   }),
   publicKey: () => null,

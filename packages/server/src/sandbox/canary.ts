@@ -6,10 +6,11 @@
 import { readFileSync } from 'node:fs';
 import { type Language, LIMIT_DEFAULTS, outputText } from '@vouchbox/protocol';
 import { within } from '../ground/waiting/within.ts';
+import { hostPatience, SECOND_TRY_TIMES } from './host/patience.ts';
 import { LANGUAGE_RUNS } from './language-runs.ts';
-import type { Collection, Posture, PreparedCell, Program } from './sandbox.ts';
+import { type Collection, type Posture, type PreparedCell, type Program, wasLate } from './sandbox.ts';
 
-/** How long a canary may take, without and with a compiler. */
+/** How long a canary may take on an ordinary host, without and with a compiler. */
 const SECONDS_MAX = { run: 10, compiled: 30 };
 const STDIN = 'canary stdin\n';
 const INPUT = 'canary input';
@@ -37,28 +38,73 @@ function readProgram(language: Language): string {
 /** The result of a canary: the observed posture, or why the language cannot be used here. */
 export type CanaryResult =
   | { readonly language: Language; readonly posture: Posture }
-  | { readonly language: Language; readonly problem: string };
+  | { readonly language: Language; readonly problem: string; readonly isLate: boolean };
 
-/** Runs the canary of one language. Never rejects, and ends at most one second after its time limit. */
-export async function runCanary(language: Language, prepare: () => Promise<PreparedCell>): Promise<CanaryResult> {
-  const attempt = tryCanary(language, prepare).catch((error: Error) => ({ language, problem: error.message }));
-  const seconds = secondsMax(language);
-  return await within(attempt, (seconds + 1) * 1000, { language, problem: `did not finish within ${seconds} s` });
+/** How a program ends that had too little time. */
+const LATE_ENDINGS: ReadonlySet<string> = new Set(['wall_limit', 'cpu_limit']);
+
+/** Makes a cell for a canary, which must be ready in that time. */
+type PrepareCanary = (readyMilliseconds: number) => Promise<PreparedCell>;
+
+/**
+ * Runs the canary of one language. Never rejects. Its cell and its program may each take `times` as long as this host
+ * usually needs.
+ */
+export async function runCanary(language: Language, prepare: PrepareCanary, times = 1): Promise<CanaryResult> {
+  const seconds = Math.round(secondsMax(language) * times * (await hostPatience()));
+  const attempt = tryCanary(language, seconds, prepare).catch((error: Error) => ({
+    language,
+    problem: error.message,
+    isLate: wasLate(error),
+  }));
+  const problem = `did not finish within ${seconds} s`;
+  return await within(attempt, (2 * seconds + 1) * 1000, { language, problem, isLate: true });
 }
 
-async function tryCanary(language: Language, prepare: () => Promise<PreparedCell>): Promise<CanaryResult> {
-  await using cell = await prepare();
+/** Makes a cell for the canary of a language. */
+type PrepareFor = (language: Language) => PrepareCanary;
+
+/** Runs the canaries side by side. Never rejects. */
+export function runCanaries(languages: readonly Language[], prepare: PrepareFor): Promise<readonly CanaryResult[]> {
+  return Promise.all(languages.map((language) => runCanary(language, prepare(language))));
+}
+
+/**
+ * Runs late canaries once more, one at a time and with more time, until one is late again: a slow host must not lose a
+ * class for being slow. Returns the results with those of the second try in their places. Never rejects.
+ */
+export async function runLateAgain(
+  first: readonly CanaryResult[],
+  prepare: PrepareFor,
+): Promise<readonly CanaryResult[]> {
+  const results = [...first];
+  for (const [at, { language }] of first.entries()) {
+    if (!wasTooLate(first[at])) continue;
+    const again = await runCanary(language, prepare(language), SECOND_TRY_TIMES);
+    results[at] = again;
+    if (wasTooLate(again)) break;
+  }
+  return results;
+}
+
+function wasTooLate(result: CanaryResult | undefined): boolean {
+  return result !== undefined && 'problem' in result && result.isLate;
+}
+
+async function tryCanary(language: Language, seconds: number, prepare: PrepareCanary): Promise<CanaryResult> {
+  await using cell = await prepare(seconds * 1000);
   const written = { stdout: '', stderr: '' };
-  const loaded = await cell.handOver(canaryProgram(language));
+  const loaded = await cell.handOver(canaryProgram(language, seconds));
   const running = loaded.release((stream, records) => {
     for (const record of records) written[stream] += outputText(record);
   });
-  const problem = problemOf(await running.collect(), written);
-  return problem === null ? { language, posture: cell.posture } : { language, problem };
+  const collection = await running.collect();
+  const problem = problemOf(collection, written);
+  if (problem === null) return { language, posture: cell.posture };
+  return { language, problem, isLate: LATE_ENDINGS.has(collection.ending.kind) };
 }
 
-function canaryProgram(language: Language): Program {
-  const wall_seconds = secondsMax(language);
+function canaryProgram(language: Language, wall_seconds: number): Program {
   return {
     language,
     code: readProgram(language),

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { LANGUAGES, type Language, type RuntimePack } from '@vouchbox/protocol';
-import { type CanaryResult, runCanary } from './canary.ts';
+import { type CanaryResult, runCanaries, runLateAgain } from './canary.ts';
 import type { Candidate, PreflightOptions, ProviderChoice } from './candidate.ts';
 import { SYSTEM_LANGUAGES } from './language-runs.ts';
 import { openGvisorCells, openNamespaceCells } from './oci/open-cells.ts';
@@ -64,7 +64,7 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
   const rejections: Rejection[] = [];
   for (const candidate of candidates) {
     try {
-      return { ...(await prove(await CANDIDATES[candidate](options))), rejections };
+      return { ...(await prove(await CANDIDATES[candidate](options), options.choice !== 'auto')), rejections };
     } catch (error) {
       rejections.push({ candidate, problem: (error as Error).message });
     }
@@ -72,11 +72,15 @@ export async function openProvider(options: PreflightOptions): Promise<Opened> {
   throw new NoProviderError(rejections);
 }
 
-/** Runs every language's canary. If none passes, it disposes of the cells and rejects. */
-async function prove(cells: Candidate): Promise<Omit<Opened, 'rejections'>> {
-  const results = await Promise.all(
-    SYSTEM_LANGUAGES.map((language) => runCanary(language, () => cells.prepare({ language, runtime: null }))),
-  );
+/**
+ * Runs every language's canary. If none passes, it disposes of the cells and rejects. A provider that was not chosen by
+ * name would be replaced by a weaker one, so its late canaries are tried again.
+ */
+async function prove(cells: Candidate, isChosen: boolean): Promise<Omit<Opened, 'rejections'>> {
+  const prepareFor = (language: Language) => (readyMilliseconds: number) =>
+    cells.prepare({ language, runtime: null, readyMilliseconds });
+  const first = await runCanaries(SYSTEM_LANGUAGES, prepareFor);
+  const results = isChosen ? first : await runLateAgain(first, prepareFor);
   const passed = results.filter((result) => 'posture' in result);
   const isolation = passed[0]?.posture.isolation_class ?? null;
   if (isolation === null) {

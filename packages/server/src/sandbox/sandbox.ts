@@ -199,6 +199,11 @@ export class BootstrapError extends Error {
   }
 }
 
+/** Whether a cell could not be built because it took too long. */
+export function wasLate(error: unknown): boolean {
+  return error instanceof BootstrapError && error.cause instanceof NotReadyInTime;
+}
+
 /**
  * The posture of a cell that did not reach the workload-ready boundary: nothing is claimed. Spec § Receipt,
  * `bootstrap_ready`.

@@ -9,6 +9,7 @@ import { hostPosture } from '../sandbox/doctor/host-posture.ts';
 import { packsDirectoryOf } from '../sandbox/packs/packs-directory.ts';
 import type { TakenPacks } from '../sandbox/packs/taken-packs.ts';
 import { NoProviderError, type Opened, openProvider } from '../sandbox/preflight.ts';
+import { sayReasons } from '../sandbox/reasons.ts';
 import type { Provider } from '../sandbox/sandbox.ts';
 import type { Config } from '../settings/config.ts';
 import type { Log } from '../telemetry/log/log.ts';
@@ -16,6 +17,8 @@ import type { Log } from '../telemetry/log/log.ts';
 /** Disposing ends every cell, and then releases the name. */
 export interface OpenSandbox extends AsyncDisposable {
   readonly provider: Provider;
+  /** Why stronger providers were passed over, in one line; null if none was. */
+  readonly passedOver: string | null;
   /** Logs what an operator should know of the preflights. A start that fails prints only why. */
   logFindings(log: Log): void;
   /** Offers the packs that were built since the start, or since the last call, and logs which. */
@@ -31,6 +34,7 @@ export async function openSandbox(config: Config): Promise<OpenSandbox> {
   const held = parts.move();
   return {
     provider,
+    passedOver: passedOverOf(opened),
     logFindings: (log) => logFindings(opened, log),
     takePacks: (log) => takePacks(opened, log),
     [Symbol.asyncDispose]: () => held.disposeAsync(),
@@ -72,6 +76,11 @@ async function provenProvider(config: Config, instance: string): Promise<Opened>
   }
   await opened.value.provider[Symbol.asyncDispose]();
   throw found.reason;
+}
+
+function passedOverOf({ rejections }: Opened): string | null {
+  if (rejections.length === 0) return null;
+  return sayReasons(rejections.map(({ candidate, problem }) => [candidate, problem.replaceAll(/\s+/g, ' ').trim()]));
 }
 
 function startErrorOf(reason: unknown): unknown {

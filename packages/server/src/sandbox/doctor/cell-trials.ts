@@ -71,7 +71,9 @@ async function tryLanguages(checks: Checks, { provider, id, cells }: LanguageTri
 }
 
 async function tryLanguage(language: Language, cells: Candidate): Promise<Finding> {
-  const result = await runCanary(language, () => cells.prepare({ language, runtime: null }));
+  const result = await runCanary(language, (readyMilliseconds) =>
+    cells.prepare({ language, runtime: null, readyMilliseconds }),
+  );
   if ('problem' in result) throw new Error(result.problem);
   return pass(describePosture(result.posture));
 }
@@ -139,8 +141,9 @@ function packTrials(provider: string, cells: Candidate | undefined): Trial[] {
       fix: `add the packages of the missing interpreter to the recipe of ${pack.name}, and build another version`,
       attempt: async () => {
         for (const language of pack.languages) {
-          const prepare = () => (cells as Candidate).prepare({ language, runtime: pack.name });
-          const result = await runCanary(language, prepare);
+          const result = await runCanary(language, (readyMilliseconds) =>
+            (cells as Candidate).prepare({ language, runtime: pack.name, readyMilliseconds }),
+          );
           if ('problem' in result) throw new Error(`${language}: ${result.problem}`);
         }
         return pass(`${pack.languages.join(', ')} run, sha256 ${pack.digest}`);

@@ -1,11 +1,13 @@
 /** The OCI runtimes and gVisor's ways to intercept system calls, as found on this host. */
 import { existsSync } from 'node:fs';
 import type { PreflightOptions } from '../candidate.ts';
+import { tryTwice } from '../oci/gvisor/gvisor-platform.ts';
 import { tryGvisorWay } from '../oci/open-cells.ts';
 import { crunRuntime } from '../oci/runtime/crun.ts';
 import { GVISOR_PLATFORMS, type GvisorPlatform, runscRuntime } from '../oci/runtime/runsc.ts';
 import type { Runtime } from '../oci/runtime/runtime.ts';
 import { knownDefects } from '../oci/runtime/runtime-version.ts';
+import { wasLate } from '../sandbox.ts';
 import { pass, warn } from './finding.ts';
 import type { Checks, Trial } from './trial.ts';
 
@@ -38,6 +40,9 @@ const FIXES: Readonly<Record<GvisorPlatform, string>> = {
   ptrace: 'allow ptrace: sysctl -w kernel.yama.ptrace_scope=1',
 };
 
+/** The platform may work: it had too little time. */
+const SLOW_FIX = 'this host is slow or busy: stop what loads it, and try again';
+
 /** Tries every platform and returns the best that started a cell; null if none did. One is enough. */
 export async function tryPlatforms(checks: Checks, options: PreflightOptions): Promise<GvisorPlatform | null> {
   await checks.run(GVISOR_PLATFORMS.map((platform) => platformTrial(platform, options)));
@@ -54,10 +59,12 @@ function platformTrial(platform: GvisorPlatform, options: PreflightOptions): Tri
     async attempt() {
       if (platform === 'kvm' && !existsSync('/dev/kvm')) return warn('there is no /dev/kvm', fix);
       try {
-        await tryGvisorWay(options, { platform, launcher: 'runsc' });
+        const way = { platform, launcher: 'runsc' } as const;
+        await tryTwice(way, (times) => tryGvisorWay(options, way, times));
         return pass('started a cell');
       } catch (error) {
-        return warn((error as Error).message.replaceAll(/\s+/g, ' '), fix);
+        const isSlow = platform !== 'kvm' && wasLate(error);
+        return warn((error as Error).message.replaceAll(/\s+/g, ' '), isSlow ? SLOW_FIX : fix);
       }
     },
   };

@@ -1,8 +1,10 @@
 /** Tries one control. A trial is bounded in time, never throws, and is left out if a check that it needs did not pass. */
 import { within } from '../../ground/waiting/within.ts';
+import { hostPatience } from '../host/patience.ts';
 import type { Check, Finding } from './finding.ts';
 
-const TRIAL_MILLISECONDS_MAX = 20_000;
+/** On an ordinary host. */
+const TRIAL_MILLISECONDS_MAX = 45_000;
 
 /** A control that can be tried. */
 export interface Trial {
@@ -62,9 +64,10 @@ export class Checks {
 
 async function tryIt(trial: Trial): Promise<Finding> {
   const { fix } = trial;
-  const observed = `did not end within ${TRIAL_MILLISECONDS_MAX / 1000} s`;
+  const milliseconds = TRIAL_MILLISECONDS_MAX * (await hostPatience());
+  const observed = `did not end within ${Math.round(milliseconds / 1000)} s`;
   try {
-    return await within(trial.attempt(), TRIAL_MILLISECONDS_MAX, { result: 'fail', observed, fix } as const);
+    return await within(trial.attempt(), milliseconds, { result: 'fail', observed, fix } as const);
   } catch (error) {
     return { result: 'fail', observed: oneLine((error as Error).message), fix };
   }

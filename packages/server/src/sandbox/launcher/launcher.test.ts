@@ -57,7 +57,7 @@ function launcherFor(
   more: { readonly cellsOfOneMax?: number } = {},
 ) {
   const configuration = change(launcherConfiguration(options, null));
-  return new Launcher({ program: options.runtime.path, configuration, ...more });
+  return new Launcher({ program: options.runtime.path, configuration, readyMilliseconds: 10_000, ...more });
 }
 
 /** What is asked of the launcher for a cell. */

@@ -9,8 +9,6 @@ import type { Writable } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
 
 const DIAGNOSTICS_CHARS_MAX = 4096;
-/** How long a launcher may take to be ready: a zygote starts an interpreter. */
-const READY_MILLISECONDS_MAX = 10_000;
 const CELLS_OF_ONE_MAX = 256;
 const AGE_MILLISECONDS_MAX = 10 * 60_000;
 
@@ -53,6 +51,8 @@ export interface LauncherOptions {
   readonly program: string;
   /** Lines, as `configuration.c` reads them. */
   readonly configuration: readonly string[];
+  /** How long it may take to be ready: a zygote starts an interpreter. */
+  readonly readyMilliseconds: number;
   /** How many cells one process makes before another replaces it. Default: 256. */
   readonly cellsOfOneMax?: number;
 }
@@ -163,13 +163,13 @@ class Serving {
   #rest = '';
 
   static async start(options: LauncherOptions): Promise<Serving> {
-    const { program, configuration, cellsOfOneMax = CELLS_OF_ONE_MAX } = options;
+    const { program, configuration, readyMilliseconds, cellsOfOneMax = CELLS_OF_ONE_MAX } = options;
     const child = spawn(program, [], { stdio: ['pipe', 'pipe', 'pipe', 'pipe'], env: {}, cwd: '/', detached: true });
     const serving = new Serving(child, cellsOfOneMax);
     const description = child.stdio[3] as Writable;
     description.on('error', () => {}); // The launcher may be gone: its exit says so.
     description.end(`${configuration.join('\n')}\n`);
-    const tooLate = setTimeout(() => child.kill('SIGKILL'), READY_MILLISECONDS_MAX);
+    const tooLate = setTimeout(() => child.kill('SIGKILL'), readyMilliseconds);
     try {
       await serving.#ready.promise;
       return serving;

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { versionOf } from '../host/executable.ts';
+import { hostPatience } from '../host/patience.ts';
 import { nativePath } from '../native.ts';
 import { GUEST, INTERPRETED_INIT } from '../oci/bundle.ts';
 import type { CellOptions, Runtime } from '../oci/runtime/runtime.ts';
@@ -13,6 +14,9 @@ import { Launcher } from './launcher.ts';
 
 const LAUNCHER_PROGRAM = nativePath('svc-launcher');
 const LAUNCHER_LIBRARY = nativePath('svc-launcher.so');
+
+/** How long a launcher may take to be ready on an ordinary host, longer than a cell that waits for it. */
+const READY_MILLISECONDS_MAX = 30_000;
 
 /** Process 1 of the cell is in its group and is not the job's. */
 const OWN_PROCESSES = 1;
@@ -30,13 +34,14 @@ export async function launcherRuntime(): Promise<Runtime> {
     );
   }
   const version = await versionOf(LAUNCHER_PROGRAM, /svc-launcher version (\S+)/);
+  const readyMilliseconds = READY_MILLISECONDS_MAX * (await hostPatience());
   const launchers = new Map<string, Launcher>();
   const launcherOf = (options: CellOptions): Launcher => {
     const kind = `${options.language} ${options.pack.name}`;
     const known = launchers.get(kind);
     if (known !== undefined) return known;
     const configuration = launcherConfiguration(options, zygoteOf(options));
-    const launcher = new Launcher({ program: LAUNCHER_PROGRAM, configuration });
+    const launcher = new Launcher({ program: LAUNCHER_PROGRAM, configuration, readyMilliseconds });
     launchers.set(kind, launcher);
     return launcher;
   };

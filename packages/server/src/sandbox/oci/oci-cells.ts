@@ -30,7 +30,6 @@ const PROGRAMS = fileURLToPath(new URL('.', import.meta.url));
  */
 const UID_FIRST = 0x70000000;
 const UID_COUNT = 0x0ffffffe;
-const READY_MILLISECONDS_MAX = 10_000;
 
 export interface OciFactoryOptions {
   readonly runtime: Runtime;
@@ -41,6 +40,8 @@ export interface OciFactoryOptions {
   readonly workBytes: number;
   readonly hostPostureSha256: (() => string | null) | null;
   readonly loopback: boolean;
+  /** How long a cell may take to be ready, unless its request says otherwise. */
+  readonly readyMilliseconds: number;
 }
 
 /** Prepares cells of one runtime and remembers those that exist, so that disposing it ends every one. */
@@ -103,7 +104,7 @@ export class OciCells implements AsyncDisposable {
   }
 
   async #prepare(request: CellRequest): Promise<PreparedCell> {
-    const { runtime, groups, directory, workBytes, hostPostureSha256, loopback } = this.#options;
+    const { runtime, groups, directory, workBytes, hostPostureSha256, loopback, readyMilliseconds } = this.#options;
     const id = randomUUID();
     const rootUid = this.#takeUid();
     const forget = (isGone: boolean) => {
@@ -127,7 +128,7 @@ export class OciCells implements AsyncDisposable {
           workBytes,
           hostPostureSha256: hostPostureSha256?.() ?? null,
           loopback,
-          readyMilliseconds: request.readyMilliseconds ?? READY_MILLISECONDS_MAX,
+          readyMilliseconds: request.readyMilliseconds ?? readyMilliseconds,
           aheadUntil: request.aheadUntil,
         },
         forget,

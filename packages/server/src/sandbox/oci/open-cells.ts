@@ -5,11 +5,12 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { Candidate, PreflightOptions } from '../candidate.ts';
 import { openGroupRoot, readCgroupLayout } from '../cgroup/layout.ts';
+import { hostPatience } from '../host/patience.ts';
 import { instanceName, openRunDirectory } from '../host/run-directory.ts';
 import { isLauncherBuilt, launcherRuntime } from '../launcher/runtime.ts';
 import { loadPacks } from '../packs/load-packs.ts';
 import { systemPack } from '../packs/system-pack.ts';
-import { chooseWay } from './gvisor/gvisor-platform.ts';
+import { chooseWay, tryTwice } from './gvisor/gvisor-platform.ts';
 import { OciCells } from './oci-cells.ts';
 import { crunRuntime } from './runtime/crun.ts';
 import { type GvisorWay, runscRuntime } from './runtime/runsc.ts';
@@ -17,8 +18,10 @@ import type { Runtime } from './runtime/runtime.ts';
 import { knownDefects } from './runtime/runtime-version.ts';
 
 const MIB = 1024 * 1024;
-/** How long a platform may take to start a cell. A platform that does not work may hang. */
+/** How long a platform may take to start a cell on an ordinary host. */
 const TRY_MILLISECONDS_MAX = 5000;
+/** How long a cell may take to be ready on an ordinary host, where a job waits for it. */
+const READY_MILLISECONDS_MAX = 10_000;
 
 /** Candidate of the namespace class: forked by a launcher, or under crun. */
 export async function openNamespaceCells(options: PreflightOptions): Promise<Candidate> {
@@ -29,8 +32,11 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Can
 
 /** Candidate of the gVisor class, under runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
-  const { gvisorLauncher = 'auto' } = options;
-  return openGvisorCellsOn(options, await chooseWay(gvisorLauncher, (way) => tryGvisorWay(options, way)));
+  const { gvisorLauncher = 'auto', choice } = options;
+  const once = (way: GvisorWay) => tryGvisorWay(options, way);
+  const twice = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
+  // Only `auto` would take a weaker class instead.
+  return openGvisorCellsOn(options, await chooseWay(gvisorLauncher, choice === 'auto' ? twice : once));
 }
 
 /** Candidate of the gVisor class in a way that is known to work. */
@@ -38,12 +44,17 @@ export async function openGvisorCellsOn(options: PreflightOptions, way: GvisorWa
   return openOciCells(options, await runscRuntime(way));
 }
 
-/** Starts one cell in that way, which is gone when this resolves. Rejects if it is not ready in time. */
-export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay): Promise<void> {
+/**
+ * Starts one cell in that way, which is gone when this resolves. Rejects if it is not ready in time: `times` as long as
+ * this host usually needs. kvm gets no more than on any other host, because a kvm that does not work hangs.
+ */
+export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, times = 1): Promise<void> {
   if (way.platform === 'kvm' && !existsSync('/dev/kvm')) throw new Error('there is no /dev/kvm');
   const instance = `${options.instance}#${way.platform}`;
   await using cells = await openGvisorCellsOn({ ...options, instance, packsDirectory: null }, way);
-  await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds: TRY_MILLISECONDS_MAX });
+  const factor = way.platform === 'kvm' ? 1 : times * (await hostPatience());
+  const readyMilliseconds = factor * TRY_MILLISECONDS_MAX;
+  await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds });
 }
 
 async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
@@ -65,6 +76,7 @@ async function openOciCells(options: PreflightOptions, runtime: Runtime): Promis
     workBytes,
     hostPostureSha256,
     loopback: hasLoopback,
+    readyMilliseconds: READY_MILLISECONDS_MAX * (await hostPatience()),
   });
   return {
     backend: runtime.backend,

@@ -4,8 +4,10 @@
  * until the next boot.
  */
 
+import { SECOND_TRY_TIMES } from '../../host/patience.ts';
 import { bootId, recall, remember } from '../../host/remembered.ts';
 import { sayReasons } from '../../reasons.ts';
+import { wasLate } from '../../sandbox.ts';
 import { GVISOR_PLATFORMS, type GvisorLauncher, type GvisorWay, runscRuntime } from '../runtime/runsc.ts';
 import { sentryObstacle } from './sentry-command.ts';
 
@@ -50,6 +52,22 @@ async function firstThatWorks(ways: readonly GvisorWay[], tryWay: TryWay): Promi
     }
   }
   throw new Error(sayReasons(failures));
+}
+
+/**
+ * Tries a way, and once more with more time if it was late: a slow host must not lose a way for being slow. `tryOnce`
+ * gets how many times the usual time. A kvm that was late is not tried again, because it hangs.
+ */
+export async function tryTwice(
+  { platform }: Pick<GvisorWay, 'platform'>,
+  tryOnce: (times: number) => Promise<void>,
+): Promise<void> {
+  try {
+    await tryOnce(1);
+  } catch (error) {
+    if (platform === 'kvm' || !wasLate(error)) throw error;
+    await tryOnce(SECOND_TRY_TIMES);
+  }
 }
 
 function nameOf({ platform, launcher }: GvisorWay): string {

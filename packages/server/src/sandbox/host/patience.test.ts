@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { hostPatience, patienceFor } from './patience.ts';
+
+describe('the patience of a start', () => {
+  it.each([
+    ['an ordinary host', 40, 1],
+    ['a host of a tenth of the speed', 400, 2],
+    ['an emulated host', 1000, 5],
+    ['a host that is slower than any deadline can bear', 60_000, 12],
+  ])('is for %s, whose work takes %i ms, a factor of %i', (_title, milliseconds, factor) => {
+    expect(patienceFor(milliseconds)).toBe(factor);
+  });
+
+  it('is measured once for each process', async () => {
+    expect(hostPatience()).toBe(hostPatience());
+    expect(await hostPatience()).toBeGreaterThanOrEqual(1);
+    expect(await hostPatience()).toBeLessThanOrEqual(12);
+  });
+});
