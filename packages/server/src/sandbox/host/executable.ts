@@ -7,9 +7,11 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hashFile } from '../packs/manifest.ts';
+import { hostPatience } from './patience.ts';
 import { bootId, recall, remember } from './remembered.ts';
 
 const run = promisify(execFile);
+/** On an ordinary host. */
 const VERSION_MILLISECONDS_MAX = 5000;
 const DIGESTS = '/run/svc/executables.json';
 const VERSIONS = '/run/svc/versions.json';
@@ -38,8 +40,7 @@ export async function versionOf(path: string, pattern: RegExp, remembered = VERS
   const identity = identityOf(path);
   const known = recalled(remembered, path, identity);
   if (known !== null && pattern.test(known)) return versionIn(known, pattern);
-  const answer =
-    said.get(identity) ?? run(path, ['--version'], { timeout: VERSION_MILLISECONDS_MAX }).then((r) => r.stdout);
+  const answer = said.get(identity) ?? askVersion(path);
   said.set(identity, answer);
   try {
     const version = versionIn(await answer, pattern);
@@ -49,6 +50,11 @@ export async function versionOf(path: string, pattern: RegExp, remembered = VERS
     said.delete(identity);
     throw error;
   }
+}
+
+async function askVersion(path: string): Promise<string> {
+  const timeout = VERSION_MILLISECONDS_MAX * (await hostPatience());
+  return (await run(path, ['--version'], { timeout })).stdout;
 }
 
 function versionIn(text: string, pattern: RegExp): string | null {
