@@ -10,14 +10,24 @@ import { makeImage } from './image.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const IMAGE_MEGABYTES = 1536;
+const COMPILED = 'packages/server/native';
 /** Tools that only judge sources: nothing on a host runs them. */
 const LEFT_OUT = ['.cache', '@biomejs', '@oxlint', '@oxlint-tsgolint', '@typescript', '@arethetypeswrong', 'knip'];
 
+export interface CheckoutOptions {
+  readonly architecture: 'amd64' | 'arm64';
+  /** Whether what this machine compiled is on the disk, too: for trials of this architecture without the set-up. */
+  readonly isCompiled: boolean;
+  readonly cache: string;
+  readonly image: string;
+}
+
 /** Writes the image. Needs a network once for each lock file and foreign architecture. */
-export function makeCheckout(architecture: 'amd64' | 'arm64', cache: string, image: string): void {
+export function makeCheckout({ architecture, isCompiled, cache, image }: CheckoutOptions): void {
   const tree = mkdtempSync(join(cache, 'checkout-'));
   try {
     copySources(tree);
+    if (isCompiled) cpSync(join(ROOT, COMPILED), join(tree, COMPILED), { recursive: true });
     const modules = architecture === 'amd64' ? join(ROOT, 'node_modules') : foreignModules(architecture, cache);
     mkdirSync(join(tree, 'node_modules'));
     const names = readdirSync(modules).filter((name) => !LEFT_OUT.includes(name));

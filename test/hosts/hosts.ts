@@ -1,26 +1,28 @@
 /**
- * `npm run hosts -- [--keep] [NAME…]`: builds each host, starts it in QEMU's own emulation, one at a time, and runs the
+ * `npm run hosts -- [--trials ID,…] [NAME…]`: builds each host, starts it in QEMU's own emulation, one at a time, and runs the
  * trials of `within/trials.ts` there. It writes what each showed to `observed.json`, and from that docs/HOSTS.md. Hosts
  * that are not named keep what they showed before. It exits with 1 if something did not hold.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeCheckout } from './checkout.ts';
 import { HOSTS, type Host } from './host.ts';
 import { runMachine } from './machine.ts';
-import { keepObserved, type ObservedHost, writeTable } from './observed.ts';
+import { keepObserved, type ObservedTrial, writeTable } from './observed.ts';
 import { requireTools } from './required-tools.ts';
 import { buildRoot } from './root.ts';
 import type { Reported } from './within/outcome.ts';
 
-const CACHE = join(import.meta.dirname, '../../node_modules/.cache/hosts');
+/** Not below `node_modules`, which `npm ci` removes. */
+const CACHE = join(tmpdir(), 'vouchbox-hosts');
 const START_SECONDS_MAX = 300;
 const SECONDS_MAX = 40 * 60;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  // Trials to make instead of those of the host; nothing is then written.
+  // Only these trials of the hosts, separated by commas: what the others showed before is kept.
   options: { trials: { type: 'string' } },
 });
 
@@ -34,12 +36,14 @@ function chosen(): readonly Host[] {
     throw new Error(`there is no host ${unknown}: take ${HOSTS.map(({ name }) => name).join(', ')}`);
   }
   const hosts = HOSTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
-  return hosts.map((host) => (values.trials === undefined ? host : { ...host, trials: values.trials.split(',') }));
+  const wanted = values.trials?.split(',');
+  return hosts.map((host) => ({ ...host, trials: wanted ?? host.trials }));
 }
 
 /** Builds and runs one host. Resolves to what it showed; a trial that it did not come to did not hold. */
-async function tryHost(host: Host): Promise<ObservedHost> {
+async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
   const started = performance.now();
+  const { architecture } = host.root;
   const root = buildRoot(host.root, CACHE);
   const work = mkdtempSync(join(CACHE, 'work-'));
   const logs = join(CACHE, 'logs', host.name);
@@ -47,7 +51,12 @@ async function tryHost(host: Host): Promise<ObservedHost> {
   const reported: Reported[] = [];
   try {
     const checkout = join(work, 'checkout.ext4');
-    makeCheckout(host.root.architecture, CACHE, checkout);
+    makeCheckout({
+      architecture,
+      isCompiled: !host.trials.includes('set-up') && architecture === 'amd64',
+      cache: CACHE,
+      image: checkout,
+    });
     say(`  built in ${secondsSince(started)} s`);
     const onLine = (line: string): void => {
       const one = JSON.parse(line) as Reported;
@@ -64,14 +73,11 @@ async function tryHost(host: Host): Promise<ObservedHost> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  return {
-    when: new Date().toISOString().slice(0, 10),
-    seconds: secondsSince(started),
-    trials: host.trials.map((id) => {
-      const { held = false, observed = 'not reached', seconds = 0 } = reported.find(({ trial }) => trial === id) ?? {};
-      return { trial: id, held, observed, seconds };
-    }),
-  };
+  const when = new Date().toISOString().slice(0, 10);
+  return host.trials.map((id) => {
+    const { held = false, observed = 'not reached', seconds = 0 } = reported.find(({ trial }) => trial === id) ?? {};
+    return { trial: id, held, observed, seconds, when };
+  });
 }
 
 function secondsSince(started: number): number {
@@ -83,8 +89,8 @@ let isWhole = true;
 for (const host of chosen()) {
   say(`${host.name}: ${host.title}`);
   const observed = await tryHost(host);
-  if (values.trials === undefined) keepObserved(host.name, observed);
-  isWhole &&= observed.trials.every(({ held }) => held);
+  keepObserved(host, observed);
+  isWhole &&= observed.every(({ held }) => held);
 }
-if (values.trials === undefined) writeTable();
+writeTable();
 process.exitCode = isWhole ? 0 : 1;

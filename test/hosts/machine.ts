@@ -30,7 +30,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
   writeFileSync(lines, '');
   const follower = follow(lines, options.onLine);
   try {
-    const child = spawn('nice', ['-n', '10', ...commandOf(options, lines)], {
+    const child = spawn('setpriv', ['--pdeathsig=KILL', 'nice', '-n', '10', ...commandOf(options, lines)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, TMPDIR: directory },
     });
@@ -40,7 +40,7 @@ export async function runMachine(options: MachineOptions): Promise<string> {
         said += text;
       });
     }
-    // `nice` becomes QEMU, with the same id.
+    // `setpriv` and `nice` become QEMU, with the same id, which ends with this process.
     const timer = setTimeout(() => child.kill('SIGKILL'), options.secondsMax * 1000);
     const [code, signal] = await once(child, 'close');
     clearTimeout(timer);

@@ -7,30 +7,31 @@ import { TRIALS } from './within/trials.ts';
 const FILE = join(import.meta.dirname, 'observed.json');
 const TABLE = join(import.meta.dirname, '../../docs/HOSTS.md');
 
-export interface ObservedHost {
-  /** The day, as YYYY-MM-DD. */
-  readonly when: string;
-  /** From the begin of its build to its end. */
-  readonly seconds: number;
-  readonly trials: readonly ObservedTrial[];
-}
-
-interface ObservedTrial {
+/** What one trial showed on one host. */
+export interface ObservedTrial {
   readonly trial: string;
   readonly held: boolean;
+  /** In one line. */
   readonly observed: string;
   readonly seconds: number;
+  /** The day, as YYYY-MM-DD. */
+  readonly when: string;
 }
 
-type Observed = Readonly<Record<string, ObservedHost>>;
+/** By the name of the host. */
+type Observed = Readonly<Record<string, readonly ObservedTrial[]>>;
 
 export function readObserved(): Observed {
   return JSON.parse(readFileSync(FILE, 'utf8')) as Observed;
 }
 
-/** Replaces what was kept of one host. */
-export function keepObserved(name: string, host: ObservedHost): void {
-  writeFileSync(FILE, `${JSON.stringify({ ...readObserved(), [name]: host }, null, 2)}\n`);
+/** Replaces what was kept of the same trials of a host. */
+export function keepObserved({ name }: Host, observed: readonly ObservedTrial[]): void {
+  const all = readObserved();
+  const others = (all[name] ?? []).filter(({ trial }) => observed.every((one) => one.trial !== trial));
+  const ids = TRIALS.map(({ id }) => id);
+  const trials = [...others, ...observed].toSorted((one, other) => ids.indexOf(one.trial) - ids.indexOf(other.trial));
+  writeFileSync(FILE, `${JSON.stringify({ ...all, [name]: trials }, null, 2)}\n`);
 }
 
 export function writeTable(): void {
@@ -52,25 +53,20 @@ const HEAD = `# Hosts on which Vouchbox was tried
 network, copies the checkout into it and runs these trials. An emulated host is some ten times slower than a real one: the times
 say how long a trial takes there and nothing about the service.`;
 
-function section({ name, title, cores, memoryMb }: Host, { when, seconds, trials }: ObservedHost): string {
-  const [facts, others] = [
-    trials.filter(({ trial }) => trial === 'facts'),
-    trials.filter(({ trial }) => trial !== 'facts'),
-  ];
-  const lines = [
+function section({ name, title, cores, memoryMb }: Host, seen: readonly ObservedTrial[]): string {
+  const facts = seen.filter(({ trial }) => trial === 'facts').map(({ observed }) => ` It has ${observed}.`);
+  return [
     `## ${title}`,
     '',
-    `\`npm run hosts -- ${name}\`, ${when}, ${Math.round(seconds / 60)} minutes with its build; ${cores} cores, ${memoryMb} MiB.`,
-    ...facts.map(({ observed }) => `It has ${observed}.`),
+    `\`npm run hosts -- ${name}\`, with ${cores === 1 ? '1 core' : `${cores} cores`} and ${memoryMb} MiB.${facts.join('')}`,
     '',
-    '| tried | held | observed | seconds |',
-    '|---|---|---|---|',
-    ...others.map(rowOf),
-  ];
-  return lines.join('\n');
+    '| tried | held | observed | when | seconds |',
+    '|---|---|---|---|---|',
+    ...seen.filter(({ trial }) => trial !== 'facts').map(rowOf),
+  ].join('\n');
 }
 
-function rowOf({ trial, held, observed, seconds }: ObservedTrial): string {
+function rowOf({ trial, held, observed, seconds, when }: ObservedTrial): string {
   const { title = trial } = TRIALS.find(({ id }) => id === trial) ?? {};
-  return `| ${title} | ${held ? 'yes' : '**no**'} | ${observed.replaceAll('|', '\\|')} | ${seconds} |`;
+  return `| ${title} | ${held ? 'yes' : '**no**'} | ${observed.replaceAll('|', '\\|')} | ${when} | ${seconds} |`;
 }

@@ -102,9 +102,9 @@ function runTrial(provider: 'namespace' | 'gvisor'): Trial {
     env: { SERVICE_PROVIDER: provider },
     secondsMax: 300,
     judge({ output }) {
-      const said = /hello from/.test(output);
-      const told = /oom_killed/.test(output);
-      return { held: said && told, observed: said && told ? 'succeeded; oom_killed' : lastLines(output, 6) };
+      const statuses = [...output.matchAll(/"status": "(\w+)"/g)].map(([, status]) => status).join('; ');
+      const held = output.includes('hello from') && statuses === 'succeeded; oom_killed';
+      return { held, observed: statuses || lastLines(output, 6) };
     },
   };
 }
