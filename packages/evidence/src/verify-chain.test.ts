@@ -44,7 +44,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     const dataTexts = events.map(({ data }) => canonicalJson(data));
     const unreadable = events.map((event) => ({ ...event, data: undefined }));
     expect(verifyChain(unreadable, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
-    expect(verifyChain(unreadable, expected)).toEqual({ kind: 'broken', seq: 1, fault: 'digest' });
+    expect(verifyChain(unreadable, expected)).toEqual({ kind: 'broken', seq: 1, problem: 'digest' });
   });
 
   test('digests the data if the text from which it was read is not canonical', () => {
