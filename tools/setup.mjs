@@ -16,11 +16,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
 const oldestNode = [26, 4];
 
+/** Those that Debian and Ubuntu have had since the oldest that a store can be on. */
+const POSTGRES_VERSIONS = Array.from({ length: 12 }, (_, later) => 13 + later);
+
 /** What only tests need, each with a file that shows it is installed. */
 const TEST_PACKAGES = [
   { name: 'strace', files: ['/usr/bin/strace'] },
   { name: 'openssl', files: ['/usr/bin/openssl'] },
   { name: 'chromium', files: ['/usr/bin/chromium'] },
+  { name: 'postgresql', files: POSTGRES_VERSIONS.map((version) => `/usr/lib/postgresql/${version}/bin/postgres`) },
   { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },
 ];
 

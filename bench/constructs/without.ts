@@ -111,7 +111,7 @@ export const CONSTRUCTS: readonly Construct[] = [
     work: 'start',
     without: [
       {
-        file: `${SERVER}/store/sqlite/near-imports.ts`,
+        file: `${SERVER}/store/threads/near-imports.ts`,
         from: "if (!specifier.startsWith('.') ||",
         to: "if (specifier !== '' ||",
       },

@@ -16,7 +16,7 @@ import { OciCells } from '../../packages/server/src/sandbox/oci/oci-cells.ts';
 import { ProgramRun } from '../../packages/server/src/sandbox/program-run.ts';
 import type { AdmitInput } from '../../packages/server/src/store/records/inputs.ts';
 import { GroupCommit } from '../../packages/server/src/store/sqlite/threads/group-commit.ts';
-import type { Call } from '../../packages/server/src/store/sqlite/threads/messages.ts';
+import type { Call } from '../../packages/server/src/store/threads/messages.ts';
 import { FAULT_VARIABLES, KERNEL_FAULTS, type KernelFault, type OtherStep } from './fault-points.ts';
 
 const armed = {

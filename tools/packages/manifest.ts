@@ -12,6 +12,7 @@ export interface SourceManifest {
   readonly exports: Readonly<Record<string, string>>;
   readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
@@ -29,7 +30,7 @@ export interface PublishedParts {
 export function publishedManifest(source: SourceManifest, parts: PublishedParts): Record<string, unknown> {
   const { name, version, description, license, engines, sideEffects, bin, dependencies = {} } = source;
   const { peerDependencies, peerDependenciesMeta } = source;
-  const { optionalDependencies } = parts;
+  const optionalDependencies = { ...source.optionalDependencies, ...parts.optionalDependencies };
   return {
     ...{ name, version, description, license },
     type: 'module',

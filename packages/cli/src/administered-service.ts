@@ -10,6 +10,7 @@ import {
   loadConfig,
   OperatorError,
   runningServices,
+  withoutPassword,
 } from '@vouchbox/server/administration';
 import { serverEnvironment } from './environment.ts';
 
@@ -63,7 +64,8 @@ async function locate(options: DataOptions): Promise<Config> {
 /** The services that run, and the one whose data is in the default place. */
 function candidates(given: Config, running: readonly FoundService[]): readonly FoundService[] {
   if (given.databaseUrl !== null) {
-    const served = running.filter(({ databaseUrl }) => databaseUrl === given.databaseUrl);
+    const shown = withoutPassword(given.databaseUrl);
+    const served = running.filter(({ databaseUrl }) => databaseUrl === shown);
     return served.length === 0 ? [given] : served;
   }
   const isRunning = running.some(({ dataDir }) => isSame(dataDir, given.dataDir));

@@ -4,6 +4,7 @@
  */
 
 export { StartError } from './ground/start-error.ts';
+export { withoutPassword } from './ground/without-password.ts';
 export { type KnownKey, knownKeys, rotateSigningKey } from './job/sign/keys/signing-keys.ts';
 export type { CredentialView, IssuedCredential } from './operator/credentials.ts';
 export { OperatorError } from './operator/operator-error.ts';

@@ -3,7 +3,6 @@
  * implementations.
  */
 import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Access } from './access/authenticate.ts';
 import { rememberedRows } from './access/credential-rows.ts';
@@ -189,7 +188,7 @@ async function closeHttp(app: HttpApp): Promise<void> {
 /** The two slowest steps run at the same time: the store's threads load while code is loaded here and the canaries run. */
 async function openGround(config: Config, log: Log): Promise<[Store, OpenSandbox]> {
   await openDataDirectory(config.dataDir);
-  await checkStoreDirectory(dirname(databasePath(config)));
+  await checkStoreDirectory(databasePath(config));
   return await openBoth(openStoreOf(config, log), openSandboxOf(config));
 }
 

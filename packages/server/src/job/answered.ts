@@ -25,6 +25,7 @@ function refusalOf(cause: StoreError): ServiceError {
     case 'io':
     case 'read_only':
     case 'unavailable':
+    case 'unreachable':
       return new ServiceError('capacity_exhausted', 'The store cannot take this now.', { cause, retryAfterSeconds });
     case 'corrupt':
     case 'locked':

@@ -4,12 +4,13 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withoutPassword } from '../ground/without-password.ts';
 import { instanceName, runDirectoryOf } from '../sandbox/host/run-directory.ts';
 import type { Config } from '../settings/config.ts';
 import { readInstance } from './instance.ts';
 import { isServed } from './socket/ask-service.ts';
 
-/** Where a running service keeps its data. Paths are absolute. */
+/** Where a running service keeps its data. Paths are absolute, and the URL has no password. */
 export type RunningService = Pick<Config, 'dataDir' | 'databaseUrl' | 'runtimePacksDir'>;
 
 const ENTRY = /^(svc-[0-9a-f]{12})\.json$/;
@@ -21,7 +22,8 @@ export function announceService({ dataDir, databaseUrl, runtimePacksDir }: Runni
   if (directory === null || instance === null) return { [Symbol.dispose]: () => {} };
   mkdirSync(directory, { recursive: true, mode: 0o711 });
   const path = join(directory, `${instanceName(instance)}.json`);
-  const text = JSON.stringify({ dataDir, databaseUrl, runtimePacksDir } satisfies RunningService);
+  const shown = databaseUrl === null ? null : withoutPassword(databaseUrl);
+  const text = JSON.stringify({ dataDir, databaseUrl: shown, runtimePacksDir } satisfies RunningService);
   writeFileSync(`${path}.new`, `${text}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) };

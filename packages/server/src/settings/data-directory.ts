@@ -30,9 +30,14 @@ export async function checkDataDirectory(path: string): Promise<void> {
   await checkOwnDirectory('data directory', path);
 }
 
-/** @throws StartError if the directory of a store outside the data directory exists, and others may change it */
-export async function checkStoreDirectory(path: string): Promise<void> {
-  if (await exists(path)) await checkOwnDirectory('directory of the store', path);
+/**
+ * Checks the directory of a store's file; null for a store on a server.
+ *
+ * @throws StartError if the directory exists, and others may change it
+ */
+export async function checkStoreDirectory(file: string | null): Promise<void> {
+  const path = file === null ? null : dirname(file);
+  if (path !== null && (await exists(path))) await checkOwnDirectory('directory of the store', path);
 }
 
 async function checkOwnDirectory(what: string, path: string): Promise<void> {

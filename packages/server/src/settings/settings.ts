@@ -43,8 +43,8 @@ const SHAPES = {
   SERVICE_DATA_DIR: { type: 'string', default: 'data', description: "Directory of the service's data." },
   SERVICE_DATABASE_URL: {
     type: 'string',
-    pattern: '^sqlite:.+',
-    description: 'The store: `sqlite:PATH`. Without it, a file in the data directory.',
+    pattern: '^(sqlite:|postgres(ql)?://).+',
+    description: 'The store: `sqlite:PATH` or `postgres://…`. Without it, a file in the data directory.',
   },
   SERVICE_STORE_CHECK: {
     type: 'string',

@@ -17,6 +17,7 @@ export interface BackUpOptions extends Pick<OpenStoreOptions, 'dataDir' | 'datab
 /** @throws StoreError in one line: there is no store, the target exists, or one of the two cannot be used. */
 export function backUp({ target, ...where }: BackUpOptions): void {
   const path = databasePath(where);
+  if (path === null) throw new StoreError('unopenable', 'the store is on a database server: back it up with pg_dump');
   if (!existsSync(path)) throw new StoreError('unopenable', `${path}: there is no store`);
   if (existsSync(target)) throw new StoreError('unopenable', `${target}: it exists, and a backup overwrites nothing`);
   try {

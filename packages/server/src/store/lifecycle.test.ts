@@ -10,14 +10,13 @@ import { admit } from './jobs/admission.ts';
 import { requestCancel } from './jobs/cancellation.ts';
 import { job, start } from './jobs/jobs.ts';
 import type { JobKey, JobRow } from './records/rows.ts';
-import type { Connection } from './sqlite/connection.ts';
-import { admission, at, finishOf, memoryStore, newKey, startOf, stdout } from './store.fixture.ts';
+import { admission, at, emptyStore, finishOf, newKey, startOf, stdout, type TestDatabase } from './store.fixture.ts';
 
-let connection: Connection;
+let connection: TestDatabase;
 beforeAll(async () => {
-  connection = await memoryStore();
+  connection = await emptyStore();
 });
-afterAll(() => connection[Symbol.dispose]());
+afterAll(() => connection[Symbol.asyncDispose]());
 
 type Step =
   | { readonly kind: 'start' | 'cancel' | 'recover' }
@@ -114,9 +113,9 @@ function expectEnded(row: JobRow, history: readonly JobEvent[]): void {
   });
 }
 
-function outboxHas(key: JobKey): boolean {
-  const select = connection.database.prepare('select 1 from attestation_outbox where tenant = ? and job_id = ?');
-  return select.get(key.tenant, key.job_id) !== undefined;
+async function outboxHas({ tenant, job_id }: JobKey): Promise<boolean> {
+  const key = `tenant = '${tenant}' and job_id = '${job_id}'`;
+  return (await connection.rows(`select 1 from attestation_outbox where ${key}`)).length > 0;
 }
 
 test('a job ends at most once, with one chain and one receipt, in any order of events (CHAIN-07, CHAIN-12)', {
@@ -142,7 +141,7 @@ test('a job ends at most once, with one chain and one receipt, in any order of e
       expect(requests).toHaveLength(model.cancelRequested ? 1 : 0);
       expectChain(page.events);
       (isTerminal(row.status) ? expectEnded : expectUnended)(row, page.events);
-      expect(outboxHas(key)).toBe(isTerminal(model.status));
+      expect(await outboxHas(key)).toBe(isTerminal(model.status));
     }),
     { numRuns: 500, seed: inject('propertySeed') },
   );
@@ -150,11 +149,11 @@ test('a job ends at most once, with one chain and one receipt, in any order of e
 
 test('the queue and the counts then match the stored jobs', async () => {
   const counted = await counts(connection.db);
-  const count = (status: JobStatus) =>
-    connection.database.prepare('select count(*) as jobs from jobs where status = ?').get(status)?.['jobs'];
-  expect([counted.queued, counted.running]).toEqual([count('queued'), count('running')]);
-  const queue = connection.database.prepare('select job_id from queue order by job_id').all();
-  const queued = connection.database.prepare("select job_id from jobs where status = 'queued' order by job_id").all();
+  const count = async (status: JobStatus) =>
+    (await connection.rows(`select count(*) as jobs from jobs where status = '${status}'`))[0]?.['jobs'];
+  expect([counted.queued, counted.running]).toEqual([await count('queued'), await count('running')]);
+  const queue = await connection.rows('select job_id from queue order by job_id');
+  const queued = await connection.rows("select job_id from jobs where status = 'queued' order by job_id");
   expect(queue).toEqual(queued);
   expect(counted.queued + counted.running).toBeGreaterThan(0);
 });

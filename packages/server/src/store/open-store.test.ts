@@ -133,7 +133,7 @@ test('the URL names the file, and any other scheme is refused without showing th
   await using store = await openStore({ dataDir: testStore.directory, databaseUrl: `sqlite:${path}` });
   await store.probe();
   expect(statSync(path).size).toBeGreaterThan(0);
-  const error = await refusal(openStore({ dataDir: testStore.directory, databaseUrl: 'postgres://svc:secret@db/svc' }));
+  const error = await refusal(openStore({ dataDir: testStore.directory, databaseUrl: 'mysql://svc:secret@db/svc' }));
   expect(error.code).toBe('unopenable');
   expect(error.message).not.toContain('secret');
 });

@@ -1,14 +1,15 @@
 /** Opens the store that the settings name. Only this file knows which kinds of store there are. */
 import { resolve } from 'node:path';
-import type { StoreCheck } from './sqlite/check-file.ts';
+import { openPostgresStore } from './postgres/postgres-store.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
 import { StoreError } from './store-error.ts';
+import type { StoreCheck } from './threads/messages.ts';
 
 export interface OpenStoreOptions {
   /** The store is `svc.db` in this directory, unless a URL names another. */
   readonly dataDir: string;
-  /** `sqlite:PATH`; null or absent for the file in the data directory. */
+  /** `sqlite:PATH` or `postgres://…`; null or absent for the file in the data directory. */
   readonly databaseUrl?: string | null;
   /** How much is checked before the store is used. Default: nothing. */
   readonly check?: StoreCheck;
@@ -28,20 +29,22 @@ export async function openStore({
   check = 'off',
   onProblem = () => {},
 }: OpenStoreOptions): Promise<Store> {
-  return await openSqliteStore({
-    path: databasePath({ dataDir, databaseUrl: databaseUrl ?? null }),
-    check,
-    onProblem,
-  });
+  const path = databasePath({ dataDir, databaseUrl: databaseUrl ?? null });
+  if (path !== null) return await openSqliteStore({ path, check, onProblem });
+  return await openPostgresStore({ url: databaseUrl ?? '', check, onProblem });
 }
 
-/** The absolute path of the store's file. Throws as `openStore` does if the URL names none. */
+/** The absolute path of the store's file; null if the store is on a server. Throws as `openStore` does. */
 export function databasePath({
   dataDir,
   databaseUrl = null,
-}: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): string {
+}: Pick<OpenStoreOptions, 'dataDir' | 'databaseUrl'>): string | null {
   if (databaseUrl === null) return resolve(dataDir, 'svc.db');
-  const [scheme, path] = /^([a-z][a-z0-9+.-]*):(.+)$/s.exec(databaseUrl)?.slice(1) ?? [];
-  if (scheme === 'sqlite' && path !== undefined) return resolve(path);
-  throw new StoreError('unopenable', `the database URL must be sqlite:PATH, not ${scheme ?? 'what was given'}`);
+  const [scheme, rest] = /^([a-z][a-z0-9+.-]*):(.+)$/s.exec(databaseUrl)?.slice(1) ?? [];
+  if (scheme === 'sqlite' && rest !== undefined) return resolve(rest);
+  if (scheme === 'postgres' || scheme === 'postgresql') return null;
+  throw new StoreError(
+    'unopenable',
+    `the database URL must be sqlite:PATH or postgres://…, not ${scheme ?? 'what was given'}`,
+  );
 }

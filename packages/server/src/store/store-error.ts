@@ -9,6 +9,7 @@
  * - `locked`: another service holds this store
  * - `newer_schema`: a later version of the program wrote it
  * - `unrecognised`: the file is not a store of this service
+ * - `unreachable`: there is no connection to the database; nothing of this call is stored, and later calls may succeed
  * - `unopenable`: the path, its permissions or its file system do not allow a store there
  * - `unavailable`: the store was closed or its thread died; this object takes no more calls
  * - `internal`: a bug; `cause` has what was thrown
@@ -22,6 +23,7 @@ export type StoreErrorCode =
   | 'locked'
   | 'newer_schema'
   | 'unrecognised'
+  | 'unreachable'
   | 'unopenable'
   | 'unavailable'
   | 'internal';

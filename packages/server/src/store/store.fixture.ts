@@ -1,4 +1,7 @@
-/** For tests: a real store in its own directory, and inputs that differ only in what a test is about. */
+/**
+ * For tests: a real store of its own, and inputs that differ only in what a test is about. The store is a file of SQLite,
+ * or a schema on the server of the run where `useServer` named one: the same tests run on both.
+ */
 
 import { randomUUIDv7 } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -6,31 +9,45 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256Hex } from '@vouchbox/evidence';
 import type { EventBody, RequestedSpec } from '@vouchbox/protocol';
+import { CompiledQuery } from 'kysely';
 import { migrate } from './migrations/migrate.ts';
+import { openPostgresStore } from './postgres/postgres-store.ts';
+import { dropSchema, newSchema } from './postgres/schema.fixture.ts';
+import { WritingSession } from './postgres/writing-session.ts';
 import type { AdmitInput, AttestationInput, FinishInput, QueueChoice, StartInput } from './records/inputs.ts';
 import type { ExecutionRecord, JobKey } from './records/rows.ts';
-import { type Connection, openForWriting } from './sqlite/connection.ts';
+import type { StoreDatabase } from './schema.ts';
+import { openForWriting } from './sqlite/connection.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
-import type { Threads } from './sqlite/threads/threads.ts';
 import type { Store } from './store.ts';
 import type { StoreError } from './store-error.ts';
-import { SAME_THREAD } from './threads.fixture.ts';
+import type { Threads } from './threads/threads.ts';
+import { POSTGRES_SAME_THREAD, SAME_THREAD } from './threads.fixture.ts';
 
 /** A moment of the tests, in milliseconds after their common start. */
 export function at(milliseconds: number): string {
   return new Date(Date.UTC(2026, 0, 1) + milliseconds).toISOString();
 }
 
-/** A store that can be closed and opened again; disposing closes it and removes its directory. */
+let server: string | null = null;
+
+/** Makes the stores of the following tests on this server: `postgres://…`, or null for files of SQLite. */
+export function useServer(url: string | null): void {
+  server = url;
+}
+
+/** A store that can be closed and opened again; disposing closes it and removes it. */
 export class TestStore implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'svc-store-'));
   /** What the store reported beside its answers. */
   readonly problems: StoreError[] = [];
   readonly #threads: Threads;
   #store: Store | null = null;
+  /** Null in a file of SQLite. */
+  #url: string | null = null;
 
   /** On the thread of the test, unless threads are what it is about. */
-  constructor(threads: Threads = SAME_THREAD) {
+  constructor(threads: Threads = server === null ? SAME_THREAD : POSTGRES_SAME_THREAD) {
     this.#threads = threads;
   }
 
@@ -57,21 +74,56 @@ export class TestStore implements AsyncDisposable {
   async reopen(): Promise<Store> {
     await this.close();
     const onProblem = (problem: StoreError) => this.problems.push(problem);
-    this.#store = await openSqliteStore({ path: this.path, check: 'off', onProblem, threads: this.#threads });
+    const options = { check: 'off', onProblem, threads: this.#threads } as const;
+    if (server !== null) this.#url ??= await newSchema(server);
+    this.#store =
+      this.#url === null
+        ? await openSqliteStore({ path: this.path, ...options })
+        : await openPostgresStore({ url: this.#url, ...options });
     return this.#store;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
     rmSync(this.directory, { recursive: true, force: true });
+    if (this.#url !== null) await dropSchema(this.#url);
   }
 }
 
-/** A store in memory and on this thread, for what does not depend on files or threads. */
-export async function memoryStore(): Promise<Connection> {
+/** The tables of a store without its threads: what commands run on. */
+export interface TestDatabase extends AsyncDisposable {
+  readonly db: StoreDatabase;
+  /** Runs a statement and returns its rows. */
+  rows(text: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+/** An empty store on this thread, in memory or in a schema of its own. */
+export async function emptyStore(): Promise<TestDatabase> {
+  return server === null ? await memoryDatabase() : await schemaDatabase(server);
+}
+
+async function memoryDatabase(): Promise<TestDatabase> {
   const connection = openForWriting(':memory:');
   await migrate(connection.db);
-  return connection;
+  return databaseOf(connection.db, async () => connection[Symbol.dispose]());
+}
+
+async function schemaDatabase(on: string): Promise<TestDatabase> {
+  const url = await newSchema(on);
+  const writing = await WritingSession.open(url, {});
+  const { db } = await writing.current();
+  return databaseOf(db, async () => {
+    await writing[Symbol.asyncDispose]();
+    await dropSchema(url);
+  });
+}
+
+function databaseOf(db: StoreDatabase, close: () => Promise<void>): TestDatabase {
+  return {
+    db,
+    rows: async (text) => (await db.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text))).rows,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 export const SPEC: RequestedSpec = {

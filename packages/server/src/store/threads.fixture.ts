@@ -3,21 +3,30 @@
  * a store opens without loading everything twice more. Tests about threads use real ones.
  */
 import { MessageChannel } from 'node:worker_threads';
-import type { Report } from './sqlite/threads/messages.ts';
+import { postgresErrorOf } from './postgres/postgres-error.ts';
+import * as postgresReader from './postgres/threads/reader.ts';
+import * as postgresWriter from './postgres/threads/writer.ts';
+import { storeErrorOf } from './sqlite/sqlite-error.ts';
 import { openReader } from './sqlite/threads/reader.ts';
-import { type OpenThread, serveStore } from './sqlite/threads/store-thread.ts';
-import type { Thread, Threads } from './sqlite/threads/threads.ts';
 import { openWriter } from './sqlite/threads/writer.ts';
+import type { Report } from './threads/messages.ts';
+import { serveStore, type ThreadKind } from './threads/store-thread.ts';
+import type { Thread, Threads } from './threads/threads.ts';
 
 export const SAME_THREAD: Threads = {
-  writer: (data) => served((report) => openWriter(data, report)),
-  reader: (data) => served((report) => openReader(data, report)),
+  writer: (data) => served({ open: (report) => openWriter(data, report), errorOf: storeErrorOf }),
+  reader: (data) => served({ open: (report) => openReader(data, report), errorOf: storeErrorOf }),
+};
+
+export const POSTGRES_SAME_THREAD: Threads = {
+  writer: (data) => served({ open: (report) => postgresWriter.openWriter(data, report), errorOf: postgresErrorOf }),
+  reader: (data) => served({ open: (report) => postgresReader.openReader(data, report), errorOf: postgresErrorOf }),
 };
 
 /** What it throws beside its answers is an unhandled rejection, which fails the run. */
-function served(open: OpenThread): Thread {
+function served(kind: ThreadKind): Thread {
   const { port1, port2 } = new MessageChannel();
-  serveStore(port2, open);
+  serveStore(port2, kind);
   return {
     postMessage: (request) => port1.postMessage(request),
     on(event: 'message' | 'error' | 'exit', listener: (report: Report) => void) {

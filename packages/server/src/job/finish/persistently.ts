@@ -9,7 +9,7 @@ const pauseMillisecondsMax = 5000;
 export interface PersistOptions {
   /** Ends the retries: the last failure is then thrown. */
   readonly signal: AbortSignal;
-  /** Attempts that may fail. Attempts that fail because the disk is full do not count: they are repeated without end. */
+  /** Attempts that may fail. Those that stored nothing for lack of space or of a connection are repeated without end. */
   readonly attemptsMax: number;
   /** Called for every attempt that failed. */
   readonly failed: (error: unknown) => void;
@@ -23,7 +23,7 @@ export async function persistently<T>(attempt: () => Promise<T>, options: Persis
       return await attempt();
     } catch (error) {
       options.failed(error);
-      if (!isWantOfSpace(error)) failures += 1;
+      if (!passes(error)) failures += 1;
       if (options.signal.aborted || failures >= options.attemptsMax) throw error;
       await pause(milliseconds, options.signal);
       milliseconds = Math.min(milliseconds * 2, pauseMillisecondsMax);
@@ -31,6 +31,7 @@ export async function persistently<T>(attempt: () => Promise<T>, options: Persis
   }
 }
 
-function isWantOfSpace(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'full';
+/** Whether the store will take the same write later, and has stored nothing of it. */
+function passes(error: unknown): boolean {
+  return error instanceof StoreError && (error.code === 'full' || error.code === 'unreachable');
 }

@@ -1,18 +1,17 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { CredentialRow } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import type { Connection } from '../sqlite/connection.ts';
-import { at, memoryStore } from '../store.fixture.ts';
+import { at, emptyStore, type TestDatabase } from '../store.fixture.ts';
 import { createCredential, credential, credentials, revokeCredential, rotateCredential } from './credentials.ts';
 
-let connection: Connection;
+let connection: TestDatabase;
 let db: StoreDatabase;
 beforeAll(async () => {
-  connection = await memoryStore();
+  connection = await emptyStore();
   db = connection.db;
 });
-beforeEach(() => connection.database.exec('delete from credentials'));
-afterAll(() => connection[Symbol.dispose]());
+beforeEach(() => connection.rows('delete from credentials'));
+afterAll(() => connection[Symbol.asyncDispose]());
 
 function row(credential_id: string, changes: Partial<CredentialRow> = {}): CredentialRow {
   return {
@@ -38,7 +37,7 @@ test('a credential is found by its identifier, as it was created', async () => {
 
 test('an identifier is given once', async () => {
   await createCredential(db, row('one'));
-  await expect(createCredential(db, row('one', { tenant: 'other' }))).rejects.toThrow(/UNIQUE/);
+  await expect(createCredential(db, row('one', { tenant: 'other' }))).rejects.toThrow(/unique/i);
   expect((await credential(db, 'one'))?.tenant).toBe('acme');
 });
 

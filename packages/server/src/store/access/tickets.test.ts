@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { admit } from '../jobs/admission.ts';
 import type { StreamTicketInput } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
-import { admission, admitJob, at, memoryStore, TestStore } from '../store.fixture.ts';
+import { admission, admitJob, at, emptyStore, TestStore } from '../store.fixture.ts';
 import { storeTicket } from './tickets.ts';
 
 let testStore: TestStore;
@@ -81,15 +81,15 @@ test('a ticket has only the hash of its token, and lasts while the store is clos
 });
 
 test('expired tickets are removed in small steps as others are minted, the oldest first', async () => {
-  using connection = await memoryStore();
-  const { db, database } = connection;
+  await using connection = await emptyStore();
+  const { db } = connection;
   const { job_id } = admission();
   await admit(db, admission({ job_id }));
   for (let index = 0; index < 50; index++) await storeTicket(db, ticket({ job_id, expires_at: at(100 + index) }));
   const kept: (readonly [count: number, oldest: string])[] = [];
   for (let minted = 0; minted < 4; minted++) {
     await storeTicket(db, ticket({ job_id, created_at: at(1000), expires_at: at(2000) }));
-    const row = database.prepare('select count(*) as count, min(expires_at) as oldest from stream_tickets').get();
+    const [row] = await connection.rows('select count(*) as count, min(expires_at) as oldest from stream_tickets');
     kept.push([Number(row?.['count']), String(row?.['oldest'])]);
   }
   // Each mint adds one and takes sixteen, until none is left that expired.

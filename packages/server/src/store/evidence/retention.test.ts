@@ -3,9 +3,8 @@ import { append } from '../history/events.ts';
 import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
 import type { JobKey } from '../records/rows.ts';
-import type { StoreDatabase } from '../schema.ts';
-import type { Connection } from '../sqlite/connection.ts';
-import { admission, at, finishOf, memoryStore, newKey, startOf, stdout } from '../store.fixture.ts';
+import type { StoreDatabase, Tables } from '../schema.ts';
+import { admission, at, emptyStore, finishOf, newKey, startOf, stdout, type TestDatabase } from '../store.fixture.ts';
 import { finish } from './outcomes.ts';
 import { deleteEnded } from './retention.ts';
 
@@ -19,23 +18,36 @@ async function endedJob(db: StoreDatabase, milliseconds: number): Promise<JobKey
   return key;
 }
 
-function rowsOf({ database }: Connection, key: JobKey): Record<string, unknown> {
-  const tables = database.prepare("select name from sqlite_master where type = 'table' and sql like '%job_id%'").all();
-  return Object.fromEntries(
-    tables.map(({ name }) => {
-      const count = database.prepare(`select count(*) as rows from ${String(name)} where job_id = ?`).get(key.job_id);
-      return [String(name), count?.['rows']];
-    }),
+/** The tables with rows of jobs. */
+const OF_JOBS = [
+  'jobs',
+  'queue',
+  'job_specs',
+  'job_executions',
+  'events',
+  'output_runs',
+  'artifacts',
+  'receipts',
+  'attestation_outbox',
+  'attestations',
+  'idempotency_keys',
+  'stream_tickets',
+] as const satisfies readonly (keyof Tables)[];
+
+async function rowsOf(connection: TestDatabase, key: JobKey): Promise<number[]> {
+  const counts = OF_JOBS.map((table) =>
+    connection.rows(`select count(*) as rows from ${table} where job_id = '${key.job_id}'`),
   );
+  return (await Promise.all(counts)).map(([count]) => Number(count?.['rows']));
 }
 
 test('jobs that ended before the moment are removed whole, the oldest first, in bounded steps', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
-  expect(Object.values(rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(8);
+  expect((await rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(8);
   expect(await deleteEnded(db, { before: at(300), limit: 1, unattested: 'removed' })).toBe(1);
-  expect(new Set(Object.values(rowsOf(connection, oldest)))).toEqual(new Set([0]));
+  expect(new Set(await rowsOf(connection, oldest))).toEqual(new Set([0]));
   expect(await job(db, older)).not.toBeNull();
   expect(await deleteEnded(db, { before: at(300), limit: 2, unattested: 'removed' })).toBe(1);
   expect(await job(db, older)).toBeNull();
@@ -44,7 +56,7 @@ test('jobs that ended before the moment are removed whole, the oldest first, in 
 });
 
 test('a step ends with its first large job, so that nobody waits for two of them', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const large: JobKey[] = [];
   for (const milliseconds of [100, 200]) {
@@ -65,7 +77,7 @@ test('a step ends with its first large job, so that nobody waits for two of them
 });
 
 test('a job that has not ended stays, however old', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const [queued, running] = [newKey(), newKey()];
   for (const key of [queued, running]) await admit(db, admission(key));
@@ -76,7 +88,7 @@ test('a job that has not ended stays, however old', async () => {
 });
 
 test('the key of a removed job is free again', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const idempotency = { key: 'k', spec_sha256: 'a'.repeat(64) };
   const first = admission({ idempotency });
@@ -87,10 +99,10 @@ test('the key of a removed job is free again', async () => {
 });
 
 test('a job that waits for its attestation is kept, and removed once it no longer waits', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const [waiting, attested] = [await endedJob(db, 100), await endedJob(db, 200)];
-  connection.database.prepare('delete from attestation_outbox where job_id = ?').run(attested.job_id);
+  await connection.rows(`delete from attestation_outbox where job_id = '${attested.job_id}'`);
   const step = { before: at(300), limit: 9 };
   expect(await deleteEnded(db, { ...step, unattested: 'kept' })).toBe(1);
   expect(await job(db, attested)).toBeNull();

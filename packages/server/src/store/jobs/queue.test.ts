@@ -5,7 +5,7 @@ import type { ChosenJob } from '../records/answers.ts';
 import type { QueueChoice } from '../records/inputs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import { admission, at, choice, finishOf, memoryStore, newKey, SPEC, startOf } from '../store.fixture.ts';
+import { admission, at, choice, emptyStore, finishOf, newKey, SPEC, startOf } from '../store.fixture.ts';
 import { admit } from './admission.ts';
 import { requestCancel } from './cancellation.ts';
 import { start } from './jobs.ts';
@@ -25,7 +25,7 @@ async function chosenJobs(db: StoreDatabase, asked: QueueChoice): Promise<readon
 }
 
 test('within a tenant the oldest job comes first', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const keys = await admitMany(db, 'acme', 3);
   expect(ids(await chosenJobs(db, choice({ exclude: [], limit: 10 })))).toEqual(ids(keys));
@@ -34,7 +34,7 @@ test('within a tenant the oldest job comes first', async () => {
 });
 
 test("one tenant's thousand queued jobs do not delay another's first", async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const many = await admitMany(db, 'many', 1000);
   for (const key of many.slice(0, 3)) await start(db, startOf(key));
@@ -45,7 +45,7 @@ test("one tenant's thousand queued jobs do not delay another's first", async () 
 });
 
 test('with one slot, tenants take turns however many jobs they have', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   await admitMany(db, 'many', 20);
   await admitMany(db, 'few', 3);
@@ -61,7 +61,7 @@ test('with one slot, tenants take turns however many jobs they have', async () =
 });
 
 test('a tenant whose jobs hold the slots waits for one that holds none', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const held = await admitMany(db, 'holder', 5);
   for (const key of held.slice(0, 2)) await start(db, startOf(key));
@@ -72,7 +72,7 @@ test('a tenant whose jobs hold the slots waits for one that holds none', async (
 });
 
 test('jobs that were already taken are not returned, and count as their tenantâ€™s turn', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const one = await admitMany(db, 'one', 3);
   const other = await admitMany(db, 'other', 3);
@@ -84,7 +84,7 @@ test('jobs that were already taken are not returned, and count as their tenantâ€
 });
 
 test('a job leaves the queue when it starts, is cancelled or fails to start', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const [started, cancelled, failed] = (await admitMany(db, 'acme', 3)) as [JobKey, JobKey, JobKey];
   await start(db, startOf(started));
@@ -95,7 +95,7 @@ test('a job leaves the queue when it starts, is cancelled or fails to start', as
 });
 
 test('the dispatcher gets what it needs: language, runtime and memory', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const [key] = await admitMany(db, 'acme', 1);
   const [job] = await chosenJobs(db, choice({ exclude: [], limit: 1 }));
@@ -104,7 +104,7 @@ test('the dispatcher gets what it needs: language, runtime and memory', async ()
 });
 
 test('the age of the oldest queued job is that of the oldest of any tenant', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   await admit(db, admission({ tenant: 'b', created_at: at(5) }));
   await admit(db, admission({ tenant: 'a', created_at: at(9) }));
@@ -112,7 +112,7 @@ test('the age of the oldest queued job is that of the oldest of any tenant', asy
 });
 
 test('a tenant may hold every slot while no other ever submitted a job, and then all but one', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const slots = { exclude: [], held: new Map(), limit: 4, slots: 4, tenantSlots: null };
   await admitMany(db, 'acme', 9);
@@ -128,7 +128,7 @@ test('a tenant may hold every slot while no other ever submitted a job, and then
 });
 
 test('a tenant holds no more slots than the operator allows, including those just given', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const [first] = (await admitMany(db, 'acme', 9)) as [JobKey];
   const asked = { limit: 8, slots: 9, tenantSlots: 2 };
@@ -137,7 +137,7 @@ test('a tenant holds no more slots than the operator allows, including those jus
 });
 
 test('the queue is empty if no job waits beside the chosen ones, but not if bounds keep a job back', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });
   const [first, second] = (await admitMany(db, 'acme', 3)) as [JobKey, JobKey, JobKey];
@@ -154,7 +154,7 @@ test('the queue is empty if no job waits beside the chosen ones, but not if boun
 });
 
 test('a submission of up to 64 KiB comes with its job, and a longer one is read by itself', async () => {
-  using connection = await memoryStore();
+  await using connection = await emptyStore();
   const db = connection.db;
   const withCode = (code: string) => ({ ...SPEC, code });
   const bytes = (code: string) => Buffer.byteLength(JSON.stringify(withCode(code)));

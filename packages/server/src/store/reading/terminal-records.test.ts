@@ -6,17 +6,16 @@ import { admit } from '../jobs/admission.ts';
 import { job, start } from '../jobs/jobs.ts';
 import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
-import type { Connection } from '../sqlite/connection.ts';
-import { admission, finishOf, memoryStore, newKey, startOf, stdout } from '../store.fixture.ts';
+import { admission, emptyStore, finishOf, newKey, startOf, stdout, type TestDatabase } from '../store.fixture.ts';
 import { terminalRecords } from './terminal-records.ts';
 
-let connection: Connection;
+let connection: TestDatabase;
 let db: StoreDatabase;
 beforeAll(async () => {
-  connection = await memoryStore();
+  connection = await emptyStore();
   db = connection.db;
 });
-afterAll(() => connection[Symbol.dispose]());
+afterAll(() => connection[Symbol.asyncDispose]());
 
 async function endedJob(lines: readonly string[] = []): Promise<JobKey> {
   const key = newKey();
@@ -56,7 +55,7 @@ test('records are returned while there is room, the first in any case', async ()
 
 test('a job that is unknown, foreign or without a receipt has no record, and does not hide the next one', async () => {
   const [key, bare] = [await endedJob(), await endedJob()];
-  connection.database.prepare('delete from receipts where job_id = ?').run(bare.job_id);
+  await connection.rows(`delete from receipts where job_id = '${bare.job_id}'`);
   const keys = [newKey(), { ...key, tenant: 'other' }, bare, key];
   const results = await terminalRecords(db, { keys, bytesMax: 1_000_000 });
   expect(results.map(({ kind }) => kind)).toEqual(['absent', 'absent', 'absent', 'record']);

@@ -1,12 +1,7 @@
 /** Checks the file of a store with SQLite's own checks. Nothing is repaired. https://www.sqlite.org/pragma.html */
 import type { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../store-error.ts';
-
-/**
- * How much of a store is checked when it is opened. `quick` reads every page of the file, `full` also compares the
- * indexes with their tables, follows every reference, and recomputes every chain and every receipt.
- */
-export type StoreCheck = 'off' | 'quick' | 'full';
+import type { StoreCheck } from '../threads/messages.ts';
 
 /** @throws StoreError `corrupt` with the first problem that is found */
 export function checkFile(database: DatabaseSync, check: StoreCheck): void {

@@ -29,6 +29,7 @@ const MEANINGS: Readonly<Record<StoreErrorCode, string>> = {
   locked: 'another service holds this store',
   newer_schema: 'a newer version of the service wrote this store',
   unrecognised: 'the file is not a database',
+  unreachable: 'the store cannot be reached',
   unopenable: 'the store cannot be opened',
   unavailable: 'the store is closed',
   internal: 'the store failed',

@@ -2,14 +2,14 @@ import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { admission, TestStore } from '../store.fixture.ts';
 import { StoreError } from '../store-error.ts';
-import { THREADS } from './threads/threads.ts';
+import { SQLITE_THREADS } from './sqlite-store.ts';
 
 /** A store, and the threads that it started: the one that writes and the one that reads. */
 async function withThreads(): Promise<{ testStore: TestStore; threads: Worker[] }> {
   const threads: Worker[] = [];
   const remember = (worker: Worker) => threads.push(worker);
   process.on('worker', remember);
-  const testStore = await TestStore.open(THREADS);
+  const testStore = await TestStore.open(SQLITE_THREADS);
   process.off('worker', remember);
   return { testStore, threads };
 }
@@ -42,7 +42,7 @@ test('an acknowledged write is there when the store is opened again after a thre
 });
 
 test('closing answers every waiting write', async () => {
-  await using testStore = await TestStore.open(THREADS);
+  await using testStore = await TestStore.open(SQLITE_THREADS);
   const inputs = Array.from({ length: 300 }, () => admission());
   const admitted = Promise.all(inputs.map((input) => testStore.store.admit(input)));
   await testStore.close();

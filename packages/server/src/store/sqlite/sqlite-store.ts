@@ -1,139 +1,29 @@
-/**
- * The store in one SQLite file, for one service on one host. One thread writes, another reads, and this module passes
- * each call to one of them.
- */
-import type { AnswerOf, InputOf, Methods, Reads, Writes } from '../commands.ts';
-import { partsOf } from '../history/output-run.ts';
-import { nameOfJob } from '../jobs/job-name.ts';
-import { FinalDetails } from '../kept/final-details.ts';
-import { KeptLists } from '../kept/kept-lists.ts';
-import { ShortResults } from '../kept/short-results.ts';
-import type { JobKey } from '../records/rows.ts';
+/** The store in one SQLite file, for one service on one host. */
 import type { Store } from '../store.ts';
-import { StoreError } from '../store-error.ts';
-import type { StoreCheck } from './check-file.ts';
-import { storeErrorOf } from './sqlite-error.ts';
-import { Channel } from './threads/channel.ts';
-import { THREADS, type Threads } from './threads/threads.ts';
+import { openThreadedStore, type ThreadedStoreOptions } from '../threaded-store.ts';
+import type { StoreCheck } from '../threads/messages.ts';
+import { startThread, type Threads } from '../threads/threads.ts';
 
-export interface SqliteStoreOptions {
+/** Each side of the store on a separate thread. */
+export const SQLITE_THREADS: Threads = {
+  writer: (data) => startThread(new URL('./threads/writer-thread.ts', import.meta.url), data),
+  reader: (data) => startThread(new URL('./threads/reader-thread.ts', import.meta.url), data),
+};
+
+export interface SqliteStoreOptions extends Pick<ThreadedStoreOptions, 'onProblem'> {
   /** Absolute path of the database. Its directory is created if it is missing. */
   readonly path: string;
   readonly check: StoreCheck;
-  /** Called with problems that no caller sees: a checkpoint that failed, a thread that died. */
-  readonly onProblem: (error: StoreError) => void;
   /** Runs the two sides of the store. Default: threads of this process. */
   readonly threads?: Threads;
 }
 
-/**
- * Opens the store. When one of its threads is gone, the other ends too, and every call is refused as `unavailable`.
- *
- * @throws StoreError in one clear line if the file cannot be this service's store
- */
-export async function openSqliteStore({
+/** @throws StoreError in one clear line if the file cannot be this service's store */
+export function openSqliteStore({
   path,
   check,
   onProblem,
-  threads = THREADS,
+  threads = SQLITE_THREADS,
 }: SqliteStoreOptions): Promise<Store> {
-  const data = { path, check };
-  await using opening = new AsyncDisposableStack();
-  const writer = opening.use(new Channel<Writes>({ thread: threads.writer(data), onProblem }));
-  const reader = opening.use(new Channel<Reads>({ thread: threads.reader(data), onProblem }));
-  try {
-    const [writes, reads] = [await writer.open(), await reader.open()];
-    opening.move();
-    void writer.ended.then(() => reader[Symbol.asyncDispose]());
-    void reader.ended.then(() => writer[Symbol.asyncDispose]());
-    return storeOver(writer, reader, { writes, reads });
-  } catch (thrown) {
-    throw ofStore(path, thrown);
-  }
-}
-
-/** The threads of the store, as methods. */
-interface Sides {
-  readonly writes: Methods<Writes>;
-  readonly reads: Methods<Reads>;
-}
-
-/** Passes each call to its thread unchanged, except those that are defined here. */
-function storeOver(writer: Channel<Writes>, reader: Channel<Reads>, { writes, reads }: Sides): Store {
-  const lists = new KeptLists();
-  const details = new FinalDetails();
-  const change: Change = (name, input) => lists.change(tenantOf(input), () => writer.call(name, input));
-  return {
-    ...writes,
-    ...reads,
-    ...runsOver(change, details),
-    storeAttestation: (input) => change('storeAttestation', input),
-    withdrawAttestation: (input) => details.change(() => change('withdrawAttestation', input)),
-    jobDetail: (input) => details.read(input, () => reads.jobDetail(input)),
-    list: (input) => lists.read(input, () => reads.list(input)),
-    // The reader ends first, so that the writer can empty the log.
-    async [Symbol.asyncDispose]() {
-      await reader[Symbol.asyncDispose]();
-      await writer[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** Calls the writer for a change of jobs, which also changes lists. */
-type Change = <Name extends keyof Writes>(name: Name, input: InputOf<Writes[Name]>) => Promise<AnswerOf<Writes[Name]>>;
-
-type Runs = Pick<
-  Store,
-  'admit' | 'start' | 'append' | 'finish' | 'requestCancel' | 'isUnderWay' | 'shortResult' | 'deleteEnded'
->;
-
-/** What this thread knows about jobs that are under way or ended lately. */
-function runsOver(change: Change, details: FinalDetails): Runs {
-  const results = new ShortResults();
-  /** Jobs that this process accepted or started and whose end is not stored, by the name of their key. */
-  const underWay = new Set<string>();
-  return {
-    async admit(input) {
-      const result = await change('admit', input);
-      if (result.kind === 'created') underWay.add(nameOfJob(input));
-      return result;
-    },
-    async start(input) {
-      const isStarted = await change('start', input);
-      if (isStarted) underWay.add(nameOfJob(input));
-      return isStarted;
-    },
-    append: (key, events) => change('append', { key, events: partsOf(events) }),
-    async finish(input) {
-      const { isStored, result } = await change('finish', { ...input, events: partsOf(input.events) });
-      underWay.delete(nameOfJob(input));
-      if (result !== null) results.keep(input, result);
-      return isStored;
-    },
-    async requestCancel(input) {
-      const result = await change('requestCancel', input);
-      if (result.kind === 'cancelled') underWay.delete(nameOfJob(input));
-      return result;
-    },
-    isUnderWay: (key) => underWay.has(nameOfJob(key)),
-    shortResult: (key) => results.get(key),
-    async deleteEnded(input) {
-      const removed = await details.change(() => change('deleteEnded', input));
-      results.clear();
-      return removed;
-    },
-  };
-}
-
-/** The tenant whose jobs a command changes; null if it may change any tenant's. */
-function tenantOf(input: unknown): string | null {
-  const { tenant, key } = input as { readonly tenant?: unknown; readonly key?: Partial<JobKey> };
-  if (typeof tenant === 'string') return tenant;
-  return key?.tenant ?? null;
-}
-
-/** The error of a store that could not be opened, with the path in its one line. */
-function ofStore(path: string, thrown: unknown): StoreError {
-  const { code, message } = storeErrorOf(thrown);
-  return new StoreError(code, `${path}: ${message}`, { cause: thrown });
+  return openThreadedStore({ data: { place: path, check }, threads, name: path, onProblem });
 }

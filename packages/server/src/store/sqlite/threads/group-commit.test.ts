@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TestStore } from '../../store.fixture.ts';
+import type { Answer, Call } from '../../threads/messages.ts';
 import { type Connection, openForReading, openForWriting, prepareFile } from '../connection.ts';
 import { GroupCommit, groupCommandsMax } from './group-commit.ts';
-import type { Answer, Call } from './messages.ts';
 
 let testStore: TestStore;
 let connection: Connection;

@@ -4,8 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../store-error.ts';
+import { type Answer, type Call, portable } from '../../threads/messages.ts';
 import { storeErrorOf } from '../sqlite-error.ts';
-import { type Answer, type Call, portable } from './messages.ts';
 
 /** Runs one command inside the transaction that is open. */
 export type RunCommand = (call: Call) => Promise<unknown>;
@@ -73,7 +73,7 @@ export class GroupCommit {
     } catch (thrown) {
       if (!this.#database.isTransaction) throw thrown;
       this.#database.exec('rollback to command; release command');
-      return { id: call.id, error: portable(thrown) };
+      return { id: call.id, error: portable(storeErrorOf(thrown)) };
     }
   }
 

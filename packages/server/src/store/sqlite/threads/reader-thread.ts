@@ -1,10 +1,11 @@
 /** The entry of the thread that reads the store. It exports nothing, and serves the port that it was started with. */
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
-import '../near-imports.ts';
-import type { ThreadData } from './messages.ts';
-import { serveStore } from './store-thread.ts';
+import '../../threads/near-imports.ts';
+import type { ThreadData } from '../../threads/messages.ts';
+import { serveStore } from '../../threads/store-thread.ts';
 
 assert(parentPort !== null, 'the reader runs as a thread');
 const { openReader } = await import('./reader.ts');
-serveStore(parentPort, (report) => openReader(workerData as ThreadData, report));
+const { storeErrorOf } = await import('../sqlite-error.ts');
+serveStore(parentPort, { open: (report) => openReader(workerData as ThreadData, report), errorOf: storeErrorOf });

@@ -4,15 +4,16 @@
  */
 import { READS, runCommand } from '../../commands.ts';
 import type { StoreDatabase } from '../../schema.ts';
+import { type Answer, type Call, portable, type ThreadData } from '../../threads/messages.ts';
+import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { openForReading } from '../connection.ts';
-import { type Answer, type Call, portable, type ThreadData } from './messages.ts';
-import type { SendReport, StoreThread } from './store-thread.ts';
+import { storeErrorOf } from '../sqlite-error.ts';
 
 /** A group of queries is answered once it took this long, because the log cannot start again while one state is read. */
 const groupMillisecondsMax = 2;
 
-export async function openReader({ path }: ThreadData, report: SendReport): Promise<StoreThread> {
-  const connection = openForReading(path);
+export async function openReader({ place }: ThreadData, report: SendReport): Promise<StoreThread> {
+  const connection = openForReading(place);
   const { database, db } = connection;
   const begin = database.prepare('begin');
   const commit = database.prepare('commit');
@@ -44,6 +45,6 @@ async function answer(call: Call, db: StoreDatabase): Promise<Answer> {
   try {
     return { id: call.id, value: await runCommand(READS, call, db) };
   } catch (thrown) {
-    return { id: call.id, error: portable(thrown) };
+    return { id: call.id, error: portable(storeErrorOf(thrown)) };
   }
 }

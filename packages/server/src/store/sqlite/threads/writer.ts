@@ -7,17 +7,18 @@ import { PATIENT, runCommand, WRITES } from '../../commands.ts';
 import { probe, probes } from '../../health.ts';
 import { migrate, SCHEMA_NAME } from '../../migrations/migrate.ts';
 import type { StoreDatabase } from '../../schema.ts';
+import { portable, type ThreadData } from '../../threads/messages.ts';
+import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
 import { checkFile } from '../check-file.ts';
 import { openForWriting, prepareFile } from '../connection.ts';
 import { keepOlderStore } from '../copy-store.ts';
 import { Checkpoints, type LogLength } from '../files/checkpoints.ts';
 import { LogMark } from '../files/log-mark.ts';
 import { StoreLock } from '../files/store-lock.ts';
+import { storeErrorOf } from '../sqlite-error.ts';
 import { GroupCommit } from './group-commit.ts';
-import { portable, type ThreadData } from './messages.ts';
-import type { SendReport, StoreThread } from './store-thread.ts';
 
-export async function openWriter({ path, check }: ThreadData, report: SendReport): Promise<StoreThread> {
+export async function openWriter({ place: path, check }: ThreadData, report: SendReport): Promise<StoreThread> {
   using opening = new DisposableStack();
   prepareFile(path);
   const lock = opening.use(new StoreLock(path));
@@ -66,7 +67,7 @@ async function reportProblem<Found>(report: SendReport, upkeep: () => Promise<Fo
   try {
     return await upkeep();
   } catch (thrown) {
-    report({ kind: 'problem', error: portable(thrown) });
+    report({ kind: 'problem', error: portable(storeErrorOf(thrown)) });
     return undefined;
   }
 }

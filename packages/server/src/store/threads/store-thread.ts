@@ -4,7 +4,8 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { IdleMemory } from '../../../ground/idle-memory.ts';
+import { IdleMemory } from '../../ground/idle-memory.ts';
+import type { StoreError } from '../store-error.ts';
 import { type Call, portable, type Report, type Request } from './messages.ts';
 
 /** How long calls without a waiting caller wait for one that has a caller. */
@@ -22,22 +23,27 @@ export interface StoreThread extends AsyncDisposable {
 
 export type SendReport = (report: Report) => void;
 
-/** Opens the connection of a thread, which then reports through `report`. */
-export type OpenThread = (report: SendReport) => Promise<StoreThread>;
+/** One side of a kind of store. */
+export interface ThreadKind {
+  /** Opens the connection of a thread, which then reports through `report`. */
+  open(report: SendReport): Promise<StoreThread>;
+  /** What `open` threw, as an error of the store. */
+  errorOf(thrown: unknown): StoreError;
+}
 
 /**
  * Serves the calls that arrive on `port` until it is asked to close; all waiting calls are answered first. The store is
  * opened when the service asks, so that both threads can load while only one of them may touch the file.
  */
-export function serveStore(port: MessagePort, open: OpenThread): void {
-  const service = new CallService(port, open);
+export function serveStore(port: MessagePort, kind: ThreadKind): void {
+  const service = new CallService(port, kind);
   port.on('message', (request: Request) => service.receive(request));
 }
 
 /** An error that it throws is a bug, which ends the thread and fails every waiting call. */
 class CallService {
   readonly #port: MessagePort;
-  readonly #open: OpenThread;
+  readonly #kind: ThreadKind;
   readonly #waiting: Call[] = [];
   /** Null before the store is open. */
   #thread: StoreThread | null = null;
@@ -47,9 +53,9 @@ class CallService {
   #wake: () => void = () => {};
   readonly #memory = new IdleMemory();
 
-  constructor(port: MessagePort, open: OpenThread) {
+  constructor(port: MessagePort, kind: ThreadKind) {
     this.#port = port;
-    this.#open = open;
+    this.#kind = kind;
   }
 
   receive(request: Request): void {
@@ -62,9 +68,9 @@ class CallService {
 
   async #openThread(): Promise<void> {
     try {
-      this.#thread = await this.#open((report) => this.#report(report));
+      this.#thread = await this.#kind.open((report) => this.#report(report));
     } catch (thrown) {
-      this.#report({ kind: 'failed', error: portable(thrown) });
+      this.#report({ kind: 'failed', error: portable(this.#kind.errorOf(thrown)) });
       this.#port.close();
       return;
     }

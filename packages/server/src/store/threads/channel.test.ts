@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { StoreDatabase } from '../../schema.ts';
-import type { StoreError } from '../../store-error.ts';
+import type { StoreDatabase } from '../schema.ts';
+import type { StoreError } from '../store-error.ts';
 import { Channel } from './channel.ts';
 import { startThread } from './threads.ts';
 
@@ -20,7 +20,7 @@ type Echo = { readonly echo: (db: StoreDatabase, input: unknown) => Promise<unkn
 
 /** A thread that runs this module. */
 function threadOf(source: string) {
-  return startThread(new URL(`data:text/javascript,${source}`), { path: 'unused', check: 'off' });
+  return startThread(new URL(`data:text/javascript,${source}`), { place: 'unused', check: 'off' });
 }
 
 async function openChannel(onCalls: string): Promise<{ channel: Channel<Echo>; problems: StoreError[] }> {

@@ -1,4 +1,4 @@
-/** Starts the two threads of a store. Their work is in `writer.ts` and `reader.ts`. */
+/** Starts the two threads of a store. */
 import { Worker } from 'node:worker_threads';
 import type { Report, Request, ThreadData } from './messages.ts';
 
@@ -16,12 +16,6 @@ export interface Threads {
   writer(data: ThreadData): Thread;
   reader(data: ThreadData): Thread;
 }
-
-/** Each side on a separate thread. */
-export const THREADS: Threads = {
-  writer: (data) => startThread(new URL('./writer-thread.ts', import.meta.url), data),
-  reader: (data) => startThread(new URL('./reader-thread.ts', import.meta.url), data),
-};
 
 /**
  * A thread of the store keeps little data for longer than a call. With V8's default room for new objects, each thread

@@ -1,13 +1,14 @@
 import { MessageChannel } from 'node:worker_threads';
 import { expect, test } from 'vitest';
+import { storeErrorOf } from '../sqlite/sqlite-error.ts';
 import type { Report } from './messages.ts';
-import { serveStore } from './store-thread.ts';
+import { type SendReport, type StoreThread, serveStore } from './store-thread.ts';
 
 /** A thread that tells which calls it took together; those named `later` have time. */
 function patientThread() {
   const { port1, port2 } = new MessageChannel();
   const groups: string[][] = [];
-  serveStore(port2, async (report) => ({
+  const open = async (report: SendReport): Promise<StoreThread> => ({
     names: [],
     isPatient: ({ name }) => name === 'later',
     async work(waiting) {
@@ -16,7 +17,8 @@ function patientThread() {
       report({ kind: 'answers', answers: taken.map(({ id }) => ({ id, value: null })) });
     },
     async [Symbol.asyncDispose]() {},
-  }));
+  });
+  serveStore(port2, { open, errorOf: storeErrorOf });
   let answered = 0;
   const closed = Promise.withResolvers<void>();
   port1.on('message', (report: Report) => {

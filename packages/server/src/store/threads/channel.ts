@@ -3,8 +3,8 @@
  * come from many connections. When the thread ends, for whatever reason, every waiting and every later call is
  * rejected, so that none hangs.
  */
-import type { AnswerOf, Commands, InputOf, Methods } from '../../commands.ts';
-import { StoreError } from '../../store-error.ts';
+import type { AnswerOf, Commands, InputOf, Methods } from '../commands.ts';
+import { StoreError } from '../store-error.ts';
 import { type Answer, type Call, type Report, type Request, revived } from './messages.ts';
 import type { Thread } from './threads.ts';
 

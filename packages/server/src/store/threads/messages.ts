@@ -1,12 +1,17 @@
 /** The messages between the service's thread and the store's threads, and the form of errors in them. */
-import { StoreError, type StoreErrorCode } from '../../store-error.ts';
-import type { StoreCheck } from '../check-file.ts';
-import { storeErrorOf } from '../sqlite-error.ts';
+import { StoreError, type StoreErrorCode } from '../store-error.ts';
+
+/**
+ * How much of a store is checked when it is opened. `quick` reads every page of its file, `full` also compares the
+ * indexes with their tables, follows every reference, and recomputes every chain and every receipt. A database server
+ * looks after its own files: there `quick` checks nothing, and `full` recomputes the chains and the receipts.
+ */
+export type StoreCheck = 'off' | 'quick' | 'full';
 
 /** The data that a thread of the store is started with. */
 export interface ThreadData {
-  /** Absolute path of the database. */
-  readonly path: string;
+  /** The absolute path of the file, or the URL of the database. */
+  readonly place: string;
   /** How much is checked before the store is used. */
   readonly check: StoreCheck;
 }
@@ -43,8 +48,7 @@ export interface PortableError {
   readonly stack: string;
 }
 
-export function portable(thrown: unknown): PortableError {
-  const { code, message, cause, stack } = storeErrorOf(thrown);
+export function portable({ code, message, cause, stack }: StoreError): PortableError {
   const origin = cause instanceof Error ? cause.stack : stack;
   return { code, message, stack: origin ?? message };
 }

@@ -1,0 +1,8 @@
+/** The URL without its password, for what others may read. A text that is no URL is returned unchanged. */
+export function withoutPassword(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const shown = new URL(url);
+  if (shown.password === '') return url;
+  shown.password = '';
+  return shown.href;
+}

@@ -1,0 +1,77 @@
+/** Kysely on one session of PostgreSQL. The code that opens the session also closes it. */
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+} from 'kysely';
+import type { BoundQuery, StoreAdapter } from '../prepared.ts';
+
+/** What a session does for the query builder. `command` is the tag of PostgreSQL's answer. */
+export interface Queries {
+  execute<Row>(query: BoundQuery): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
+  /** The same, with its rows as lists of their columns. */
+  lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]>;
+  send(query: BoundQuery): void;
+}
+
+class SessionAdapter extends PostgresAdapter implements StoreAdapter {
+  readonly store: object;
+  readonly #queries: Queries;
+
+  constructor(queries: Queries, store: object) {
+    super();
+    this.#queries = queries;
+    this.store = store;
+  }
+
+  async execute<Row>(query: BoundQuery): Promise<QueryResult<Row>> {
+    const { rows, rowCount } = await this.#queries.execute<Row>(query);
+    return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+  }
+
+  lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]> {
+    return this.#queries.lists(query);
+  }
+
+  send(query: BoundQuery): void {
+    this.#queries.send(query);
+  }
+}
+
+function connectionOf(adapter: SessionAdapter): DatabaseConnection {
+  return {
+    executeQuery: (query: CompiledQuery) => adapter.execute(query),
+    async *streamQuery(query: CompiledQuery) {
+      yield await adapter.execute(query);
+    },
+  } as DatabaseConnection;
+}
+
+function driverOf(connection: DatabaseConnection): Driver {
+  const run = async (text: string) => void (await connection.executeQuery(CompiledQuery.raw(text)));
+  return {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    beginTransaction: () => run('begin'),
+    commitTransaction: () => run('commit'),
+    rollbackTransaction: () => run('rollback'),
+    releaseConnection: async () => {},
+    destroy: async () => {},
+  };
+}
+
+/** `store` stands for the open store on all its sessions. */
+export function postgresDialect(queries: Queries, store: object): Dialect {
+  const adapter = new SessionAdapter(queries, store);
+  return {
+    createAdapter: () => adapter,
+    createDriver: () => driverOf(connectionOf(adapter)),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+  };
+}

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { startPostgres } from '../../../../../test/rig/postgres-server.ts';
+import type { JobKey } from '../records/rows.ts';
+import { admitJob, finishOf, runJob, stdout } from '../store.fixture.ts';
+import type { Store } from '../store.ts';
+import { StoreError } from '../store-error.ts';
+import { POSTGRES_SAME_THREAD } from '../threads.fixture.ts';
+import { openPostgresStore } from './postgres-store.ts';
+import { dropSchema, newSchema } from './schema.fixture.ts';
+import { Session } from './session.ts';
+
+let url: string;
+beforeAll(async () => {
+  url = await newSchema(inject('postgresUrl'));
+});
+afterAll(() => dropSchema(url));
+
+function opened(at = url): Promise<Store> {
+  return openPostgresStore({ url: at, check: 'full', onProblem: () => {}, threads: POSTGRES_SAME_THREAD });
+}
+
+async function refusal(call: Promise<unknown>): Promise<StoreError> {
+  const error = await call.catch((thrown: unknown) => thrown);
+  if (!(error instanceof StoreError)) throw new Error('the call was not refused');
+  return error;
+}
+
+/** Runs statements as an operator does, beside the service. */
+async function operate(text: string, at = url): Promise<readonly object[]> {
+  await using session = await Session.open(at, {});
+  return (await session.execute<object>({ sql: text, parameters: [] })).rows;
+}
+
+const endSessions = `select pg_terminate_backend(pid) from pg_stat_activity
+  where pid <> pg_backend_pid() and application_name = 'vouchbox' and pid in (
+    select pid from pg_locks where locktype = 'advisory' and objid = (
+      hashtextextended('vouchbox store in ' || current_schema(), 0) & 4294967295)::oid)`;
+
+async function texts(store: Store, key: JobKey): Promise<unknown[]> {
+  const page = await store.events({ key, after: 0, limit: 100 });
+  return (page?.events ?? []).filter(({ kind }) => kind === 'stdout').map(({ data }) => data);
+}
+
+test('a second service on the same database is refused in one line, and the first goes on', async () => {
+  await using store = await opened();
+  const error = await refusal(opened());
+  expect(error.code).toBe('locked');
+  expect(error.message).toMatch(/^postgres:\/\/127\.0\.0\.1:\d+\/postgres: another service holds this store$/);
+  await store.probe();
+});
+
+test('a store whose session was ended by the server goes on with another', async () => {
+  await using store = await opened();
+  const key = await runJob(store);
+  expect(await operate(endSessions)).toHaveLength(1);
+  expect(await store.append(key, [stdout('after')])).toBe(true);
+  expect(await texts(store, key)).toEqual([{ text: 'after' }]);
+});
+
+test('a store that another service has held meanwhile ends: it takes no more calls', async () => {
+  const problems: StoreError[] = [];
+  // On threads of its own, because one of them dies.
+  const store = await openPostgresStore({ url, check: 'off', onProblem: (problem) => problems.push(problem) });
+  await operate(`update holders set turn = turn + 1`);
+  await operate(endSessions);
+  expect((await refusal(store.probe())).code).toBe('unavailable');
+  await expect.poll(() => store.counts().catch((error: StoreError) => error.code)).toBe('unavailable');
+  expect(problems).toMatchObject([{ cause: { message: 'another service has held this store meanwhile' } }]);
+  await store[Symbol.asyncDispose]();
+});
+
+test('no refusal shows the password', async () => {
+  const wrong = new URL(url);
+  wrong.password = 'hunter2';
+  const error = await refusal(opened(wrong.href));
+  expect(error.code).toBe('unopenable');
+  const unreadable = await refusal(opened('postgres://svc:hunter2@[broken/db'));
+  expect(`${error.message} ${String(error.stack)} ${unreadable.message} ${String(unreadable.stack)}`).not.toContain(
+    'hunter2',
+  );
+});
+
+test('a database with other tables, or of a later version, is refused and left unchanged', async () => {
+  const other = await newSchema(inject('postgresUrl'));
+  await operate('create table recipes (name text)', other);
+  expect((await refusal(opened(other))).code).toBe('unrecognised');
+  await operate('alter table recipes rename to schema_history', other);
+  await operate(`insert into schema_history values ('0099-later')`, other);
+  expect((await refusal(opened(other))).code).toBe('newer_schema');
+  expect(await operate('select * from schema_history', other)).toEqual([{ name: '0099-later' }]);
+  await dropSchema(other);
+});
+
+test('damage is found by a full check', async () => {
+  const own = await newSchema(inject('postgresUrl'));
+  const store = await opened(own);
+  const key = await runJob(store);
+  await store.append(key, [stdout('before')]);
+  await store[Symbol.asyncDispose]();
+  await operate(`update events set data = '{"text":"other"}' where kind = 'stdout'`, own);
+  expect((await refusal(opened(own))).message).toMatch(/is broken at 3/);
+  await dropSchema(own);
+});
+
+/** Forwards to the server. `cut` ends the next connection that commits, once the server has answered the commit. */
+async function proxyTo(target: string) {
+  const { hostname, port } = new URL(target);
+  let isCutting = false;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    let isDoomed = false;
+    for (const socket of [client, server]) sockets.add(socket.on('error', () => {}));
+    client.pipe(server);
+    server.on('data', (bytes: Buffer) => {
+      isDoomed ||= isCutting && bytes.includes('COMMIT\0');
+      if (!isDoomed) client.write(bytes);
+      if (!isDoomed) return;
+      isCutting = false;
+      client.destroy();
+      server.destroy();
+    });
+    client.on('close', () => server.destroy());
+    server.on('close', () => client.destroy());
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const through = new URL(target);
+  const address = proxy.address();
+  through.port = String(typeof address === 'object' ? address?.port : '');
+  return {
+    url: through.href,
+    cut: () => {
+      isCutting = true;
+    },
+    [Symbol.dispose]: () => {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
+test('a change whose commit was cut off from its answer is acknowledged once and stored once', async () => {
+  using proxy = await proxyTo(url);
+  await using store = await opened(proxy.url);
+  const key = await runJob(store);
+  proxy.cut();
+  expect(await store.append(key, [stdout('once')])).toBe(true);
+  expect(await texts(store, key)).toEqual([{ text: 'once' }]);
+});
+
+test('while the server is gone every call is refused as unreachable, and all that was stored is there after it', async () => {
+  await using server = await startPostgres();
+  await using store = await opened(server.url);
+  const key = await admitJob(store);
+  await server.kill();
+  expect((await refusal(store.probe())).code).toBe('unreachable');
+  expect((await refusal(store.counts())).code).toBe('unreachable');
+  await server.start();
+  expect((await store.job(key))?.status).toBe('queued');
+  expect(await store.finish(finishOf(key))).toBe(true);
+});

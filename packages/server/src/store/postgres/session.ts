@@ -1,0 +1,185 @@
+/**
+ * One connection to a PostgreSQL database. Only this module loads the driver. Queries are sent at once and answered in
+ * their order, so a transaction costs as many round trips as it has answers to wait for.
+ */
+import { Kysely } from 'kysely';
+import type { Client, ClientConfig, QueryArrayResult, QueryResult } from 'pg';
+import type { BoundQuery } from '../prepared.ts';
+import type { StoreDatabase, Tables } from '../schema.ts';
+import { StoreError } from '../store-error.ts';
+import { postgresDialect, type Queries } from './postgres-dialect.ts';
+import { postgresErrorOf } from './postgres-error.ts';
+import { fromStoredText, toStoredText } from './postgres-text.ts';
+
+/** How long to wait for a connection, and for the answer to one query. */
+const connectMillisecondsMax = 5000;
+const answerMillisecondsMax = 60_000;
+
+/** `pg_current_xact_id` and `pg_xact_status`. */
+const versionMin = 130_000;
+
+/**
+ * A commit that is answered is on disk: settings of a role or a database must not weaken that. The other settings end
+ * sessions of a client that stopped or that is cut off, because they hold locks.
+ */
+const SETTINGS = `
+  set client_encoding = 'UTF8';
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') <> 'remote_apply';
+  set idle_in_transaction_session_timeout = '60s';
+  set tcp_keepalives_idle = 10;
+  set tcp_keepalives_interval = 5;
+  set tcp_keepalives_count = 3;
+  select set_config('tcp_user_timeout', '30000', false)`;
+
+/** Object identifiers of PostgreSQL's types, pg_type.dat. */
+const TYPES: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === 't', // bool
+  17: (text) => Uint8Array.fromHex(text.slice(2)), // bytea
+  20: wholeNumber, // int8
+  21: Number, // int2
+  23: Number, // int4
+  25: fromStoredText, // text
+  1043: fromStoredText, // varchar
+  1700: wholeNumber, // numeric, which sums of int8 have
+};
+
+function wholeNumber(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number)) throw new StoreError('corrupt', 'the database has a number that is too large');
+  return number;
+}
+
+export class Session implements Queries, AsyncDisposable {
+  readonly db: StoreDatabase;
+  readonly #client: Client;
+  /** By their text, so that the server plans each only once. */
+  readonly #names = new Map<string, string>();
+  #isLost = false;
+  /** Of the first query of this transaction that failed without anybody waiting for it. */
+  #failure: Error | null = null;
+
+  private constructor(client: Client, store: object) {
+    this.#client = client;
+    this.db = new Kysely<Tables>({ dialect: postgresDialect(this, store) });
+    // Without a listener, the end of an idle connection would end the process.
+    client.on('error', () => this.#lose());
+    client.on('end', () => this.#lose());
+  }
+
+  /** `store` stands for the open store on all its connections. @throws StoreError */
+  static async open(url: string, store: object): Promise<Session> {
+    const client = await newClient({
+      connectionString: url,
+      application_name: 'vouchbox',
+      connectionTimeoutMillis: connectMillisecondsMax,
+      query_timeout: answerMillisecondsMax,
+      keepAlive: true,
+      pipeline: true,
+      types: { getTypeParser: ((oid: number) => TYPES[oid] ?? String) as never },
+    });
+    const session = new Session(client, store);
+    try {
+      await client.connect();
+      await client.query(SETTINGS);
+      await session.#checkServer();
+      return session;
+    } catch (thrown) {
+      await session[Symbol.asyncDispose]();
+      throw postgresErrorOf(thrown);
+    }
+  }
+
+  /** Whether nothing more can be asked. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** The answer to a query, or the error of an earlier one that nobody waited for. */
+  execute<Row>(query: BoundQuery): Promise<QueryResult<Row & object>> {
+    return new Promise((resolve, reject) => {
+      this.#client.query<Row & object>(this.#named(query), (error: Error | null, result) => {
+        if (error === null || error === undefined) resolve(result);
+        else reject(this.#failure ?? error);
+      });
+    });
+  }
+
+  lists(query: BoundQuery): Promise<readonly (readonly unknown[])[]> {
+    return new Promise((resolve, reject) => {
+      const listed = { ...this.#named(query), rowMode: 'array' as const };
+      this.#client.query(listed, (error: Error | null, result: QueryArrayResult) => {
+        if (error === null || error === undefined) resolve(result.rows);
+        else reject(this.#failure ?? error);
+      });
+    });
+  }
+
+  /** Sends a query. If it fails, the next one that is waited for does, or the commit. */
+  send(query: BoundQuery): void {
+    this.#client.query(this.#named(query), (error: Error | null) => {
+      this.#failure ??= error ?? null;
+    });
+  }
+
+  /** Sends the beginning of a transaction. */
+  begin(mode = ''): void {
+    this.#failure = null;
+    this.send({ sql: `begin ${mode}`, parameters: [] });
+  }
+
+  /** Resolves when the transaction is on disk. @throws the error of the first query of it that failed */
+  async commit(): Promise<void> {
+    const { command } = await this.execute({ sql: 'commit', parameters: [] });
+    if (this.#failure !== null) throw this.#failure;
+    // The server answers so to the commit of a transaction in which a query failed.
+    if (command !== 'COMMIT') throw new StoreError('internal', 'the transaction had failed');
+  }
+
+  /** Undoes the transaction. */
+  async rollback(): Promise<void> {
+    this.#failure = null;
+    await this.execute({ sql: 'rollback', parameters: [] });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#lose();
+    await this.#client.end().catch(() => {});
+  }
+
+  #lose(): void {
+    this.#isLost = true;
+  }
+
+  #named({ sql, parameters }: BoundQuery) {
+    const name = this.#names.get(sql) ?? `q${this.#names.size}`;
+    this.#names.set(sql, name);
+    return { name, text: sql, values: parameters.map(storedValue) };
+  }
+
+  async #checkServer(): Promise<void> {
+    const asked = `select current_setting('server_version_num')::int as version,
+      current_setting('server_encoding') as encoding`;
+    const { rows } = await this.execute<{ version: number; encoding: string }>({ sql: asked, parameters: [] });
+    const [{ version, encoding } = { version: 0, encoding: '' }] = rows;
+    if (version < versionMin) throw new StoreError('unopenable', 'the database must be of PostgreSQL 13 or later');
+    if (encoding !== 'UTF8')
+      throw new StoreError('unopenable', `the database must have the encoding UTF8, not ${encoding}`);
+  }
+}
+
+function storedValue(value: unknown): unknown {
+  return typeof value === 'string' ? toStoredText(value) : value;
+}
+
+/** The driver is an optional package: a service with a SQLite store does not need it. */
+async function newClient(config: ClientConfig & { readonly pipeline: boolean }): Promise<Client> {
+  const { default: pg } = await import('pg').catch((cause: unknown) => {
+    throw new StoreError('unopenable', 'the package pg is not installed', { cause });
+  });
+  try {
+    return new pg.Client(config);
+  } catch {
+    // Its error would quote the URL, which may have a password.
+    throw new StoreError('unopenable', 'the database URL cannot be read');
+  }
+}

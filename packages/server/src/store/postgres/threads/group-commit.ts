@@ -1,0 +1,132 @@
+/**
+ * Changes that wait together share one transaction, and so one commit. If one of them fails, the transaction is undone
+ * and each change gets its own. No caller is answered before the commit, and a commit whose answer is lost with the
+ * connection is looked up when the database is back: a caller is told what is true, and nothing is done twice.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { runCommand, WRITES } from '../../commands.ts';
+import { StoreError } from '../../store-error.ts';
+import { type Answer, type Call, portable } from '../../threads/messages.ts';
+import { isLoss, postgresErrorOf } from '../postgres-error.ts';
+import type { Session } from '../session.ts';
+import type { WritingSession } from '../writing-session.ts';
+
+/** A group closes when it holds this many changes or took this long. Each of its callers waits for all of it. */
+const groupCommandsMax = 256;
+const groupMillisecondsMax = 20;
+
+/** How long callers wait to learn what became of their commit, and the pause between two tries to look it up. */
+const outcomeMillisecondsMax = 60_000;
+const outcomePauseMilliseconds = 200;
+
+/** One transaction of a group, as far as it came. */
+interface Progress {
+  readonly group: Call[];
+  answers: Answer[];
+  /** Its number; null before the server told it. */
+  transaction: string | null;
+  isCommitSent: boolean;
+}
+
+export class GroupCommit {
+  readonly #writing: WritingSession;
+  readonly #report: (answers: Answer[]) => void;
+
+  /** `report` is given answers to calls that are refused while others still wait. */
+  constructor(writing: WritingSession, report: (answers: Answer[]) => void) {
+    this.#writing = writing;
+    this.#report = report;
+  }
+
+  /** Takes changes from the front of `waiting`, as many as one transaction should hold, and answers each of them. */
+  async take(waiting: Call[]): Promise<Answer[]> {
+    let group: Call[] = [];
+    // A lost connection is replaced once: what was not committed is done again.
+    for (let tries = 1; ; tries++) {
+      const progress: Progress = { group, answers: [], transaction: null, isCommitSent: false };
+      try {
+        await this.#runTransaction(progress, tries === 1 ? waiting : []);
+        return progress.answers;
+      } catch (thrown) {
+        const error = postgresErrorOf(thrown);
+        // It ends this thread, and with it the store.
+        if (error.code === 'locked') throw error;
+        if (!isLoss(error)) return await this.#eachAlone(progress, error);
+        await this.#writing.drop();
+        if (await this.#isCommitted(progress, waiting)) return progress.answers;
+        if (tries > 1 || progress.group.length === 0) return refuse([...progress.group, ...waiting.splice(0)], error);
+        group = progress.group;
+      }
+    }
+  }
+
+  /** Runs what is in the group already, then what waits, and commits. */
+  async #runTransaction(progress: Progress, waiting: Call[]): Promise<void> {
+    const session = await this.#writing.current();
+    // One change at a time is made, by one session: no transaction can see half of another.
+    session.begin('isolation level read committed');
+    const numbered = numberOf(session);
+    const again = progress.group.splice(0);
+    const closesAt = performance.now() + groupMillisecondsMax;
+    for (let call = again.shift() ?? waiting.shift(); call !== undefined; call = again.shift() ?? waiting.shift()) {
+      progress.group.push(call);
+      progress.answers.push({ id: call.id, value: await runCommand(WRITES, call, session.db) });
+      if (again.length === 0 && isFull(progress.group, closesAt)) break;
+    }
+    progress.transaction = await numbered;
+    progress.isCommitSent = true;
+    await session.commit();
+  }
+
+  /** The transaction failed, and nothing of it is stored. */
+  async #eachAlone({ group }: Progress, error: StoreError): Promise<Answer[]> {
+    try {
+      await (await this.#writing.current()).rollback();
+    } catch (thrown) {
+      return refuse(group, postgresErrorOf(thrown));
+    }
+    if (group.length <= 1 || error.code === 'io' || error.code === 'corrupt') return refuse(group, error);
+    const answers: Answer[] = [];
+    for (const call of group) answers.push(...(await this.take([call])));
+    return answers;
+  }
+
+  /**
+   * Whether the transaction of a lost session is committed. Until the database says so, other changes are refused.
+   *
+   * @throws StoreError `io` if it does not say in time
+   */
+  async #isCommitted({ isCommitSent, transaction }: Progress, waiting: Call[]): Promise<boolean> {
+    if (!isCommitSent || transaction === null) return false;
+    const givesUpAt = performance.now() + outcomeMillisecondsMax;
+    for (;;) {
+      const outcome = await this.#writing.outcomeOf(transaction).catch((thrown: unknown) => postgresErrorOf(thrown));
+      if (outcome === 'committed' || outcome === 'aborted') return outcome === 'committed';
+      if (outcome instanceof StoreError && !isLoss(outcome)) throw outcome;
+      if (performance.now() >= givesUpAt) throw new StoreError('io', 'it is unknown whether the last change is stored');
+      if (outcome instanceof StoreError) this.#report(refuse(waiting.splice(0), outcome));
+      await pause(outcomePauseMilliseconds);
+    }
+  }
+}
+
+function isFull(group: readonly Call[], closesAt: number): boolean {
+  return group.length >= groupCommandsMax || performance.now() >= closesAt;
+}
+
+/** The number of the transaction that was begun. It comes with the answer to the first query, and is awaited later. */
+function numberOf(session: Session): Promise<string | null> {
+  const asked = session.execute<{ number: string }>({
+    sql: 'select pg_current_xact_id()::text as number',
+    parameters: [],
+  });
+  // If it fails, so does a later query.
+  return asked.then(
+    ({ rows }) => rows[0]?.number ?? null,
+    () => null,
+  );
+}
+
+function refuse(calls: readonly Call[], error: StoreError): Answer[] {
+  return calls.map(({ id }) => ({ id, error: portable(error) }));
+}

@@ -1,0 +1,100 @@
+/**
+ * The thread that reads the store. A group of reads shares a transaction that sees one state of the store, at least as
+ * new as the last change that was answered before them. Several groups are read at once, each on its own session.
+ */
+import { READS, runCommand } from '../../commands.ts';
+import { type Answer, type Call, portable, type ThreadData } from '../../threads/messages.ts';
+import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
+import { isLoss, postgresErrorOf } from '../postgres-error.ts';
+import { Session } from '../session.ts';
+
+const sessionsMax = 4;
+const groupCallsMax = 16;
+
+export async function openReader({ place }: ThreadData, report: SendReport): Promise<StoreThread> {
+  const store = {};
+  const all = Array.from({ length: sessionsMax }, () => new Reader(place, store));
+  const idle = [...all];
+  let freed = Promise.withResolvers<void>();
+  // The others are opened when reads meet.
+  await all[0]?.open();
+  const answer = async (reader: Reader, group: readonly Call[]) => {
+    report({ kind: 'answers', answers: await reader.answer(group) });
+    idle.push(reader);
+    freed.resolve();
+  };
+  const waitForIdle = async () => {
+    freed = Promise.withResolvers<void>();
+    await freed.promise;
+  };
+  return {
+    names: Object.keys(READS),
+    async work(waiting) {
+      while (idle.length === 0) await waitForIdle();
+      const reader = idle.pop();
+      if (reader !== undefined) void answer(reader, waiting.splice(0, groupCallsMax));
+    },
+    async [Symbol.asyncDispose]() {
+      while (idle.length < all.length) await waitForIdle();
+      for (const reader of all) await reader[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Reads on a session of its own, which is opened when it is first needed, and again when it was lost. */
+class Reader implements AsyncDisposable {
+  readonly #url: string;
+  readonly #store: object;
+  #session: Session | null = null;
+
+  constructor(url: string, store: object) {
+    this.#url = url;
+    this.#store = store;
+  }
+
+  /** @throws StoreError */
+  async open(): Promise<Session> {
+    if (this.#session?.isLost === true) await this[Symbol.asyncDispose]();
+    this.#session ??= await Session.open(this.#url, this.#store);
+    return this.#session;
+  }
+
+  /** Answers every call. Reads change nothing, so they are made again if the session was lost since it was last used. */
+  async answer(group: readonly Call[]): Promise<Answer[]> {
+    const isOld = this.#session?.isLost === false;
+    try {
+      return await this.#readTogether(group);
+    } catch (thrown) {
+      const isLost = isLoss(thrown);
+      if (isLost) await this[Symbol.asyncDispose]();
+      if (isLost && isOld) return await this.answer(group);
+      if (isLost || group.length === 1)
+        return group.map(({ id }) => ({ id, error: portable(postgresErrorOf(thrown)) }));
+      const answers: Answer[] = [];
+      for (const call of group) answers.push(...(await this.answer([call])));
+      return answers;
+    }
+  }
+
+  /** Sends the queries of all calls as they come, and throws if one of them fails. */
+  async #readTogether(group: readonly Call[]): Promise<Answer[]> {
+    const session = await this.open();
+    session.begin('isolation level repeatable read, read only');
+    const read = await Promise.allSettled(group.map(async (call) => await runCommand(READS, call, session.db)));
+    const answers: Answer[] = [];
+    for (const [at, one] of read.entries()) {
+      if (one.status === 'rejected') {
+        await session.rollback();
+        throw one.reason;
+      }
+      answers.push({ id: group[at]?.id ?? 0, value: one.value });
+    }
+    session.send({ sql: 'commit', parameters: [] });
+    return answers;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#session?.[Symbol.asyncDispose]();
+    this.#session = null;
+  }
+}

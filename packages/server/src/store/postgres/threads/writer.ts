@@ -1,0 +1,36 @@
+/** The only thread that changes the store. It brings the schema up to date before it reports that it is open. */
+import { auditStore } from '../../access/audit.ts';
+import { PATIENT, WRITES } from '../../commands.ts';
+import { StoreError } from '../../store-error.ts';
+import { portable, type ThreadData } from '../../threads/messages.ts';
+import type { SendReport, StoreThread } from '../../threads/store-thread.ts';
+import type { Session } from '../session.ts';
+import { WritingSession } from '../writing-session.ts';
+import { GroupCommit } from './group-commit.ts';
+
+export async function openWriter({ place, check }: ThreadData, report: SendReport): Promise<StoreThread> {
+  await using opening = new AsyncDisposableStack();
+  const writing = opening.use(await WritingSession.open(place, {}));
+  const session = await writing.current();
+  const problem = await lossOnCrash(session);
+  if (problem !== null) report({ kind: 'problem', error: portable(problem) });
+  if (check === 'full') await auditStore(session.db);
+  const group = new GroupCommit(writing, (answers) => report({ kind: 'answers', answers }));
+  const resources = opening.move();
+  return {
+    names: Object.keys(WRITES),
+    isPatient: ({ name }) => PATIENT.has(name),
+    async work(waiting) {
+      report({ kind: 'answers', answers: await group.take(waiting) });
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** The operator of a database may have turned off what makes commits last. Only the operator can turn it on. */
+async function lossOnCrash(session: Session): Promise<StoreError | null> {
+  const asked = { sql: `select current_setting('fsync') as fsync`, parameters: [] };
+  const { rows } = await session.execute<{ fsync: string }>(asked);
+  if (rows[0]?.fsync !== 'off') return null;
+  return new StoreError('io', 'the database has fsync off: a crash of its host may lose acknowledged changes');
+}

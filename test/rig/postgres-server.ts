@@ -1,0 +1,159 @@
+/**
+ * A PostgreSQL server for one run of the tests: a new cluster in a temporary directory, on a free port of loopback, as a
+ * user without privileges. It ends with the process that started it, however that ends.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const VERSIONS = '/usr/lib/postgresql';
+const DIRECTORY = 'svc-postgres-';
+const USER = 'vouchbox';
+
+/** What no test needs is off. What a commit costs is as a server has it by default. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '32MB',
+  autovacuum_naptime: '10s',
+  jit: 'off',
+};
+
+export interface PostgresServer extends AsyncDisposable {
+  /** The URL of its one database, with its password. */
+  readonly url: string;
+  readonly pid: number;
+  /** Kills it as a crash does. It can be started again. */
+  kill(): Promise<void>;
+  /** Starts it again after it was killed or stopped, on the same port. */
+  start(): Promise<void>;
+}
+
+/** The directory of the newest installed version's commands; null if none is installed. */
+export function postgresCommands(): string | null {
+  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS) : [];
+  const newest = versions
+    .map(Number)
+    .filter(Number.isFinite)
+    .sort((one, other) => other - one)[0];
+  return newest === undefined ? null : join(VERSIONS, String(newest), 'bin');
+}
+
+/** Makes a cluster and starts its server. @throws Error if PostgreSQL is not installed, or does not start */
+export async function startPostgres(): Promise<PostgresServer> {
+  const commands = postgresCommands();
+  if (commands === null) throw new Error('PostgreSQL is not installed: npm run setup installs it where it may');
+  removeLeftovers();
+  const directory = mkdtempSync(join(tmpdir(), DIRECTORY));
+  const password = randomBytes(12).toString('hex');
+  initialise(commands, directory, password);
+  const port = await freePort();
+  let server = await running(commands, { directory, port });
+  const end = async (signal: NodeJS.Signals) => {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    server.ref();
+    server.kill(signal);
+    await once(server, 'exit');
+  };
+  return {
+    url: `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    get pid() {
+      return server.pid ?? 0;
+    },
+    kill: () => end('SIGKILL'),
+    start: async () => {
+      server = await running(commands, { directory, port });
+    },
+    async [Symbol.asyncDispose]() {
+      await end('SIGINT');
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A server refuses to run as root. */
+function unprivileged(words: readonly string[]): [string, string[]] {
+  if (process.getuid?.() !== 0) return [words[0] ?? '', words.slice(1)];
+  // The signal comes when this process is gone: the server then ends its sessions and stops.
+  return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=INT', ...words]];
+}
+
+function initialise(commands: string, directory: string, password: string): void {
+  const passwordFile = join(directory, 'password');
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (process.getuid?.() === 0) {
+    const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' })));
+    for (const path of [directory, passwordFile]) chownSync(path, uid ?? 0, gid ?? 0);
+  }
+  const [file, words] = unprivileged([
+    join(commands, 'initdb'),
+    ...['--pgdata', join(directory, 'data'), '--username', USER, '--pwfile', passwordFile],
+    // No handshake of many rounds: a run makes hundreds of connections.
+    ...['--auth', 'password', '--encoding', 'UTF8', '--locale', 'C.UTF-8', '--no-sync'],
+  ]);
+  execFileSync(file, words, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
+}
+
+async function running(commands: string, { directory, port }: { directory: string; port: number }) {
+  const settings = Object.entries({ ...SETTINGS, port: String(port) }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const [file, words] = unprivileged([join(commands, 'postgres'), '-D', join(directory, 'data'), ...settings]);
+  const server = spawn(file, words, { stdio: ['ignore', 'ignore', 'pipe'], cwd: directory });
+  const ready = Promise.withResolvers<void>();
+  const said: string[] = [];
+  createInterface({ input: server.stderr }).on('line', (line) => {
+    if (said.push(line) > 20) said.shift();
+    if (line.includes('ready to accept connections')) ready.resolve();
+  });
+  server.once('exit', () => ready.reject(new Error(`the server did not start:\n${said.join('\n')}`)));
+  await ready.promise;
+  // The run does not wait for it: whoever started it stops it.
+  server.unref();
+  return server;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const address = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Removes the directories of servers that ended with a run that was killed. */
+function removeLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const directory = join(tmpdir(), name);
+    if (name.startsWith(DIRECTORY) && isAbandoned(directory)) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+const startsMillisecondsMax = 10 * 60_000;
+
+function isAbandoned(directory: string): boolean {
+  try {
+    const [pid] = readFileSync(join(directory, 'data', 'postmaster.pid'), 'utf8').split('\n');
+    return !existsSync(`/proc/${pid}`);
+  } catch {
+    // It is being made, or its server stopped.
+    return Date.now() - statSync(directory).mtimeMs > startsMillisecondsMax;
+  }
+}
