@@ -1,11 +1,31 @@
 /** Locked packages, installed for real by this host's pip and npm into trees that no package manager made. */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { freshDirectory, plantTree } from '../pack.fixture.ts';
+import { PackError } from '../pack-error.ts';
 import { installLocked } from './install-locked.ts';
 import { INICONFIG, IS_NUMBER, lockfile, requirements } from './locked.fixture.ts';
 import type { Recipe } from './recipe.ts';
+
+/** Makes the smallest wheel there is, at a path whose name says what it is for, and prints its digest. */
+const MAKE_WHEEL = `
+import hashlib, sys, zipfile
+path = sys.argv[1]
+tag = path.rsplit('/', 1)[1].removesuffix('.whl').split('-', 2)[2]
+info = 'tiny-1.0.dist-info'
+files = {
+    'tiny.py': 'size = 1\\n',
+    f'{info}/METADATA': 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1.0\\n',
+    f'{info}/WHEEL': f'Wheel-Version: 1.0\\nRoot-Is-Purelib: false\\nTag: {tag}\\n',
+}
+files[f'{info}/RECORD'] = ''.join(f'{name},,\\n' for name in [*files, f'{info}/RECORD'])
+with zipfile.ZipFile(path, 'w') as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+print(hashlib.sha256(open(path, 'rb').read()).hexdigest(), end='')
+`;
 
 /** pip and npm try again where a digest is wrong, which takes ten seconds each. */
 const isEvery = process.env['PACKS'] === 'all';
@@ -45,4 +65,39 @@ describe('locked packages', () => {
   it('are refused in a pack without Python', async () => {
     await expect(install({ requirements: requirements(INICONFIG) }, {})).rejects.toThrow('need one Python');
   });
+}, 60_000);
+
+describe('a wheel that was built for', () => {
+  const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+  afterEach(() => vi.unstubAllEnvs());
+
+  /** Has pip take nothing but one wheel, made for this platform, and installs it as locked. */
+  async function installWheelFor(platform: string): Promise<string> {
+    const home = freshDirectory();
+    mkdirSync(join(home, '.config/pip'), { recursive: true });
+    writeFileSync(join(home, '.config/pip/pip.conf'), `[global]\nno-index = true\nfind-links = ${home}\n`);
+    vi.stubEnv('HOME', home);
+    const wheel = join(home, `tiny-1.0-py3-none-${platform}.whl`);
+    const digest = execFileSync('/usr/bin/python3', ['-c', MAKE_WHEEL, wheel], { encoding: 'utf8' });
+    return install({ requirements: `tiny==1.0 --hash=sha256:${digest}\n` });
+  }
+
+  it.each(isEvery ? ['manylinux_2_28', 'manylinux2014', 'manylinux2010', 'manylinux1'] : ['manylinux2014'])(
+    '%s is installed',
+    async (name) => {
+      const library = await installWheelFor(`${name}_${machine}`);
+      expect(readFileSync(join(library, 'python3.11/dist-packages/tiny.py'), 'utf8')).toBe('size = 1\n');
+    },
+  );
+
+  it.each(isEvery ? ['musllinux_1_2', 'manylinux_2_99'] : ['musllinux_1_2'])(
+    '%s is refused, and the hint says which are taken',
+    async (name) => {
+      const refused: unknown = await installWheelFor(`${name}_${machine}`).catch((error: unknown) => error);
+      expect(refused).toBeInstanceOf(PackError);
+      expect((refused as PackError).hint).toContain(
+        `wheels of Python 3.11 for glibc up to 2.36 on ${machine} are taken`,
+      );
+    },
+  );
 }, 60_000);

@@ -16,6 +16,8 @@ const INSTALL_MILLISECONDS_MAX = 15 * 60 * 1000;
 /** The newest C library whose wheels are taken; pip takes the newest wheel that fits. Debian 12 has 2.36. */
 const GLIBC_MINOR_MAX = 36;
 const GLIBC_MINOR_MIN = 5;
+/** Older names of platforms, by the C library that each stands for. PEP 600. */
+const OLDER_NAMES: Readonly<Record<number, string>> = { 17: 'manylinux2014', 12: 'manylinux2010', 5: 'manylinux1' };
 /** npm also tries again where a digest is wrong, by default for over a minute. */
 const NPM_RETRIES = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'];
 const MACHINES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64' };
@@ -43,13 +45,26 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   const target = join(work, 'wheels');
   writeFileSync(file, requirements);
   const machine = MACHINES[process.arch] ?? process.arch;
-  const platforms = [`linux_${machine}`];
-  for (let minor = GLIBC_MINOR_MAX; minor >= GLIBC_MINOR_MIN; minor--)
-    platforms.push(`manylinux_2_${minor}_${machine}`);
   const words = ['-m', 'pip', 'install', '--require-hashes', '--only-binary=:all:', '--no-compile'];
-  const fitting = [`--python-version=${version}`, ...platforms.map((name) => `--platform=${name}`)];
-  await run('/usr/bin/python3', [...words, ...fitting, `--target=${target}`, `--requirement=${file}`], options);
+  const fitting = [`--python-version=${version}`, ...platformsOf(machine).map((name) => `--platform=${name}`)];
+  try {
+    await run('/usr/bin/python3', [...words, ...fitting, `--target=${target}`, `--requirement=${file}`], options);
+  } catch (cause) {
+    if (!(cause instanceof PackError) || !cause.message.includes('No matching distribution')) throw cause;
+    const taken = `wheels of Python ${version} for glibc up to 2.${GLIBC_MINOR_MAX} on ${machine} are taken`;
+    throw new PackError(cause.message, { cause, hint: `${taken}, and neither musllinux wheels nor source archives` });
+  }
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
+}
+
+/** The platforms whose wheels fit, the best first: it is the one that pip takes. */
+function platformsOf(machine: string): string[] {
+  const names = ['linux'];
+  for (let minor = GLIBC_MINOR_MAX; minor >= GLIBC_MINOR_MIN; minor--) {
+    const older = OLDER_NAMES[minor];
+    names.push(`manylinux_2_${minor}`, ...(older === undefined ? [] : [older]));
+  }
+  return names.map((name) => `${name}_${machine}`);
 }
 
 /** The version of the tree's Python, such as 3.11. */
