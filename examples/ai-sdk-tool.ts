@@ -5,7 +5,7 @@
 import { generateText, isStepCount, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { z } from 'zod';
-import { client } from './service.ts';
+import { abortedWhileRunning, client } from './service.ts';
 
 const runCode = tool({
   description: 'Runs a Python program in isolation, without a network. Nothing is kept between calls.',
@@ -21,12 +21,14 @@ const usage = {
   outputTokens: { total: 0, text: 0, reasoning: 0 },
 };
 
-/** Calls the tool, and then repeats what the tool returned. */
+/** Calls the tool with the program that it is asked to run, and then repeats what the tool returned. */
 const scriptedModel = new MockLanguageModelV4({
   async doGenerate({ prompt }) {
     const last = prompt.at(-1);
-    if (last?.role !== 'tool') {
-      const input = JSON.stringify({ code: 'print(sum(n * n for n in (1, 4, 5)))' });
+    if (last?.role === 'user') {
+      const input = JSON.stringify({
+        code: last.content.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+      });
       return {
         content: [{ type: 'tool-call', toolCallId: 'call-1', toolName: 'runCode', input }],
         finishReason: { unified: 'tool-calls', raw: undefined },
@@ -34,7 +36,9 @@ const scriptedModel = new MockLanguageModelV4({
         warnings: [],
       };
     }
-    const returned = last.content.flatMap((part) => (part.type === 'tool-result' ? [part.output] : []));
+    const returned = (last?.role === 'tool' ? last.content : []).flatMap((part) =>
+      part.type === 'tool-result' ? [part.output] : [],
+    );
     return {
       content: [{ type: 'text', text: `The tool returned ${JSON.stringify(returned[0])}` }],
       finishReason: { unified: 'stop', raw: undefined },
@@ -44,10 +48,11 @@ const scriptedModel = new MockLanguageModelV4({
   },
 });
 
-const { text } = await generateText({
-  model: scriptedModel,
-  tools: { runCode },
-  stopWhen: isStepCount(5),
-  prompt: 'What is the sum of the squares of 1, 4 and 5?',
-});
+const generate = (prompt: string, abortSignal?: AbortSignal) =>
+  generateText({ model: scriptedModel, tools: { runCode }, stopWhen: isStepCount(5), prompt, abortSignal });
+
+const { text } = await generate('print(sum(n * n for n in (1, 4, 5)))');
 console.log(text);
+
+const status = await abortedWhileRunning((signal) => generate('while True: pass', signal));
+console.log(`the job of an aborted generation was ${status}`);

@@ -6,7 +6,7 @@ import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messa
 import { fakeModel } from '@langchain/core/testing';
 import { tool } from '@langchain/core/tools';
 import { z } from 'zod';
-import { client } from './service.ts';
+import { abortedWhileRunning, client } from './service.ts';
 
 const runCode = tool(
   async ({ code }, { signal }) => {
@@ -34,3 +34,7 @@ while (answer.tool_calls?.length) {
   answer = await model.invoke(messages);
 }
 console.log(answer.text);
+
+const endless = { name: 'run_code', args: { code: 'while True: pass' }, id: 'call-2', type: 'tool_call' } as const;
+const status = await abortedWhileRunning((signal) => runCode.invoke(endless, { signal }));
+console.log(`the job of an aborted call was ${status}`);

@@ -4,7 +4,7 @@
  */
 import { Agent, type Model, run, setTracingDisabled, tool, Usage } from '@openai/agents';
 import { z } from 'zod';
-import { client } from './service.ts';
+import { abortedWhileRunning, client } from './service.ts';
 
 const runCode = tool({
   name: 'run_code',
@@ -19,12 +19,14 @@ const runCode = tool({
   },
 });
 
-/** Calls the tool, and then repeats what the tool returned. */
+let program = 'print(sum(n * n for n in (1, 4, 5)))';
+
+/** Calls the tool with the program, and then repeats what the tool returned. */
 const scriptedModel: Model = {
   async getResponse({ input }) {
     const last = typeof input === 'string' ? undefined : input.at(-1);
     if (last?.type !== 'function_call_result') {
-      const words = JSON.stringify({ code: 'print(sum(n * n for n in (1, 4, 5)))' });
+      const words = JSON.stringify({ code: program });
       return {
         usage: new Usage(),
         output: [{ type: 'function_call', callId: 'call-1', name: 'run_code', arguments: words }],
@@ -50,3 +52,7 @@ const agent = new Agent({
 });
 const { finalOutput } = await run(agent, 'What is the sum of the squares of 1, 4 and 5?');
 console.log(finalOutput);
+
+program = 'while True: pass';
+const status = await abortedWhileRunning((signal) => run(agent, 'Compute for ever.', { signal }));
+console.log(`the job of an aborted run was ${status}`);
