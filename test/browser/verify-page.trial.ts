@@ -1,5 +1,5 @@
 /** `verify.html` against everything that somebody could give it, and the pictures of it in the documents. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -340,26 +340,38 @@ test('a service serves it, and what it ran and exported is good under its key', 
 
 describe('the pictures in the documents', () => {
   const SIZES = [
-    ['light', { colorScheme: 'light', viewport: { width: 1080, height: 1120 } }],
-    ['dark', { colorScheme: 'dark', viewport: { width: 1080, height: 1120 } }],
-    ['phone', { colorScheme: 'light', viewport: { width: 360, height: 780 } }],
+    ['light', { colorScheme: 'light', viewport: { width: 1000, height: 1160 } }],
+    ['dark', { colorScheme: 'dark', viewport: { width: 1000, height: 1160 } }],
+    ['phone', { colorScheme: 'light', viewport: { width: 360, height: 720 } }],
   ] as const;
 
   test.each(SIZES)('show a good export and a tampered one: %s', async (name, options) => {
-    mkdirSync(pictures, { recursive: true });
     await using opened = await openVerify(job.key.publicKeyPem, options);
     const { page } = opened;
     await giveExport(page, exportOf(job));
     await verdictOf(page, 'good');
     expect(await accessibilityProblems(page)).toEqual([]);
-    await page.screenshot({ path: join(pictures, `verify-${name}.png`) });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(options.viewport.width);
+    await takePicture(page, name === 'phone' ? '#verdict' : 'body', name);
     const text = new TextDecoder().decode(job.files.get('events.ndjson')).replace('{\\"sum\\": 42}', '{\\"sum\\": 43}');
     await giveExport(page, forged({ [EXPORT_FILES.events]: bytes(text) }));
     await verdictOf(page, 'refused');
     expect(await accessibilityProblems(page)).toEqual([]);
-    if (name === 'light') await page.screenshot({ path: join(pictures, 'verify-tampered.png') });
+    if (name === 'light') await takePicture(page, '#verdict', 'tampered');
   });
 });
+
+/** Keeps what the window shows from the top of an element on, if `PICTURES=1` asks for new pictures in the documents. */
+async function takePicture(page: Page, from: string, name: string): Promise<void> {
+  await page.evaluate((selector) => {
+    document.getElementById('key')?.blur();
+    const top = document.querySelector(selector)?.getBoundingClientRect().top ?? 0;
+    scrollTo(0, scrollY + top - 24);
+  }, from);
+  if (name === 'tampered') await page.setViewportSize({ width: 1000, height: 620 });
+  const picture = await page.screenshot();
+  if (process.env['PICTURES'] === '1') writeFileSync(join(pictures, `verify-${name}.png`), picture);
+}
 
 /** A byte of the first file's packed content is another. */
 function damaged(archive: Buffer): Buffer {

@@ -26,12 +26,11 @@ test('the command writes the very page that a service serves to anyone', async (
 });
 
 test('the policy of the page names its script and its style by digest, allows no address and no frame', async () => {
-  const { headers, text } = await rig.request('/verify', { key: null });
+  const { headers } = await rig.request('/verify', { key: null });
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-[\w+/]{43}='; style-src 'sha256-[\w+/]{43}='; /);
   expect(policy).toMatch(/; frame-ancestors 'none'$/);
   expect(policy).not.toMatch(/unsafe|'self'|https?:|\*/);
-  expect(text).not.toMatch(/https?:\/\/(?!www\.w3\.org\/)/);
 });
 
 test('the command replaces no file', async () => {

@@ -120,11 +120,13 @@ describe('the client', () => {
   });
 });
 
-test('the server has the sources of what is compiled, and the command has recipes and files to deploy it', () => {
+test('the server has the pages and the sources of what is compiled, and the command has recipes and files to deploy it', () => {
   const files = Object.fromEntries(tarballs.map(({ name, path }) => [name, filesOf(path)]));
   expect(files['@vouchbox/server']).toEqual(
     expect.arrayContaining([
       'setup/main.mjs',
+      'pages/verify-page/index.html',
+      'pages/verify-page/index.html.gz',
       'dist/sandbox/launcher/main.c',
       'dist/sandbox/sentry/main.c',
       'dist/sandbox/oci/guest/zygote.py',

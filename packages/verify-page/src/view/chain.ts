@@ -29,7 +29,7 @@ export function chainView({ events, brokenAt, record }: Examination): HTMLElemen
     element(
       'p',
       {},
-      failed === undefined ? wholeText(events.length) : `The chain is broken. ${printable(failed.detail)}.`,
+      failed === undefined ? wholeText(events.length) : `The chain is broken: ${printable(failed.detail)}.`,
     ),
     element('ol', { class: 'rings', 'aria-label': 'Events in their order' }, ...shown(rings).map(ringItem)),
     events.length === 0 ? null : table(events, brokenAt),
