@@ -5,6 +5,7 @@ describe('the patience of a start', () => {
   it.each([
     ['an ordinary host', 40, 1],
     ['a host of a tenth of the speed', 400, 2],
+    ['a busy host', 401.5, 3],
     ['an emulated host', 1000, 5],
     ['a host that is slower than any deadline can bear', 60_000, 12],
   ])('is for %s, whose work takes %i ms, a factor of %i', (_title, milliseconds, factor) => {
