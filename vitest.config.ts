@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { postgresCommands } from './test/rig/postgres-server.ts';
+import { NOT_ON_POSTGRES, ON_POSTGRES, ONLY_POSTGRES, POSTGRES_SETUP } from './tools/postgres-tests.ts';
 import { allStatements } from './tools/statements.ts';
 import TestOrder from './tools/test-order.ts';
 import { TEST_FILES } from './tools/test-summary.ts';
@@ -18,19 +19,6 @@ declare module 'vitest' {
 
 const HOSTILE = ['test/hostile/**/*.test.ts'];
 
-/** What every store must do, and what only one on PostgreSQL does. */
-const STORE = 'packages/server/src/store';
-const ON_POSTGRES = [
-  `${STORE}/{access,evidence,history,jobs,reading,postgres}/**/*.test.ts`,
-  `${STORE}/{injection,lifecycle}.test.ts`,
-];
-const ONLY_POSTGRES = [`${STORE}/postgres/**/*.test.ts`];
-/** They are about files, or about no store. */
-const NOT_ON_POSTGRES = [
-  `${STORE}/access/audit.test.ts`,
-  `${STORE}/history/{compressed,output-run,packed-history}.test.ts`,
-  `${STORE}/jobs/whole-spec.test.ts`,
-];
 const hasPostgres = postgresCommands() !== null;
 if (!hasPostgres) process.stdout.write('PostgreSQL is not installed: the store is tested on SQLite alone\n');
 
@@ -75,8 +63,7 @@ export default defineConfig({
           name: 'postgres',
           include: hasPostgres ? ON_POSTGRES : [],
           exclude: NOT_ON_POSTGRES,
-          globalSetup: ['test/rig/postgres-of-the-run.ts'],
-          setupFiles: ['packages/server/test/on-postgres.ts'],
+          ...POSTGRES_SETUP,
           maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },

@@ -9,6 +9,7 @@ import { createServiceClient, type ServiceClient } from '@vouchbox/client';
 import type { FoldedResult, JobDetail, JobEvent, JobSubmission } from '@vouchbox/protocol';
 import { loadConfig, startService } from '@vouchbox/server';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { databaseOf } from './database.ts';
 import { instanceOf, leftoversOf } from './leftovers.ts';
 import { type RawAnswer, rawAnswers, rawExchange } from './raw-http.ts';
 
@@ -78,7 +79,9 @@ export class Rig {
 
   static async start(settings: RigSettings = {}, dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'))): Promise<Rig> {
     const keys = 'alpha=key-of-alpha,beta=key-of-beta';
-    const flags = { ...QUICK, 'data-dir': dataDir, 'legacy-keys': keys, ...settings };
+    const database = await databaseOf(dataDir);
+    const place = { 'data-dir': dataDir, ...(database !== null && { 'database-url': database }) };
+    const flags = { ...QUICK, ...place, 'legacy-keys': keys, ...settings };
     return new Rig(await startService(loadConfig({}, flags)), dataDir);
   }
 

@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
+
+/** The whole contract over services whose stores are on PostgreSQL. `npm test` runs a part of it. */
+export default defineConfig({
+  test: {
+    ...POSTGRES_SETUP,
+    include: ['test/contract/**/*.test.ts'],
+    exclude: CONTRACT_NOT_ON_POSTGRES,
+    pool: 'forks',
+    isolate: false,
+    provide: { propertySeed: 1 },
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, '../../node_modules/.cache/node') },
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
+    // Tests name statements, which the run of `npm test` knows.
+    strictTags: false,
+    maxWorkers: 3,
+  },
+});

@@ -1,0 +1,18 @@
+/** Where the services of a test file have their stores: in their data directories, or on the server of the run. */
+import { newSchema } from '../../packages/server/src/store/postgres/schema.fixture.ts';
+
+let server: string | null = null;
+const schemas = new Map<string, Promise<string>>();
+
+/** Gives the services of the following tests a schema each on this server: `postgres://…`. */
+export function useDatabaseServer(url: string): void {
+  server = url;
+}
+
+/** The URL for the service of a data directory: the same at each of its starts. Null for a file in the directory. */
+export async function databaseOf(dataDir: string): Promise<string | null> {
+  if (server === null) return null;
+  const schema = schemas.get(dataDir) ?? newSchema(server);
+  schemas.set(dataDir, schema);
+  return await schema;
+}
