@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import type { EventBody, Receipt } from '@vouchbox/protocol';
+import type { EventBody, JobEvent, Receipt } from '@vouchbox/protocol';
 import { describe, expect, test } from 'vitest';
 import { attest, type EnvelopeSigner, type TerminalRecord } from './attest.ts';
 import { canonicalJson } from './canonical-json.ts';
@@ -7,7 +7,7 @@ import { chainEvents, GENESIS_HASH } from './chain.ts';
 import { outputEvidence } from './output.ts';
 import { keyIdOf } from './public-key.ts';
 import { sealReceipt, type UnsealedReceipt } from './receipt.ts';
-import { resultSubjectName } from './result-artifact.ts';
+import { resultArtifactBytes, resultSubjectName } from './result-artifact.ts';
 import { verifyEnvelope } from './verify-envelope.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
@@ -84,6 +84,18 @@ describe('attesting a terminal job', () => {
       violations: [{ type: 'pids', message: 'too many' }],
     });
     expect(canonicalJson(value)).toBe(text);
+  });
+
+  test.each([
+    ['of many lines', Array.from({ length: 9000 }, (_, line) => `line ${line} \u0001 é "${line}"`)],
+    ['of control characters', Array.from({ length: 24 }, () => '\0'.repeat(16 * 1024))],
+    ['with a character that two records share', ['a\ud83d', '\ude00b']],
+  ])('folds output %s into one canonical text', { tags: ['Artifact-4'] }, (_what, texts) => {
+    const { job } = record([]);
+    const events = texts.map((text) => ({ kind: 'stdout', data: { text, partial: true } }) as JobEvent);
+    const text = new TextDecoder().decode(resultArtifactBytes(job, events));
+    expect(JSON.parse(text)).toMatchObject({ stdout: texts.join(''), stderr: '', violations: [] });
+    expect(canonicalJson(JSON.parse(text))).toBe(text);
   });
 
   test('makes the same bytes when run again', () => {

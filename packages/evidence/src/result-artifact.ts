@@ -2,10 +2,11 @@
  * The result artifact: a job's outcome and its program's output, as one canonical JSON text that is made once, stored,
  * digested and served byte for byte. It is the subject of the attestation. Spec § Result artifact.
  */
-import type { JobEvent, TerminalReason, TerminalStatus, Violation } from '@vouchbox/protocol';
+import type { JobEvent, OutputRecord, TerminalReason, TerminalStatus, Violation } from '@vouchbox/protocol';
 import { canonicalJson } from './canonical-json.ts';
 import { foldOutput, outputRecords } from './output.ts';
 import { isJsonObject, parseStrictJson } from './strict-json.ts';
+import { bytesOfPieces } from './text-bytes.ts';
 
 export const RESULT_ARTIFACT_TYPE = 'urn:svc:execution-result:v1';
 export const RESULT_ARTIFACT_SCHEMA_VERSION = 1;
@@ -41,7 +42,14 @@ export function resultSubjectName(job_id: string): string {
 
 /** The exact bytes of a job's artifact, made from its events. Members stand in canonical order, which is cheaper. */
 export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[]): Uint8Array<ArrayBuffer> {
-  const artifact: ResultArtifact = {
+  return bytesOfPieces(() => artifactTexts(job, events));
+}
+
+type Output = 'stdout' | 'stderr';
+
+/** The text of the artifact in pieces: a program may write a mebibyte whose bytes are six characters of JSON each. */
+function* artifactTexts(job: TerminalJob, events: readonly JobEvent[]): Generator<string> {
+  const before: Omit<ResultArtifact, keyof typeof after | Output> = {
     _type: RESULT_ARTIFACT_TYPE,
     created_at: job.created_at,
     duration_ms: job.duration_ms,
@@ -53,14 +61,32 @@ export function resultArtifactBytes(job: TerminalJob, events: readonly JobEvent[
     signal: job.signal,
     started_at: job.started_at,
     status: job.status,
-    stderr: foldOutput(outputRecords(events, 'stderr')),
-    stdout: foldOutput(outputRecords(events, 'stdout')),
+  };
+  const after = {
     tenant: job.tenant,
     terminal_reason: job.terminal_reason,
     truncated: job.truncated,
     violations: events.filter((event) => event.kind === 'violation').map((event) => event.data as Violation),
   };
-  return new TextEncoder().encode(canonicalJson(artifact));
+  yield `${canonicalJson(before).slice(0, -1)},"stderr":"`;
+  yield* outputTexts(outputRecords(events, 'stderr'));
+  yield '","stdout":"';
+  yield* outputTexts(outputRecords(events, 'stdout'));
+  yield `",${canonicalJson(after).slice(1)}`;
+}
+
+/** Characters of output that are spelled at once. */
+const pieceChars = 16 * 1024;
+
+/** The folded output inside its quotes. A character that two records share can only be spelled with both. */
+function* outputTexts(records: readonly OutputRecord[]): Generator<string> {
+  const charsMax = records.every(({ text }) => text.isWellFormed()) ? pieceChars : Number.POSITIVE_INFINITY;
+  for (let first = 0; first < records.length; ) {
+    let last = first;
+    for (let chars = 0; last < records.length && chars < charsMax; last++) chars += records[last]?.text.length ?? 0;
+    yield canonicalJson(foldOutput(records.slice(first, last))).slice(1, -1);
+    first = last;
+  }
 }
 
 export type ResultArtifactResult =

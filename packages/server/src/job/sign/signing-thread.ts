@@ -31,8 +31,11 @@ port.on('message', ({ id, key, records }: SigningRequest) => {
 function storable(made: AttestResult): SigningResult {
   if (made.kind !== 'attested') return made;
   const { result, ...rest } = made.attestation;
-  const attestation = { ...rest, result_artifact: compressed(result), result_size_bytes: result.length };
-  return { kind: 'attested', attestation };
+  const result_size_bytes = result.length;
+  const result_artifact = compressed(result);
+  // Its memory is free now, and not when the garbage is collected.
+  if (result_artifact !== result) result.buffer.transfer(0);
+  return { kind: 'attested', attestation: { ...rest, result_artifact, result_size_bytes } };
 }
 
 function resultOf(record: TerminalRecord, signer: EnvelopeSigner): SigningResult {

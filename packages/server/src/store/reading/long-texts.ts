@@ -18,8 +18,11 @@ import type { JobKey } from '../records/rows.ts';
 import type { StoreDatabase } from '../schema.ts';
 import { pieceBytes, TextBuilder } from './text-builder.ts';
 
-/** A longer text is not built as a whole: its pieces are read when they are requested. */
-const wholeBytesMax = 8 * 2 ** 20;
+/**
+ * A longer text is not built as a whole: its pieces are read when they are requested. All that is recorded of a stream
+ * is shorter, unless it consists of control characters, which take six characters each in JSON.
+ */
+const wholeBytesMax = 2 * 2 ** 20;
 
 const selectJob = prepared((db, { tenant, job_id }: JobKey) =>
   db.selectFrom('jobs').select(['status', 'chain_seq']).where('tenant', '=', tenant).where('job_id', '=', job_id),

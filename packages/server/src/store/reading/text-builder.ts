@@ -52,10 +52,9 @@ export class TextBuilder {
   }
 
   #endPiece(): void {
-    const content = new TextEncoder().encode(this.#text);
-    this.#bytes += content.length;
+    this.#bytes += Buffer.byteLength(this.#text);
     if (this.#bytes > this.#options.bytesMax) this.#pieces = [];
-    else this.#pieces.push({ after: this.#after, last: this.#last, content });
+    else this.#pieces.push({ after: this.#after, last: this.#last, content: new TextEncoder().encode(this.#text) });
     this.#after = this.#last;
     this.#text = '';
   }
