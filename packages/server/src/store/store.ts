@@ -25,6 +25,9 @@ export interface Store extends Omit<Asked, 'append' | 'finish' | 'jobDetail'>, A
   jobDetail(input: JobDetailInput): Promise<JsonText<JobDetail> | null>;
   /** Whether this process has accepted or started the job and not yet stored its end. False says nothing of the job. */
   isUnderWay(key: JobKey): boolean;
-  /** The short result of a job that ended lately; null if it must be read, or if there is no such job. */
+  /**
+   * The short result of a job that ended lately; null if it must be read, or if there is no such job. A longer result,
+   * which is there if a caller waited for the end, is given once.
+   */
   shortResult(key: JobKey): JsonText<FoldedResult> | null;
 }

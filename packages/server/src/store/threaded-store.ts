@@ -109,7 +109,7 @@ function runsOver(change: Change, details: FinalDetails): Runs {
       return result;
     },
     isUnderWay: (key) => underWay.has(nameOfJob(key)),
-    shortResult: (key) => results.get(key),
+    shortResult: (key) => results.take(key),
     async deleteEnded(input) {
       const removed = await details.change(() => change('deleteEnded', input));
       results.clear();

@@ -45,8 +45,11 @@ const eventsMax = 2 ** 31 - 1;
  */
 export async function result(key: JobKey, wait: ResultWait, options: ResultOptions): Promise<ResultAnswer> {
   const { store } = options;
-  if (store.shortResult(key) === null && wait.waitSeconds > 0) await endOrDeadline(key, wait, options);
-  const short = store.shortResult(key);
+  let short = store.shortResult(key);
+  if (short === null && wait.waitSeconds > 0) {
+    await endOrDeadline(key, wait, options);
+    short = store.shortResult(key);
+  }
   if (short !== null) return { hasEnded: true, body: bodyOf(new LongJson<FoldedResult>(short)) };
   const job = await store.jobSummary(key);
   if (job === null) throw jobNotFound();

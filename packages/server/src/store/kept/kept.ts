@@ -37,6 +37,13 @@ export class Kept<Value> {
     }
   }
 
+  forget(name: string): void {
+    const value = this.#values.get(name);
+    if (value === undefined) return;
+    this.#values.delete(name);
+    this.#size -= this.#options.sizeOf(value);
+  }
+
   /** Forgets everything. */
   clear(): void {
     this.#values.clear();

@@ -33,11 +33,30 @@ test('results are kept while there is room, and the first are dropped first', ()
   const results = new ShortResults(10);
   results.keep(key('1'), textOf('aaaa'));
   results.keep(key('2'), textOf('bbbb'));
-  expect([results.get(key('1')), results.get(key('2'))]).toEqual(['aaaa', 'bbbb']);
+  expect([results.take(key('1')), results.take(key('2'))]).toEqual(['aaaa', 'bbbb']);
   results.keep(key('3'), textOf('ccc'));
-  expect([results.get(key('1')), results.get(key('2')), results.get(key('3'))]).toEqual([null, 'bbbb', 'ccc']);
+  expect([results.take(key('1')), results.take(key('2')), results.take(key('3'))]).toEqual([null, 'bbbb', 'ccc']);
   results.clear();
-  expect(results.get(key('3'))).toBeNull();
+  expect(results.take(key('3'))).toBeNull();
+});
+
+test('a long result is given once, and a short one again and again', () => {
+  const results = new ShortResults();
+  const short = textOf('x'.repeat(64 * 1024));
+  const long = textOf('x'.repeat(64 * 1024 + 1));
+  results.keep(key('1'), short);
+  results.keep(key('2'), long);
+  expect([results.take(key('1')), results.take(key('1'))]).toEqual([short, short]);
+  expect([results.take(key('2')), results.take(key('2'))]).toEqual([long, null]);
+});
+
+test('the room of a long result is free once it was given', () => {
+  const results = new ShortResults(100_000);
+  results.keep(key('1'), textOf('x'.repeat(70_000)));
+  results.take(key('1'));
+  results.keep(key('2'), textOf('x'.repeat(70_000)));
+  results.keep(key('3'), textOf('x'.repeat(30_000)));
+  expect(results.take(key('2'))).toHaveLength(70_000);
 });
 
 test("a removed job's result is dropped", async () => {

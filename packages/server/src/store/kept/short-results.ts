@@ -1,6 +1,7 @@
 /**
  * Keeps short folded results, which the terminal transaction makes, so that a wait for the end of a job is answered
- * without reading the store. They never change; only the removal of jobs drops them.
+ * without reading the store. They never change; only the removal of jobs drops them. A longer result is kept for the
+ * answer to one wait, and then forgotten.
  */
 import type { FoldedResult } from '@vouchbox/protocol';
 import { type JsonText, textOf } from '../../ground/json-text.ts';
@@ -14,10 +15,7 @@ import { Kept } from './kept.ts';
  */
 const charsMax = 32 * 1024;
 const awaitedCharsMax = 2 ** 20;
-/**
- * Characters of all kept results together: a few long ones, at least some dozens of jobs, or thousands that write a
- * line.
- */
+/** Characters of all kept results together: a few long ones, or thousands of jobs that write a line. */
 const charsKeptMax = 4 * 2 ** 20;
 /** The part of a long text that shows whether it has many more characters in JSON. */
 const sampleChars = 4096;
@@ -68,8 +66,12 @@ export class ShortResults {
     this.#kept = new Kept({ sizeMax: max, sizeOf: ({ length }) => length });
   }
 
-  get(key: JobKey): JsonText<FoldedResult> | null {
-    return this.#kept.get(nameOfJob(key)) ?? null;
+  /** Null if it has to be read. A long result is given once. */
+  take(key: JobKey): JsonText<FoldedResult> | null {
+    const name = nameOfJob(key);
+    const text = this.#kept.get(name) ?? null;
+    if (text !== null && text.length > 2 * charsMax) this.#kept.forget(name);
+    return text;
   }
 
   keep(key: JobKey, text: JsonText<FoldedResult>): void {
