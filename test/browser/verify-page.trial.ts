@@ -194,6 +194,7 @@ describe('an export', () => {
       'a zip that unpacks to more than an export has',
       zipOf(new Map([['manifest.json', Buffer.alloc(300 * 1024 * 1024)]])),
     ],
+    ['a zip with a longer history than any', zipOf(exportOf(job).set('events.ndjson', Buffer.alloc(65 * 1024 * 1024)))],
     ['JSON that is nested too deep', Buffer.from('['.repeat(200_000))],
   ])('that is %s is refused with a reason', async (_what, content) => {
     await using opened = await openVerify();

@@ -106,7 +106,9 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
   const program = receipt === null ? [] : programChecks(exported, receipt);
   const isSigned = signed !== null && trusted.isPinned;
   const all = [...listing, ...trusted.checks, ...record, ...program];
-  const report = manifest === null ? null : await reportOf(files, options, trusted.publicKeys);
+  // What failed already is refused in any case, and a hostile history may be long.
+  const isToldWrong = manifest === null || all.some(({ state }) => state === 'failed');
+  const report = isToldWrong ? null : await reportOf(files, options, trusted.publicKeys);
   return {
     verdict: verdictOf({ all, report, isSigned, options }),
     files: listing,
@@ -286,7 +288,7 @@ async function reportOf(files: ExportFiles, options: ExaminationOptions, publicK
 
 interface Grounds {
   readonly all: readonly ExaminedCheck[];
-  /** Null without a manifest, and where no signature could be checked. */
+  /** Null without a manifest, where a check failed, and where no signature could be checked. */
   readonly report: Report | null;
   readonly isSigned: boolean;
   readonly options: ExaminationOptions;

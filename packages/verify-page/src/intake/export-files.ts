@@ -2,7 +2,8 @@
  * Makes an export of what somebody dropped: a directory, an archive of one, or an envelope with its result. Names are
  * only keys of a map here; nothing is written anywhere.
  */
-import { EXPORT_FILES, EXPORT_MANIFEST, isJsonObject, parseStrictJson } from '@vouchbox/evidence';
+import { EXPORT_FILES, EXPORT_MANIFEST, exportedFileBytesMax, isJsonObject, parseStrictJson } from '@vouchbox/evidence';
+import { resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import { entriesMax, IntakeProblem, inflate, totalBytesMax } from './bounds.ts';
 import { isTar, readTar } from './tar.ts';
 import { isZip, readZip } from './zip.ts';
@@ -22,9 +23,9 @@ export async function exportFilesOf(dropped: readonly DroppedFile[]): Promise<Fi
     (path) => path === EXPORT_MANIFEST || path.endsWith(`/${EXPORT_MANIFEST}`),
   );
   const [manifest] = manifests.sort((one, other) => one.split('/').length - other.split('/').length);
-  if (manifest !== undefined) return below(files, manifest.slice(0, -EXPORT_MANIFEST.length));
+  if (manifest !== undefined) return bounded(below(files, manifest.slice(0, -EXPORT_MANIFEST.length)));
   const known = namedByContent(files);
-  if (known.size > 0) return known;
+  if (known.size > 0) return bounded(known);
   throw new IntakeProblem(
     `There is no ${EXPORT_MANIFEST} here, and no envelope. Drop the directory that "vouchbox export" wrote, or a zip or tar of it.`,
   );
@@ -68,6 +69,17 @@ function below(files: Files, root: string): Files {
   );
 }
 
+/** A file that is larger than any export's would keep the page busy for minutes. */
+function bounded(files: Files): Files {
+  for (const [path, bytes] of files) {
+    const bytesMax = exportedFileBytesMax(path);
+    if (bytesMax !== null && bytes.length > bytesMax) {
+      throw new IntakeProblem(`${path} has ${bytes.length} bytes. No export has one of more than ${bytesMax}.`);
+    }
+  }
+  return files;
+}
+
 /** An envelope and a result are told by what is in them, since people save them under any name. */
 function namedByContent(files: Files): Files {
   const known = new Map<string, Uint8Array<ArrayBuffer>>();
@@ -81,8 +93,8 @@ function namedByContent(files: Files): Files {
 }
 
 function nameOf(bytes: Uint8Array): string | null {
-  const json = parseStrictJson(bytes);
-  if (json.kind === 'refused' || !isJsonObject(json.value)) return null;
+  const json = bytes.length > resultArtifactBytesMax ? null : parseStrictJson(bytes);
+  if (json?.kind !== 'value' || !isJsonObject(json.value)) return null;
   if ('payloadType' in json.value && 'signatures' in json.value) return EXPORT_FILES.envelope;
   return json.value['_type'] === 'urn:svc:execution-result:v1' ? EXPORT_FILES.result : null;
 }
