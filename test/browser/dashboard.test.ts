@@ -29,6 +29,14 @@ describe('the dashboard', () => {
     expect(sent.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(bytesMax);
   });
 
+  test('has a shell that anyone may read and that holds no secret', { tags: ['Endpoints-7'] }, async () => {
+    const shell = await rig().request('/dashboard', { key: null });
+    const [, script = ''] = /src="([^"]+)"/.exec(shell.text) ?? [];
+    const main = await rig().request(script, { key: null });
+    expect([shell.status, main.status]).toEqual([200, 200]);
+    for (const { key } of [rig().alpha, rig().beta]) expect(shell.text + main.text).not.toContain(key);
+  });
+
   test('asks for a key, refuses a wrong one in words, and keeps the right one out of addresses and storage', async () => {
     const { url } = rig().service;
     await using opened = await openDashboard(browser, { url }, { key: 'key-of-nobody' });
@@ -63,5 +71,24 @@ describe('the dashboard', () => {
     await page.getByRole('button', { name: 'Pin this key' }).click();
     await page.getByText('A pinned key signed this result as it is here.').waitFor();
     expect(troubles).toEqual([]);
+  });
+
+  test('runs what is typed in the playground, and keeps it while another view is open', async () => {
+    await using opened = await openDashboard(browser, { url: rig().service.url, view: '/playground' });
+    const { page, troubles } = opened;
+    const editor = page.getByRole('textbox', { name: 'Program', exact: true });
+    await page.locator('.cm-content').waitFor();
+    await editor.fill("import sys\nprint('typed', sys.stdin.read())");
+    await page.getByLabel('stdin').fill('and read');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByText('typed and read', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Status' }).click();
+    await page.getByRole('heading', { name: 'Parked cells' }).waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await expect.poll(() => editor.textContent()).toContain("print('typed', sys.stdin.read())");
+    expect(await page.getByLabel('stdin').inputValue()).toBe('and read');
+    // Before axe: it adds a style of its own to look into the shadow root of the editor, which the policy refuses.
+    expect(troubles).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
   });
 });

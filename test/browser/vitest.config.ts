@@ -12,6 +12,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     fileParallelism: false,
+    // Marks of statements are listed in vitest.config.ts.
+    strictTags: false,
     isolate: false,
     reporters: ['default', './tools/test-summary.ts'],
   },

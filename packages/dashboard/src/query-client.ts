@@ -5,9 +5,14 @@ import { noticeRefusal } from './session/session.ts';
 /** Milliseconds for which an answer counts as fresh. */
 const freshMilliseconds = 5000;
 
-/** The client of the service retries by itself. A refused credential ends the session, whichever call was refused. */
+/** The client of the service retries by itself. A refused key ends the session, whichever call was
+ * refused, unless the call had another credential. */
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeRefusal }),
+  queryCache: new QueryCache({
+    onError: (error, { meta }) => {
+      if (meta?.['isOtherCredential'] !== true) noticeRefusal(error);
+    },
+  }),
   mutationCache: new MutationCache({ onError: noticeRefusal }),
   defaultOptions: {
     queries: { retry: false, staleTime: freshMilliseconds, refetchOnWindowFocus: true },

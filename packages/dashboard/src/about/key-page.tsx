@@ -29,7 +29,7 @@ export function KeyPage() {
             No request to the service can list, make or revoke keys, so nobody can do it from here either. Its operator
             does it on the host:
           </p>
-          <pre className="source">
+          <pre className="source" tabIndex={0} role="region" aria-label="Commands of the operator">
             {
               'npx --no vouchbox keys list\nnpx --no vouchbox keys create --tenant acme\nnpx --no vouchbox keys revoke CREDENTIAL'
             }

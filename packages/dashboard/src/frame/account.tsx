@@ -2,6 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
+import { forgetJobLogs } from '../job/use-job-log.ts';
 import { signOut } from '../session/session.ts';
 
 export function Account({ whoami }: { readonly whoami: Whoami }) {
@@ -9,6 +10,7 @@ export function Account({ whoami }: { readonly whoami: Whoami }) {
   const leave = () => {
     signOut();
     queries.clear();
+    forgetJobLogs();
   };
   return (
     <div className="account">

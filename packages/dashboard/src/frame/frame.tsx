@@ -1,15 +1,18 @@
 /** What surrounds every view: the navigation, the state of the service and who is signed in. */
-import { Outlet } from '@tanstack/react-router';
+import { useLocation } from 'wouter';
 import { EndedDialog } from '../session/ended-dialog.tsx';
 import { useSession } from '../session/session.ts';
 import { SignInPage } from '../session/sign-in-page.tsx';
 import { Account } from './account.tsx';
 import { Navigation } from './navigation.tsx';
 import { ServiceState } from './service-state.tsx';
+import { Unexpected } from './unexpected.tsx';
+import { Views } from './views.tsx';
 import './frame.css';
 
 export function Frame() {
   const session = useSession();
+  const [view] = useLocation();
   if (session.kind === 'signed-out') return <SignInPage />;
   return (
     <div className="frame">
@@ -25,7 +28,9 @@ export function Frame() {
         </div>
       </header>
       <main className="frame-main" id="main" tabIndex={-1}>
-        <Outlet />
+        <Unexpected view={view}>
+          <Views />
+        </Unexpected>
       </main>
       {session.kind === 'ended' && <EndedDialog session={session} />}
     </div>

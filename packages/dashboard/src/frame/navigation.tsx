@@ -1,19 +1,22 @@
 /** The views, in the order in which they are used. */
-import { Link } from '@tanstack/react-router';
+import { Link, useLocation } from 'wouter';
 
 const VIEWS = [
   { to: '/jobs', name: 'Jobs' },
+  { to: '/playground', name: 'Playground' },
+  { to: '/status', name: 'Status' },
   { to: '/service', name: 'Capabilities' },
   { to: '/key', name: 'Keys' },
 ] as const;
 
 export function Navigation() {
+  const [view] = useLocation();
   return (
     <nav aria-label="Views">
       <ul className="navigation">
         {VIEWS.map(({ to, name }) => (
           <li key={to}>
-            <Link to={to} className="navigation-link" activeProps={{ 'aria-current': 'page' }}>
+            <Link href={to} className="navigation-link" aria-current={view.startsWith(to) ? 'page' : undefined}>
               {name}
             </Link>
           </li>

@@ -1,12 +1,12 @@
 /** An address that is no view. */
-import { Link } from '@tanstack/react-router';
+import { Link } from 'wouter';
 import { Page } from '../parts/page.tsx';
 
 export function NotFound() {
   return (
     <Page title="No such page">
       <p>
-        This address leads to nothing. Go to <Link to="/jobs">your jobs</Link>.
+        This address leads to nothing. Go to <Link href="/jobs">your jobs</Link>.
       </p>
     </Page>
   );

@@ -1,11 +1,42 @@
-/** A fault of a view. The others go on working. */
+/** A fault of a view. The navigation goes on working: another view is tried anew. */
+import { Component, type ReactNode } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 
-export function Unexpected({ error }: { readonly error: unknown }) {
-  return (
-    <Page title="This view has failed">
-      <Failure error={error} />
-    </Page>
-  );
+interface UnexpectedProps {
+  /** The address of the view. */
+  readonly view: string;
+  readonly children: ReactNode;
+}
+
+interface UnexpectedState {
+  readonly error: unknown;
+  /** The view that failed; null if none did. */
+  readonly failed: string | null;
+}
+
+/** React catches faults in classes only. */
+export class Unexpected extends Component<UnexpectedProps, UnexpectedState> {
+  override readonly state: UnexpectedState = { error: null, failed: null };
+
+  static getDerivedStateFromError(error: unknown): Partial<UnexpectedState> {
+    return { error };
+  }
+
+  static getDerivedStateFromProps(
+    { view }: UnexpectedProps,
+    { error, failed }: UnexpectedState,
+  ): Partial<UnexpectedState> {
+    if (error !== null && failed === null) return { failed: view };
+    return failed !== null && failed !== view ? { error: null, failed: null } : {};
+  }
+
+  override render(): ReactNode {
+    if (this.state.error === null) return this.props.children;
+    return (
+      <Page title="This view has failed">
+        <Failure error={this.state.error} />
+      </Page>
+    );
+  }
 }

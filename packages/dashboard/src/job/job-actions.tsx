@@ -1,16 +1,18 @@
 /** What can be done with a job. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import type { JobDetail, JobSubmission } from '@vouchbox/client';
 import { isTerminal } from '@vouchbox/protocol/vocabulary';
+import { useLocation } from 'wouter';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { useCopy } from '../parts/copy-button.tsx';
 import { useToast } from '../parts/toasts.tsx';
+import { openDraft } from '../playground/draft.ts';
 import { useCaller } from '../session/session.ts';
 import { failureWords } from '../words/failure-words.ts';
 
 export function JobActions({ job }: { readonly job: JobDetail }) {
   const { whoami } = useCaller();
+  const [, open] = useLocation();
   const copy = useCopy();
   const { cancel, again } = useActions(job);
   const submission = submissionOf(job);
@@ -27,6 +29,16 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
           <button className="button" type="button" disabled={again.isPending} onClick={() => again.mutate(submission)}>
             Run again
           </button>
+          <button
+            className="button"
+            type="button"
+            onClick={() => {
+              openDraft(submission);
+              open('/playground');
+            }}
+          >
+            Edit
+          </button>
           <CopyAs submission={submission} />
         </>
       )}
@@ -40,7 +52,7 @@ export function JobActions({ job }: { readonly job: JobDetail }) {
 function useActions({ job_id }: JobDetail) {
   const { client } = useCaller();
   const queries = useQueryClient();
-  const navigate = useNavigate();
+  const [, open] = useLocation();
   const show = useToast();
   const onError = (error: unknown) => show(failureWords(error).sentence);
   const cancel = useMutation({
@@ -51,7 +63,7 @@ function useActions({ job_id }: JobDetail) {
   const again = useMutation({
     mutationFn: (submission: JobSubmission) => client.submit(submission),
     onError,
-    onSuccess: (submitted) => navigate({ to: '/jobs/$job_id', params: { job_id: submitted.job_id } }),
+    onSuccess: (submitted) => open(`/jobs/${submitted.job_id}`),
   });
   return { cancel, again };
 }

@@ -1,6 +1,5 @@
 /** Everything about one job. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
 import type { JobDetail } from '@vouchbox/client';
 import { isTerminal, printable } from '@vouchbox/protocol/vocabulary';
 import { ConnectionState } from '../parts/connection-state.tsx';
@@ -26,14 +25,7 @@ import { useJobLog } from './use-job-log.ts';
 import { Violations } from './violations.tsx';
 import './job.css';
 
-const route = getRouteApi('/jobs/$job_id');
-
-export function JobPage() {
-  const { job_id } = route.useParams();
-  return <Job key={job_id} job_id={job_id} />;
-}
-
-function Job({ job_id }: { readonly job_id: string }) {
+export function JobPage({ job_id }: { readonly job_id: string }) {
   const log = useJobLog(job_id);
   const detail = useDetail(job_id, log);
   const job = detail.data;

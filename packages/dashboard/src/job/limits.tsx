@@ -6,7 +6,7 @@ import { LIMIT_WORDS } from '../words/limit-words.ts';
 export function Limits({ job }: { readonly job: JobDetail }) {
   const { requested_spec, effective_spec, limit_enforcement } = job;
   return (
-    <div className="scroll-sideways">
+    <div className="scroll-sideways" tabIndex={0} role="region" aria-label="Limits as a table">
       <table className="table">
         <thead>
           <tr>

@@ -1,5 +1,4 @@
 /** The receipt as it was stored. */
-import { Collapsible } from '@base-ui/react/collapsible';
 import type { Receipt as StoredReceipt } from '@vouchbox/client';
 import { printableJson } from '@vouchbox/protocol/vocabulary';
 import { CopyButton } from '../parts/copy-button.tsx';
@@ -12,12 +11,12 @@ export function Receipt({ receipt }: { readonly receipt: StoredReceipt }) {
       <p className="digest">
         <code>sha256:{receipt.receipt_sha256}</code>
       </p>
-      <Collapsible.Root>
-        <Collapsible.Trigger className="button">Show the whole receipt</Collapsible.Trigger>
-        <Collapsible.Panel>
-          <pre className="source">{text}</pre>
-        </Collapsible.Panel>
-      </Collapsible.Root>
+      <details>
+        <summary>The whole receipt</summary>
+        <pre className="source" tabIndex={0} role="region" aria-label="The whole receipt">
+          {text}
+        </pre>
+      </details>
     </Panel>
   );
 }

@@ -20,6 +20,11 @@ function logOf(tenant: string, job_id: string): JobLog {
   return log;
 }
 
+/** Forgets the logs of all jobs, when somebody signs out. */
+export function forgetJobLogs(): void {
+  logs.clear();
+}
+
 export function useJobLog(job_id: string): LogSnapshot {
   const { client, whoami, isLive } = useCaller();
   const log = logOf(whoami.tenant, job_id);

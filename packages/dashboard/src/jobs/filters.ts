@@ -8,9 +8,14 @@ export interface Filters {
 }
 
 /** The filters in an address. What is no status and no language is left out. */
-export function readFilters(search: Record<string, unknown>): Filters {
-  const given = Array.isArray(search['status']) ? search['status'] : [search['status']];
+export function readFilters(search: URLSearchParams): Filters {
+  const given = (search.get('status') ?? '').split(',');
   const status = JOB_STATUSES.filter((known) => given.includes(known));
-  const language = LANGUAGES.find((known) => known === search['language']);
+  const language = LANGUAGES.find((known) => known === search.get('language'));
   return { ...(status.length > 0 && { status }), ...(language !== undefined && { language }) };
+}
+
+/** The query of an address. What filters nothing is left out. */
+export function writeFilters({ status, language }: Filters): URLSearchParams {
+  return new URLSearchParams({ ...(status && { status: status.join(',') }), ...(language && { language }) });
 }

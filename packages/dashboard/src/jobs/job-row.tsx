@@ -1,6 +1,7 @@
 /** One job in the list. */
-import { Link } from '@tanstack/react-router';
+
 import type { JobListItem } from '@vouchbox/client';
+import { Link } from 'wouter';
 import { Moment } from '../parts/moment.tsx';
 import { StatusBadge } from '../parts/status-badge.tsx';
 import { durationOf } from '../words/amounts.ts';
@@ -20,7 +21,7 @@ export function JobRow({ job, index, offset }: JobRowProps) {
         <StatusBadge status={status} />
       </span>
       <span role="cell" className="job-id">
-        <Link to="/jobs/$job_id" params={{ job_id }} className="mono">
+        <Link href={`/jobs/${job_id}`} className="mono">
           {job_id}
         </Link>
       </span>

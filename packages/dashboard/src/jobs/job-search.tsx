@@ -1,6 +1,7 @@
 /** Finds a job by its id. A part of an id narrows the jobs that were loaded; a whole one opens its job. */
-import { useNavigate } from '@tanstack/react-router';
+
 import { type SubmitEvent, useId } from 'react';
+import { useLocation } from 'wouter';
 
 interface JobSearchProps {
   readonly sought: string;
@@ -12,14 +13,14 @@ const JOB_ID = /^job_[\w-]{8,}$/;
 
 export function JobSearch({ sought, onSeek }: JobSearchProps) {
   const id = useId();
-  const navigate = useNavigate();
+  const [, open] = useLocation();
   const isWhole = JOB_ID.test(sought);
-  const open = (event: SubmitEvent) => {
+  const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    if (isWhole) void navigate({ to: '/jobs/$job_id', params: { job_id: sought } });
+    if (isWhole) open(`/jobs/${sought}`);
   };
   return (
-    <form className="row job-search" onSubmit={open}>
+    <form className="row job-search" onSubmit={submit}>
       <label className="hidden-visually" htmlFor={id}>
         Job id
       </label>

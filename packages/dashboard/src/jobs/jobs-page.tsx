@@ -1,18 +1,18 @@
 /** The jobs of the tenant, newest first. */
-import { getRouteApi } from '@tanstack/react-router';
+
 import { useMemo, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
+import { readFilters, writeFilters } from './filters.ts';
 import { JobFilters } from './job-filters.tsx';
 import { JobSearch } from './job-search.tsx';
 import { JobTable } from './job-table.tsx';
 import { useJobs } from './use-jobs.ts';
 
-const route = getRouteApi('/jobs');
-
 export function JobsPage() {
-  const filters = route.useSearch();
-  const navigate = route.useNavigate();
+  const [search, setSearch] = useSearchParams();
+  const filters = useMemo(() => readFilters(search), [search]);
   const [sought, setSought] = useState('');
   const { jobs, isComplete, isLoading, error, loadMore, startAgain } = useJobs(filters);
   const shown = useMemo(() => jobs.filter(({ job_id }) => job_id.includes(sought)), [jobs, sought]);
@@ -20,14 +20,19 @@ export function JobsPage() {
     <Page
       title="Jobs"
       actions={
-        <button className="button" type="button" onClick={startAgain}>
-          Refresh
-        </button>
+        <>
+          <button className="button" type="button" onClick={startAgain}>
+            Refresh
+          </button>
+          <Link className="button primary" href="/playground">
+            New job
+          </Link>
+        </>
       }
     >
       <div className="stack">
         <JobSearch sought={sought} onSeek={setSought} />
-        <JobFilters filters={filters} onChange={(next) => void navigate({ search: next, replace: true })} />
+        <JobFilters filters={filters} onChange={(next) => setSearch(writeFilters(next), { replace: true })} />
       </div>
       {error !== null && <Failure error={error} />}
       <JobTable

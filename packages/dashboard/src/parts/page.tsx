@@ -2,6 +2,12 @@
 import { type ReactNode, useEffect, useRef } from 'react';
 import './page.css';
 
+/** Whether a view is opened by going back or forth: the browser then scrolls to where it was. */
+let isGoingBack = false;
+window.addEventListener('popstate', () => {
+  isGoingBack = true;
+});
+
 interface PageProps {
   readonly title: string;
   /** Shown in place of the title, which is then only that of the window. */
@@ -15,7 +21,11 @@ export function Page({ title, heading, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Vouchbox`;
   }, [title]);
-  useEffect(() => ref.current?.focus({ preventScroll: true }), []);
+  useEffect(() => {
+    if (!isGoingBack) window.scrollTo(0, 0);
+    isGoingBack = false;
+    ref.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <div className="page">
       <div className="page-head">

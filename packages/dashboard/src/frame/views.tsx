@@ -1,0 +1,32 @@
+/** The views and their addresses. No address holds a credential. Views with much to load are loaded when they are opened. */
+import { lazy, Suspense } from 'react';
+import { Redirect, Route, Switch } from 'wouter';
+import { JobPage } from '../job/job-page.tsx';
+import { JobsPage } from '../jobs/jobs-page.tsx';
+import { NotFound } from './not-found.tsx';
+
+const PlaygroundPage = lazy(async () => ({
+  default: (await import('../playground/playground-page.tsx')).PlaygroundPage,
+}));
+const StatusPage = lazy(async () => ({ default: (await import('../status/status-page.tsx')).StatusPage }));
+const ServicePage = lazy(async () => ({ default: (await import('../about/service-page.tsx')).ServicePage }));
+const KeyPage = lazy(async () => ({ default: (await import('../about/key-page.tsx')).KeyPage }));
+
+export function Views() {
+  return (
+    <Suspense fallback={<p role="status">Loading…</p>}>
+      <Switch>
+        <Route path="/">
+          <Redirect to="/jobs" replace />
+        </Route>
+        <Route path="/jobs" component={JobsPage} />
+        <Route path="/jobs/:job_id">{({ job_id }) => <JobPage key={job_id} job_id={job_id} />}</Route>
+        <Route path="/playground" component={PlaygroundPage} />
+        <Route path="/status" component={StatusPage} />
+        <Route path="/service" component={ServicePage} />
+        <Route path="/key" component={KeyPage} />
+        <Route component={NotFound} />
+      </Switch>
+    </Suspense>
+  );
+}

@@ -1,0 +1,164 @@
+/**
+ * What is typed in the playground. It is kept in memory and stays when another view is opened, the key changes or the service
+ * is gone. It is in no storage: programs, variables and input can hold secrets. The browser asks before a reload loses it.
+ */
+import type { InputFile, IsolationClass, JobSubmission } from '@vouchbox/client';
+import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
+import { useSyncExternalStore } from 'react';
+import { sampleOf } from './samples.ts';
+
+export interface Draft {
+  readonly language: string;
+  readonly code: string;
+  readonly stdin: string;
+  /** One argument a line. */
+  readonly args: string;
+  /** One `NAME=VALUE` a line. */
+  readonly env: string;
+  /** One path or pattern a line. */
+  readonly outputs: string;
+  readonly files: readonly InputFile[];
+  /** Null: the default of the service. */
+  readonly runtime: string | null;
+  readonly minimum_isolation: IsolationClass | null;
+  /** Null: the default. */
+  readonly limits: Readonly<Record<LimitName, number | null>>;
+}
+
+const NO_LIMITS: Draft['limits'] = {
+  wall_seconds: null,
+  cpu_seconds: null,
+  mem_mb: null,
+  max_pids: null,
+  max_file_mb: null,
+};
+
+const EMPTY: Draft = {
+  language: 'python',
+  code: sampleOf('python'),
+  stdin: '',
+  args: '',
+  env: '',
+  outputs: 'output/**',
+  files: [],
+  runtime: null,
+  minimum_isolation: null,
+  limits: NO_LIMITS,
+};
+
+let draft = EMPTY;
+/** The job that was made of the draft last. */
+let ran: string | null = null;
+const listeners = new Set<() => void>();
+
+function change(next: Draft): void {
+  draft = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function useDraft(): Draft {
+  return useSyncExternalStore(subscribe, () => draft);
+}
+
+export function editDraft(edit: Partial<Draft>): void {
+  change({ ...draft, ...edit });
+}
+
+/** Another language brings its sample, unless something else than a sample was typed. */
+export function chooseLanguage(language: string): void {
+  const isSample = draft.code === '' || draft.code === sampleOf(draft.language);
+  editDraft({ language, ...(isSample && { code: sampleOf(language) }), runtime: null });
+}
+
+/** Puts a submission in place of the draft. */
+export function openDraft(submission: JobSubmission): void {
+  const {
+    language,
+    code,
+    stdin,
+    args = [],
+    env = {},
+    outputs = [],
+    files = [],
+    runtime,
+    requirements,
+    limits,
+  } = submission;
+  const given = LIMIT_NAMES.map((name) => [name, limits?.[name] ?? null] as const);
+  change({
+    language,
+    code,
+    stdin: stdin ?? '',
+    args: args.join('\n'),
+    env: Object.entries(env)
+      .map(([name, value]) => `${name}=${value}`)
+      .join('\n'),
+    outputs: outputs.join('\n'),
+    files,
+    runtime: runtime ?? null,
+    minimum_isolation: requirements?.minimum_isolation ?? null,
+    limits: Object.fromEntries(given) as Draft['limits'],
+  });
+}
+
+export function useRan(): readonly [job_id: string | null, remember: (job_id: string) => void] {
+  const job_id = useSyncExternalStore(subscribe, () => ran);
+  return [
+    job_id,
+    (next) => {
+      ran = next;
+      for (const listener of listeners) listener();
+    },
+  ];
+}
+
+/** The body that the contract wants. What was not filled in is left out. */
+export function submissionOf({
+  language,
+  code,
+  stdin,
+  files,
+  runtime,
+  minimum_isolation,
+  ...typed
+}: Draft): JobSubmission {
+  const args = linesOf(typed.args);
+  const outputs = linesOf(typed.outputs);
+  const env = Object.fromEntries(linesOf(typed.env).map(variableOf));
+  const limits = Object.fromEntries(Object.entries(typed.limits).filter(([, value]) => value !== null));
+  return {
+    language,
+    code,
+    ...(stdin !== '' && { stdin }),
+    ...(args.length > 0 && { args }),
+    ...(Object.keys(env).length > 0 && { env }),
+    ...(files.length > 0 && { files: [...files] }),
+    ...(outputs.length > 0 && { outputs }),
+    ...(runtime !== null && { runtime }),
+    ...(minimum_isolation !== null && { requirements: { minimum_isolation } }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  };
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}
+
+function variableOf(line: string): [name: string, value: string] {
+  const end = line.indexOf('=');
+  return end < 0 ? [line, ''] : [line.slice(0, end), line.slice(end + 1)];
+}
+
+/** Whether something would be lost by a reload. */
+function hasTyped(): boolean {
+  return draft !== EMPTY && draft.code !== sampleOf(draft.language);
+}
+
+window.addEventListener('beforeunload', (event) => {
+  if (hasTyped()) event.preventDefault();
+});

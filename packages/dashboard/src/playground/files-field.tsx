@@ -1,0 +1,83 @@
+/** Input files, dropped or chosen. Each is `input/NAME` for the program. */
+import type { InputFile } from '@vouchbox/client';
+import { encodeBase64 } from '@vouchbox/evidence';
+import { fileBytesMax, filesMax, filesTotalBytesMax, pathProblem, printable } from '@vouchbox/protocol/vocabulary';
+import { type DragEvent, useState } from 'react';
+import { sizeOf } from '../words/amounts.ts';
+import { editDraft } from './draft.ts';
+
+export function FilesField({ files }: { readonly files: readonly InputFile[] }) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const add = async (chosen: readonly File[]) => {
+    const read = await Promise.all(chosen.map(readFile));
+    const paths = new Set(read.flatMap((one) => (typeof one === 'string' ? [] : [one.path])));
+    const next = [...files.filter(({ path }) => !paths.has(path)), ...read.filter((one) => typeof one !== 'string')];
+    const refused = read.find((one) => typeof one === 'string') ?? totalProblem(next);
+    setProblem(refused);
+    if (refused === null) editDraft({ files: next });
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    void add([...event.dataTransfer.files]);
+  };
+  return (
+    <fieldset className="drop stack" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
+      <legend className="field-label">Input files</legend>
+      {files.length === 0 && <p className="field-hint">Drop files here, or choose them.</p>}
+      <ul className="stack-small">
+        {files.map(({ path, content_base64 }) => (
+          <li key={path} className="row">
+            <code className="drop-name">{printable(path, 80)}</code>
+            <span className="small soft">{sizeOf(sizeOfBase64(content_base64))}</span>
+            <button
+              className="button plain"
+              type="button"
+              aria-label={`Remove ${printable(path, 80)}`}
+              onClick={() => editDraft({ files: files.filter((file) => file.path !== path) })}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      <label className="button">
+        Choose files
+        <input
+          className="hidden-visually"
+          type="file"
+          multiple
+          onChange={(event) => {
+            void add([...(event.target.files ?? [])]);
+            event.target.value = '';
+          }}
+        />
+      </label>
+      {problem !== null && (
+        <p className="field-error" role="alert">
+          {problem}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** The file as a submission has it; or why it cannot be one. */
+async function readFile(file: File): Promise<InputFile | string> {
+  const path = `input/${file.name}`;
+  const name = printable(file.name, 80);
+  const fault = pathProblem(path, 'input');
+  if (fault !== null) return `${name}: its path ${fault}.`;
+  if (file.size > fileBytesMax) return `${name} is larger than ${sizeOf(fileBytesMax)}.`;
+  return { path, content_base64: encodeBase64(new Uint8Array(await file.arrayBuffer())) };
+}
+
+function totalProblem(files: readonly InputFile[]): string | null {
+  if (files.length > filesMax) return `A job takes at most ${filesMax} files.`;
+  const bytes = files.reduce((sum, { content_base64 }) => sum + sizeOfBase64(content_base64), 0);
+  return bytes > filesTotalBytesMax ? `All files together may have ${sizeOf(filesTotalBytesMax)}.` : null;
+}
+
+/** Bytes of what is written in base64 with padding. */
+function sizeOfBase64(text: string): number {
+  return (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
+}

@@ -1,0 +1,46 @@
+/** Limits of the job. An empty field takes the default; a number beyond the ceiling is clamped by the service. */
+import type { Capabilities } from '@vouchbox/client';
+import { LIMIT_CEILINGS, LIMIT_DEFAULTS, LIMIT_NAMES } from '@vouchbox/protocol/vocabulary';
+import { useId } from 'react';
+import { LIMIT_WORDS } from '../words/limit-words.ts';
+import { type Draft, editDraft } from './draft.ts';
+
+interface LimitFieldsProps {
+  readonly limits: Draft['limits'];
+  readonly bounds: Capabilities['limits'] | undefined;
+}
+
+export function LimitFields({ limits, bounds }: LimitFieldsProps) {
+  const id = useId();
+  const { defaults = LIMIT_DEFAULTS, ceilings = LIMIT_CEILINGS } = bounds ?? {};
+  return (
+    <fieldset className="limits">
+      <legend className="field-label">Limits</legend>
+      {LIMIT_NAMES.map((name) => (
+        <div className="limit" key={name}>
+          <label className="small" htmlFor={`${id}-${name}`}>
+            {LIMIT_WORDS[name]}
+          </label>
+          <input
+            id={`${id}-${name}`}
+            className="input"
+            type="number"
+            inputMode="decimal"
+            min={0}
+            max={ceilings[name]}
+            step="any"
+            placeholder={String(defaults[name])}
+            value={limits[name] ?? ''}
+            onChange={(event) => editDraft({ limits: { ...limits, [name]: numberOf(event.target.value) } })}
+          />
+          <span className="small soft">of {ceilings[name]}</span>
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+function numberOf(text: string): number | null {
+  const value = Number(text);
+  return text === '' || Number.isNaN(value) ? null : value;
+}

@@ -1,0 +1,55 @@
+/** Where a program is written, run and watched. */
+import { useQuery } from '@tanstack/react-query';
+import { CopyAs } from '../parts/copy-as.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { Page } from '../parts/page.tsx';
+import { useCaller } from '../session/session.ts';
+import { useCapabilities } from '../session/use-capabilities.ts';
+import { submissionOf, useDraft, useRan } from './draft.ts';
+import { FilesField } from './files-field.tsx';
+import { LanguageFields } from './language-fields.tsx';
+import { LimitFields } from './limit-fields.tsx';
+import { ProgramField } from './program-field.tsx';
+import { RunOutput } from './run-output.tsx';
+import { useRun } from './use-run.ts';
+import { WordFields } from './word-fields.tsx';
+import './playground.css';
+
+export function PlaygroundPage() {
+  const draft = useDraft();
+  const [ran] = useRan();
+  const { whoami, isLive } = useCaller();
+  const capabilities = useQuery(useCapabilities());
+  const run = useRun();
+  const mayRun = isLive && whoami.scopes.includes('jobs:submit');
+  const start = () => {
+    if (mayRun && !run.isPending) run.mutate(submissionOf(draft));
+  };
+  return (
+    <Page
+      title="Playground"
+      actions={
+        <>
+          <CopyAs submission={submissionOf(draft)} />
+          <button className="button primary" type="button" disabled={!mayRun || run.isPending} onClick={start}>
+            {run.isPending ? 'Submitting…' : 'Run'} <kbd className="playground-key">Ctrl ⏎</kbd>
+          </button>
+        </>
+      }
+    >
+      {run.isError && <Failure error={run.error} />}
+      <div className="playground">
+        <div className="stack">
+          <LanguageFields draft={draft} capabilities={capabilities.data} />
+          <ProgramField draft={draft} onRun={start} />
+          {ran !== null && <RunOutput key={ran} job_id={ran} />}
+        </div>
+        <div className="playground-side stack">
+          <WordFields draft={draft} />
+          <FilesField files={draft.files} />
+          <LimitFields limits={draft.limits} bounds={capabilities.data?.limits} />
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,31 @@
+/** Input, arguments, variables and the files to bring back. */
+import { useId } from 'react';
+import { type Draft, editDraft } from './draft.ts';
+
+const FIELDS = [
+  { name: 'stdin', label: 'stdin', hint: 'Text that the program reads.', rows: 3 },
+  { name: 'args', label: 'Arguments', hint: 'One a line.', rows: 2 },
+  { name: 'env', label: 'Variables', hint: 'One NAME=VALUE a line. They are stored with the job.', rows: 2 },
+  { name: 'outputs', label: 'Files to bring back', hint: 'Paths or patterns, one a line.', rows: 2 },
+] as const;
+
+export function WordFields({ draft }: { readonly draft: Draft }) {
+  const id = useId();
+  return FIELDS.map(({ name, label, hint, rows }) => (
+    <div className="field" key={name}>
+      <label htmlFor={`${id}-${name}`}>{label}</label>
+      <textarea
+        id={`${id}-${name}`}
+        className="input"
+        rows={rows}
+        spellCheck={false}
+        value={draft[name]}
+        onChange={(event) => editDraft({ [name]: event.target.value })}
+        aria-describedby={`${id}-${name}-hint`}
+      />
+      <p className="field-hint" id={`${id}-${name}-hint`}>
+        {hint}
+      </p>
+    </div>
+  ));
+}

@@ -1,0 +1,57 @@
+/** How the tenant's last jobs ended, and how long they took. */
+import { useQuery } from '@tanstack/react-query';
+import type { JobListItem } from '@vouchbox/client';
+import { useMemo } from 'react';
+import { Failure } from '../parts/failure.tsx';
+import { Panel } from '../parts/panel.tsx';
+import { useCaller } from '../session/session.ts';
+import { Outcomes } from './outcomes.tsx';
+import { TimeChart } from './time-chart.tsx';
+
+/** How many jobs, and milliseconds between two questions. */
+const jobsMax = 200;
+const askedMilliseconds = 5000;
+
+export function RecentJobs() {
+  const { client, whoami, isLive } = useCaller();
+  const mayRead = whoami.scopes.includes('jobs:read');
+  const { data, error } = useQuery({
+    queryKey: ['recent'],
+    queryFn: ({ signal }) => client.list({ limit: jobsMax, signal }),
+    enabled: isLive && mayRead,
+    refetchInterval: askedMilliseconds,
+  });
+  const ended = useMemo(() => endedOf(data?.items ?? []), [data]);
+  return (
+    <>
+      <Panel title="Durations of your last jobs">
+        {error !== null && <Failure error={error} />}
+        <TimeChart
+          label="Seconds that each of the last jobs took"
+          times={ended.map(({ at }) => at / 1000)}
+          series={[{ name: 'seconds', tone: 'accent', values: ended.map(({ seconds }) => seconds), isPoints: true }]}
+        />
+      </Panel>
+      <Panel title="Outcomes of your last jobs">
+        <Outcomes counts={countsOf(data?.items ?? [])} />
+      </Panel>
+    </>
+  );
+}
+
+/** Jobs that ran, in the order in which they ended. */
+function endedOf(jobs: readonly JobListItem[]) {
+  return jobs
+    .flatMap(({ finished_at, duration_ms }) =>
+      finished_at === null || duration_ms === null
+        ? []
+        : [{ at: Date.parse(finished_at), seconds: duration_ms / 1000 }],
+    )
+    .sort((one, other) => one.at - other.at);
+}
+
+function countsOf(jobs: readonly JobListItem[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { status } of jobs) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}

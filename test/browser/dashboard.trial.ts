@@ -1,0 +1,353 @@
+/** The dashboard against much: views on a phone, a service that goes away, keys that end, floods and hostile programs. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type OpenCredentials, openCredentials } from '@vouchbox/server';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fillStore } from '../../bench/speed/filled-store.ts';
+import { accessibilityProblems, type Browser, openBrowser, type Page, type WatchedPage } from '../rig/browser.ts';
+import { Rig, useRig } from '../rig/rig.ts';
+import { HOSTILE_TEXTS } from './hostile-text.ts';
+import { openDashboard, signIn } from './open-dashboard.ts';
+
+const rig = useRig({ 'attestation-mode': 'on' });
+const pictures = join(import.meta.dirname, '../../docs/images');
+let browser: Browser;
+let operator: OpenCredentials;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  operator = await openCredentials({ dataDir: rig().dataDir });
+});
+afterAll(() => browser.close());
+
+const open = (view: string, options = {}) => openDashboard(browser, { url: rig().service.url, view }, options);
+
+/** Whether the page scrolls sideways. */
+const isTooWide = (page: Page) =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+
+/** An event of output, as a service with larger caps would have it. */
+function lineEvent(job_id: string, seq: number) {
+  return { job_id, seq, timestamp: '2026-01-01T00:00:00.000Z', kind: 'stdout', data: { text: `line ${seq}` } };
+}
+
+/** A job with everything that a job page shows. */
+const ILLUSTRATED = `import base64, os, sys, time
+os.makedirs('output', exist_ok=True)
+open('output/dot.png', 'wb').write(base64.b64decode('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='))
+open('output/page.svg', 'w').write('<svg xmlns="http://www.w3.org/2000/svg" onload="hostile()"/>')
+for n, colour in enumerate([32, 36, 34, 35, 33]):
+    print(f'\\x1b[1;{colour}mstep {n + 1}\\x1b[0m of 5: checked {(n + 1) * 20} numbers')
+print('one warning', file=sys.stderr)`;
+
+describe('every view', () => {
+  const views = ['/jobs', '/playground', '/status', '/service', '/key'];
+  const looks = [
+    ['on a phone', { viewport: { width: 360, height: 740 }, colorScheme: 'light' }],
+    ['in the dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
+  ] as const;
+
+  test.each(views.flatMap((view) => looks.map(([name, look]) => [view, name, look] as const)))(
+    '%s %s can be used by keyboard and screen reader, and does not scroll sideways',
+    async (view, _name, look) => {
+      await using opened = await open(view, look);
+      await opened.page.getByRole('heading', { level: 1 }).waitFor();
+      await opened.page.getByText('Service ready').waitFor();
+      expect(opened.troubles).toEqual([]);
+      expect(await accessibilityProblems(opened.page)).toEqual([]);
+      expect(await isTooWide(opened.page)).toBe(false);
+    },
+  );
+
+  test.each(looks)('a job %s, too', async (_name, look) => {
+    const { job_id } = await rig().run({
+      language: 'python',
+      code: ILLUSTRATED,
+      outputs: ['output/**', 'output/absent.txt'],
+    });
+    await using opened = await open(`/jobs/${job_id}`, look);
+    await opened.page.getByRole('img', { name: 'output/dot.png' }).waitFor();
+    await opened.page.getByRole('heading', { name: 'Violations' }).waitFor();
+    expect(await opened.page.locator('img').count()).toBe(1);
+    expect(opened.troubles).toEqual([]);
+    expect(await accessibilityProblems(opened.page)).toEqual([]);
+    expect(await isTooWide(opened.page)).toBe(false);
+  });
+
+  test('is reached by keyboard alone, from signing in to a job', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo by keyboard' });
+    await using opened = await openDashboard(browser, { url: rig().service.url }, { key: null });
+    const { page } = opened;
+    await page.getByLabel('API key').focus();
+    await page.keyboard.type(rig().alpha.key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+    await page.getByRole('link', { name: job_id }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('by keyboard', { exact: true }).waitFor();
+    expect(opened.troubles).toEqual([]);
+  });
+});
+
+describe('a job that runs', () => {
+  test('is shown as it writes, can be cancelled, and is then closed', async () => {
+    const { job_id } = await rig().alpha.client.submit({
+      language: 'bash',
+      code: 'echo first; sleep 60; echo never',
+    });
+    await using opened = await open(`/jobs/${job_id}`);
+    const { page } = opened;
+    await page.getByText('first', { exact: true }).waitFor();
+    await page.getByLabel('Connection: live').waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('The job was cancelled').waitFor();
+    await page.getByLabel('Connection: closed').waitFor();
+    expect(await page.getByText('never', { exact: true }).count()).toBe(0);
+    expect(opened.troubles).toEqual([]);
+  });
+
+  test('goes on being shown when its service restarts, and nothing typed is lost', async () => {
+    let own = await Rig.start();
+    const { dataDir, port } = own;
+    try {
+      await using opened = await openDashboard(browser, { url: own.service.url, view: '/playground' });
+      const { page } = opened;
+      await page.getByLabel('stdin').fill('typed before');
+      const { job_id } = await own.alpha.client.submit({ language: 'bash', code: 'echo before; sleep 60' });
+      await page.getByRole('link', { name: 'Jobs' }).click();
+      await page.getByRole('link', { name: job_id }).click();
+      await page.getByText('before', { exact: true }).waitFor();
+      expect(await own.stop('kept')).toEqual([]);
+      await page.getByText('Service unreachable').waitFor();
+      own = await Rig.start({ port: String(port) }, dataDir);
+      await page.getByText('Service ready').waitFor();
+      await page.getByText(/The service (was stopped|restarted) while the job ran/).waitFor();
+      await page.getByLabel('Connection: closed').waitFor();
+      await page.getByRole('link', { name: 'Playground' }).click();
+      expect(await page.getByLabel('stdin').inputValue()).toBe('typed before');
+    } finally {
+      expect(await own.stop()).toEqual([]);
+    }
+  });
+
+  test('says when the browser is offline', async () => {
+    await using opened = await open('/jobs');
+    await opened.page.getByText('Service ready').waitFor();
+    await opened.page.context().setOffline(true);
+    await opened.page.getByText('You are offline').waitFor();
+    await opened.page.context().setOffline(false);
+    await opened.page.getByText('Service ready').waitFor();
+    expect(await opened.page.getByText('You are offline').count()).toBe(0);
+  });
+});
+
+describe('a key that ends', () => {
+  const plain = { tenant: 'alpha', principal: null, scopes: null, expires_at: null };
+
+  /** Types into the playground, lets the key end, and signs in with another. */
+  async function expectOutlived(opened: WatchedPage, title: string): Promise<void> {
+    const { page } = opened;
+    await page.getByRole('dialog', { name: title }).waitFor();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await signIn(opened, rig().alpha.key);
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(await page.getByLabel('stdin').inputValue()).toBe('kept');
+    await page.getByRole('button', { name: /^Run/ }).click();
+    await page.getByText('hello, kept', { exact: true }).waitFor();
+  }
+
+  test('because it was revoked is asked for again, and loses nothing', async () => {
+    const { key, credential_id } = await operator.create(plain);
+    await using opened = await open('/playground', { key });
+    await opened.page.getByLabel('stdin').fill('kept');
+    await operator.revoke({ credential_id });
+    await opened.page.getByRole('button', { name: /^Run/ }).click();
+    await expectOutlived(opened, 'Your key is no longer accepted');
+  });
+
+  test('because its time is over is asked for again, and loses nothing', async () => {
+    const { key } = await operator.create({ ...plain, expires_at: new Date(Date.now() + 8000).toISOString() });
+    await using opened = await open('/playground', { key });
+    await opened.page.getByLabel('stdin').fill('kept');
+    await expectOutlived(opened, 'Your key has expired');
+  });
+
+  test('forgets what it read when the next key is of another tenant', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
+    const { key, credential_id } = await operator.create(plain);
+    await using opened = await open('/jobs', { key });
+    await opened.page.getByRole('link', { name: job_id }).waitFor();
+    await operator.revoke({ credential_id });
+    await opened.page.getByRole('dialog').waitFor();
+    await signIn(opened, rig().beta.key);
+    await opened.page.getByText('No jobs match.').waitFor();
+    expect(await opened.page.getByText(job_id).count()).toBe(0);
+  });
+});
+
+describe('very much', () => {
+  test('output of 20,000 lines at once stays a few lines of the page', async () => {
+    const code = 'for i in $(seq 10000); do echo "out $i"; echo "err $i" >&2; done';
+    const { job_id } = await rig().run({ language: 'bash', code });
+    await using opened = await open(`/jobs/${job_id}`);
+    const { page } = opened;
+    await page.getByText('20,000 lines').waitFor();
+    expect(await page.locator('.output-line').count()).toBeLessThan(200);
+    await page.getByRole('button', { name: 'stderr', exact: true }).click();
+    await page.getByText('err 10000', { exact: true }).waitFor();
+    expect(opened.troubles).toEqual([]);
+  });
+
+  test('output of 100,000 lines, more than this service keeps, can be read to its end', async () => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'true' });
+    await using opened = await open('/jobs');
+    const { page } = opened;
+    const missing = { code: 'route_not_found', message: 'No such route.', request_id: 'none', retryable: false };
+    await page.route('**/stream-ticket', (asked) => asked.fulfill({ status: 404, json: { error: missing } }));
+    await page.route('**/replay?*', (asked) => {
+      const after = Number(new URL(asked.request().url()).searchParams.get('after') ?? 0);
+      const events = Array.from({ length: 1000 }, (_, index) => lineEvent(job_id, after + index + 1));
+      return asked.fulfill({ json: { events, next_cursor: after + 1000 < 100_000 ? after + 1000 : null } });
+    });
+    await page.getByRole('link', { name: job_id }).click();
+    await page.getByText('100,000 lines').waitFor();
+    await page.getByText('line 100000', { exact: true }).waitFor();
+    expect(await page.locator('.output-line').count()).toBeLessThan(200);
+    await page.getByLabel('Lines of output').focus();
+    await page.keyboard.press('Home');
+    await page.getByText('line 1', { exact: true }).waitFor();
+  });
+
+  test('10,000 jobs are listed to the last, and few of them are in the page at once', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
+    await fillStore(dataDir, 10_000, 1);
+    const many = await Rig.start({ 'legacy-keys': 'bench=key-of-bench' }, dataDir);
+    try {
+      await using opened = await openDashboard(browser, { url: many.service.url }, { key: 'key-of-bench' });
+      const { page } = opened;
+      await page.getByText('200 newest jobs loaded').waitFor();
+      const isAll = () => page.getByText(/^10,0\d\d jobs$/).count();
+      await expect
+        .poll(async () => {
+          await page.keyboard.press('End');
+          return isAll();
+        })
+        .toBe(1);
+      expect(await page.locator('.job-body').count()).toBeLessThan(120);
+      expect(opened.troubles).toEqual([]);
+    } finally {
+      await many.stop();
+    }
+  });
+});
+
+describe('a hostile program', () => {
+  let opened: WatchedPage;
+  beforeAll(async () => {
+    opened = await open('/jobs');
+    await opened.page.evaluate('window.hostile = () => { window.hasRun = true; }');
+  });
+  afterAll(() => opened[Symbol.asyncDispose]());
+
+  test.each(HOSTILE_TEXTS)('runs nothing in the page by %s', async (_name, text) => {
+    const { page, requests, troubles } = opened;
+    const code =
+      'import os, sys\nprint(sys.argv[1]); print(sys.argv[1], file=sys.stderr)\nos.makedirs("output", exist_ok=True)\n';
+    const named = `${code}try: open("output/" + sys.argv[1].replace("/", "_")[:100], "w").write(sys.argv[1])\nexcept Exception: pass\nprint("written")`;
+    const { job_id } = await rig().run({
+      language: 'python',
+      code: `${named}\n# ${text.replaceAll('\n', ' ')}`,
+      args: [text],
+      stdin: text,
+      env: { HOSTILE: text },
+      outputs: ['output/**'],
+    });
+    await page.getByLabel('Job id').fill(job_id);
+    await page.getByRole('button', { name: 'Open job' }).click();
+    await page.getByText('written', { exact: true }).waitFor();
+    await page.getByText('The program ended by itself').waitFor();
+    for (const button of await page.locator('.output-line').all()) await button.hover();
+    const strange = await page
+      .locator('.page')
+      .locator('script, iframe, object, embed, svg, math, style, img, base, form:not(.field)')
+      .count();
+    expect(strange).toBe(0);
+    expect(await page.evaluate('window.hasRun === true')).toBe(false);
+    expect(requests.filter((address) => address.includes('hostile'))).toEqual([]);
+    expect(troubles).toEqual([]);
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await page.getByRole('heading', { name: 'Jobs' }).waitFor();
+  });
+});
+
+describe('an attestation that was tampered with', () => {
+  const flipped = (text: string) => {
+    const place = Math.floor(text.length / 2);
+    return text.slice(0, place) + (text[place] === 'A' ? 'B' : 'A') + text.slice(place + 1);
+  };
+
+  test.each([
+    [
+      'another signature',
+      '**/attestation',
+      (text: string) => text.replace(/"sig":"(.)/, (_all, first: string) => `"sig":"${first === 'A' ? 'B' : 'A'}`),
+      'Broken: signature',
+    ],
+    [
+      'another statement',
+      '**/attestation',
+      (text: string) =>
+        text.replace(/"payload":"([^"]*)"/, (_all, payload: string) => `"payload":"${flipped(payload)}"`),
+      'Broken: signature',
+    ],
+    [
+      'another result',
+      '**/result-artifact',
+      (text: string) => text.replace('genuine', 'forgery'),
+      'Broken: subject_digest',
+    ],
+    ['another event', '**/replay?*', (text: string) => text.replace('genuine', 'forgery'), 'Broken: chain'],
+  ])('is shown as broken, with what is wrong: %s', async (_name, route, tamper, verdict) => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo genuine' });
+    const { public_key_pem } = await rig().alpha.client.publicKey();
+    await using opened = await open(`/jobs/${job_id}`);
+    const { page } = opened;
+    await page.getByText('The record is whole').waitFor();
+    await page.route(route, async (intercepted) => {
+      const answer = await intercepted.fetch();
+      const body = tamper(await answer.text());
+      const { createHash } = await import('node:crypto');
+      const sha256 = createHash('sha256').update(body).digest('hex');
+      await intercepted.fulfill({
+        response: answer,
+        body,
+        headers: { ...answer.headers(), 'x-content-sha256': sha256 },
+      });
+    });
+    await page.getByLabel('Public key to pin').fill(public_key_pem);
+    await page.getByRole('button', { name: 'Pin this key' }).click();
+    await page.getByText(verdict).waitFor();
+    expect(await page.getByText('A pinned key signed this result').count()).toBe(0);
+    expect(await accessibilityProblems(page)).toEqual([]);
+  });
+});
+
+describe('the pictures of the documents', () => {
+  test.each(['light', 'dark'] as const)('show a job, %s', async (colorScheme) => {
+    const { job_id } = await rig().run({ language: 'python', code: ILLUSTRATED, outputs: ['output/**'] });
+    await using opened = await open(`/jobs/${job_id}`, { colorScheme, viewport: { width: 1200, height: 750 } });
+    const { page } = opened;
+    await page.getByText('It had no network.').waitFor();
+    await page.getByText('step 5').waitFor();
+    expect(opened.troubles).toEqual([]);
+    await page.screenshot({ path: join(pictures, `dashboard-${colorScheme}.png`) });
+  });
+
+  test('show the playground on a phone', async () => {
+    await using opened = await open('/playground', { viewport: { width: 360, height: 740 } });
+    await opened.page.locator('.cm-content').waitFor();
+    expect(opened.troubles).toEqual([]);
+    await opened.page.screenshot({ path: join(pictures, 'dashboard-phone.png') });
+  });
+});
