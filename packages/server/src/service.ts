@@ -1,47 +1,31 @@
 /**
- * Builds every part of the service once, floor by floor, and stops them in the opposite order. Only this file picks
- * implementations.
+ * Builds the service once, floor by floor, and stops its parts in the opposite order. Only this file and
+ * `service-parts.ts` pick implementations.
  */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { Access } from './access/authenticate.ts';
 import { rememberedRows } from './access/credential-rows.ts';
-import { createTickets } from './access/tickets.ts';
-import { createFreeSpaceReserve, type FreeSpaceReserve } from './capacity/free-space.ts';
-import { createPermits, type Permits } from './capacity/permits.ts';
-import { createRateBudget } from './capacity/rate.ts';
-import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
-import { createServiceFacts } from './facts/service-facts.ts';
+import { createFreeSpaceReserve } from './capacity/free-space.ts';
+import { createPermits } from './capacity/permits.ts';
 import { IdleMemory } from './ground/idle-memory.ts';
 import { StartError } from './ground/start-error.ts';
 import { VERSION } from './ground/version.ts';
 import type { StandingLoop } from './ground/waiting/standing-loop.ts';
-import type { createApp } from './http/app.ts';
 import { listen } from './http/connections/listener.ts';
-import { createJobs } from './job/create-jobs.ts';
-import { Dispatcher } from './job/dispatch/dispatcher.ts';
-import { recover } from './job/dispatch/recover.ts';
-import { createHistory } from './job/history.ts';
-import type { Jobs } from './job/jobs.ts';
-import { createNudges, type Nudges } from './job/nudges.ts';
-import { observedCells, observedHistory } from './job/observed.ts';
+import { createNudges } from './job/nudges.ts';
 import { createRetention } from './job/remove/retention.ts';
 import { createCredentials } from './operator/credentials.ts';
 import { OperatorSocket } from './operator/socket/operator-socket.ts';
-import { ParkedCells } from './sandbox/parked/parked-cells.ts';
-import type { Provider } from './sandbox/sandbox.ts';
+import { type HttpApp, openCells, openHttp, openJobs } from './service-parts.ts';
 import type { Config } from './settings/config.ts';
 import { checkStoreDirectory, openDataDirectory } from './settings/data-directory.ts';
 import { openAccess } from './start/open-access.ts';
 import { openBoth } from './start/open-both.ts';
 import type { OpenSandbox } from './start/open-sandbox.ts';
-import { type OpenSigning, openFormerKeys, openSigning, type PublicKeys } from './start/open-signing.ts';
-import { type OpenTelemetry, openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
+import { openFormerKeys, openSigning } from './start/open-signing.ts';
+import { openTelemetry, permitBoundsOf } from './start/open-telemetry.ts';
 import { databasePath, openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import { StoreError } from './store/store-error.ts';
 import { createLog, type Log } from './telemetry/log/log.ts';
-import { NO_OBSERVER } from './telemetry/observer.ts';
 
 /** A service that accepts connections. */
 export interface RunningService extends AsyncDisposable {
@@ -176,8 +160,6 @@ function stopOnce(
   };
 }
 
-type HttpApp = ReturnType<typeof createApp>;
-
 /** Gives answers under way a moment to be sent. */
 async function closeHttp(app: HttpApp): Promise<void> {
   const timer = setTimeout(() => app.server.closeAllConnections(), closeMillisecondsMax);
@@ -211,133 +193,5 @@ function openRetention({ retentionDays, attestationMode }: Config, store: Store,
     log,
     days: retentionDays,
     unattested: attestationMode === 'off' ? 'removed' : 'kept',
-  });
-}
-
-interface CellParts {
-  readonly config: Config;
-  readonly provider: Provider;
-  readonly nudges: Nudges;
-  readonly log: Log;
-}
-
-/** Making a gVisor cell takes both of two cores for longer than a short job. */
-const PACES = {
-  gvisor: { madeAtOnce: 1, quietMilliseconds: 100 },
-  others: { madeAtOnce: 2, quietMilliseconds: 0 },
-};
-
-/** Nothing is parked before the start. */
-function openCells({ config, provider, nudges, log }: CellParts): { health: ProviderHealth; parked: ParkedCells } {
-  const health = new ProviderHealth({
-    provider,
-    log,
-    onReady() {
-      nudges.send('queue');
-      parked.refill();
-    },
-  });
-  const parked = new ParkedCells({
-    source: health,
-    provider,
-    bytesMax: config.parkedMbMax * 2 ** 20,
-    pace: provider.backend === 'gvisor' ? PACES.gvisor : PACES.others,
-    onProblem: ({ error, ...parking }) => log.warn({ ...parking, err: error }, 'a parked cell has a problem'),
-  });
-  return { health, parked };
-}
-
-interface JobParts {
-  readonly config: Config;
-  readonly store: Store;
-  readonly provider: Provider;
-  /** Why the start took no stronger provider; null if it did not have to. */
-  readonly passedOver: string | null;
-  readonly health: ProviderHealth;
-  readonly parked: ParkedCells;
-  readonly reserve: FreeSpaceReserve;
-  readonly nudges: Nudges;
-  /** Null if the operator has turned signing off. */
-  readonly signing: OpenSigning | null;
-  readonly keys: PublicKeys;
-  readonly telemetry: OpenTelemetry;
-  readonly log: Log;
-  readonly stopping: AbortSignal;
-}
-
-/** Recovers what an earlier process left. The dispatcher is not started yet. */
-async function openJobs({
-  config,
-  store,
-  provider,
-  health,
-  parked,
-  reserve,
-  nudges,
-  signing,
-  keys,
-  telemetry,
-  ...parts
-}: JobParts) {
-  const { log, stopping } = parts;
-  const { observer } = telemetry;
-  const isObserved = observer !== NO_OBSERVER;
-  const plain = createHistory(store, nudges);
-  const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
-  await recover({ store, history, log });
-  const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
-  const plainCells = cellsOf(health, parked);
-  const cells = isObserved ? observedCells(plainCells, observer) : plainCells;
-  const shared = { store, history, nudges, cells, log };
-  const dispatcher = new Dispatcher({
-    ...shared,
-    concurrency,
-    tenantConcurrency,
-    concurrentMemMbMax,
-    cellMemMb: provider.ownMemMb,
-    drainSeconds,
-    roomForJobs: () => reserve.roomForJobs(),
-  });
-  return {
-    dispatcher,
-    jobs: createJobs({
-      ...shared,
-      keys,
-      isSigning: signing !== null,
-      dispatcher,
-      provider,
-      ceilings,
-      queue,
-      checkFreeSpace: () => reserve.check(),
-      shutdown: stopping,
-    }),
-  };
-}
-
-interface HttpParts extends JobParts {
-  readonly jobs: Jobs;
-  readonly access: Access;
-  readonly permits: Permits;
-  readonly isEmbedded: boolean;
-}
-
-async function openHttp(parts: HttpParts): Promise<HttpApp> {
-  const { createApp } = await import('./http/app.ts');
-  const { config, store, telemetry, jobs, access, permits, isEmbedded, log, stopping } = parts;
-  return createApp({
-    jobs,
-    access,
-    tickets: createTickets({ rows: store, access }),
-    capacity: { permits, rate: createRateBudget(config.rate) },
-    service: createServiceFacts(parts),
-    openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
-    log,
-    metrics: telemetry.metrics,
-    observer: telemetry.observer,
-    metricsToken: config.metricsToken,
-    allowedOrigins: config.allowedOrigins,
-    isEmbedded,
-    connectionsOfPeer: config.peerConnections,
-    stopping,
   });
 }

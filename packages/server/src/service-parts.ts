@@ -1,0 +1,147 @@
+/** Opens the parts of the service that stand on others: its cells, its jobs and HTTP. `service.ts` puts them together. */
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Access } from './access/authenticate.ts';
+import { createTickets } from './access/tickets.ts';
+import type { FreeSpaceReserve } from './capacity/free-space.ts';
+import type { Permits } from './capacity/permits.ts';
+import { createRateBudget } from './capacity/rate.ts';
+import { cellsOf, ProviderHealth } from './facts/provider-health.ts';
+import { createServiceFacts } from './facts/service-facts.ts';
+import type { createApp } from './http/app.ts';
+import { createJobs } from './job/create-jobs.ts';
+import { Dispatcher } from './job/dispatch/dispatcher.ts';
+import { recover } from './job/dispatch/recover.ts';
+import { createHistory } from './job/history.ts';
+import type { Jobs } from './job/jobs.ts';
+import type { Nudges } from './job/nudges.ts';
+import { observedCells, observedHistory } from './job/observed.ts';
+import { ParkedCells } from './sandbox/parked/parked-cells.ts';
+import type { Provider } from './sandbox/sandbox.ts';
+import type { Config } from './settings/config.ts';
+import type { OpenSigning, PublicKeys } from './start/open-signing.ts';
+import type { OpenTelemetry } from './start/open-telemetry.ts';
+import type { Store } from './store/store.ts';
+import type { Log } from './telemetry/log/log.ts';
+import { NO_OBSERVER } from './telemetry/observer.ts';
+
+interface CellParts {
+  readonly config: Config;
+  readonly provider: Provider;
+  readonly nudges: Nudges;
+  readonly log: Log;
+}
+
+/** Making a gVisor cell takes both of two cores for longer than a short job. */
+const PACES = {
+  gvisor: { madeAtOnce: 1, quietMilliseconds: 100 },
+  others: { madeAtOnce: 2, quietMilliseconds: 0 },
+};
+
+/** Nothing is parked before the start. */
+export function openCells({ config, provider, nudges, log }: CellParts): {
+  health: ProviderHealth;
+  parked: ParkedCells;
+} {
+  const health = new ProviderHealth({
+    provider,
+    log,
+    onReady() {
+      nudges.send('queue');
+      parked.refill();
+    },
+  });
+  const parked = new ParkedCells({
+    source: health,
+    provider,
+    bytesMax: config.parkedMbMax * 2 ** 20,
+    pace: provider.backend === 'gvisor' ? PACES.gvisor : PACES.others,
+    onProblem: ({ error, ...parking }) => log.warn({ ...parking, err: error }, 'a parked cell has a problem'),
+  });
+  return { health, parked };
+}
+
+interface JobParts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly provider: Provider;
+  /** Why the start took no stronger provider; null if it did not have to. */
+  readonly passedOver: string | null;
+  readonly health: ProviderHealth;
+  readonly parked: ParkedCells;
+  readonly reserve: FreeSpaceReserve;
+  readonly nudges: Nudges;
+  /** Null if the operator has turned signing off. */
+  readonly signing: OpenSigning | null;
+  readonly keys: PublicKeys;
+  readonly telemetry: OpenTelemetry;
+  readonly log: Log;
+  readonly stopping: AbortSignal;
+}
+
+/** Recovers what an earlier process left. The dispatcher is not started yet. */
+export async function openJobs(parts: JobParts): Promise<{ readonly jobs: Jobs; readonly dispatcher: Dispatcher }> {
+  const { config, store, provider, reserve, nudges, keys, log } = parts;
+  const { observer } = parts.telemetry;
+  const isObserved = observer !== NO_OBSERVER;
+  const plain = createHistory(store, nudges);
+  const history = isObserved ? observedHistory(plain, { store, observer, log }) : plain;
+  await recover({ store, history, log });
+  const { concurrency, tenantConcurrency, concurrentMemMbMax, drainSeconds, ceilings, queue } = config;
+  const plainCells = cellsOf(parts.health, parts.parked);
+  const cells = isObserved ? observedCells(plainCells, observer) : plainCells;
+  const shared = { store, history, nudges, cells, log };
+  const dispatcher = new Dispatcher({
+    ...shared,
+    concurrency,
+    tenantConcurrency,
+    concurrentMemMbMax,
+    cellMemMb: provider.ownMemMb,
+    drainSeconds,
+    roomForJobs: () => reserve.roomForJobs(),
+  });
+  return {
+    dispatcher,
+    jobs: createJobs({
+      ...shared,
+      keys,
+      isSigning: parts.signing !== null,
+      dispatcher,
+      provider,
+      ceilings,
+      queue,
+      checkFreeSpace: () => reserve.check(),
+      shutdown: parts.stopping,
+    }),
+  };
+}
+
+export type HttpApp = ReturnType<typeof createApp>;
+
+interface HttpParts extends JobParts {
+  readonly jobs: Jobs;
+  readonly access: Access;
+  readonly permits: Permits;
+  readonly isEmbedded: boolean;
+}
+
+export async function openHttp(parts: HttpParts): Promise<HttpApp> {
+  const { createApp } = await import('./http/app.ts');
+  const { config, store, telemetry, jobs, access, permits, isEmbedded, log, stopping } = parts;
+  return createApp({
+    jobs,
+    access,
+    tickets: createTickets({ rows: store, access }),
+    capacity: { permits, rate: createRateBudget(config.rate) },
+    service: createServiceFacts(parts),
+    openapi: readFileSync(fileURLToPath(import.meta.resolve('@vouchbox/protocol/openapi.json')), 'utf8'),
+    log,
+    metrics: telemetry.metrics,
+    observer: telemetry.observer,
+    metricsToken: config.metricsToken,
+    allowedOrigins: config.allowedOrigins,
+    isEmbedded,
+    connectionsOfPeer: config.peerConnections,
+    stopping,
+  });
+}
