@@ -58,7 +58,7 @@ describe('a run of all tests', () => {
     expect(unshown(marked(one), marked(other, false), marked(other))).toEqual([]);
   });
 
-  test('names a mark that is no statement, or one that no test shows', () => {
+  test('names a mark that is not a statement, and a statement that no test shows', () => {
     const stray = strayMarks(statementsOf(EXAMPLE), [marked(one), marked('One-2'), marked('Nowhere-1', false)]);
     expect([...stray]).toEqual([
       ['One-2', 'shows One-2'],

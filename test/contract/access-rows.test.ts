@@ -157,7 +157,7 @@ describe('AUTH-04 a token that names the place of its key', { tags: ['AUTH-04'] 
     for (const header of headers) {
       const key = await issuer.token({ scope: 'jobs:read', header });
       const { status } = await rig().request('/v1/whoami', { key });
-      // Under a key of the set it is accepted whatever else it says. Under any other name there is no key.
+      // A key id of the set is accepted whatever else the token says. Any other id has no key.
       expect([header, status]).toEqual([header, 'kid' in header ? 401 : 200]);
     }
     expect(connections).toBe(0);

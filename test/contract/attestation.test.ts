@@ -179,7 +179,7 @@ describe('an attestation that cannot be read', () => {
 });
 
 describe('the key of the service', () => {
-  test('is served as canonical PEM with its id and a notice that it is no trust anchor', {
+  test('is served as canonical PEM with its id and a notice that it is not a trust anchor', {
     tags: ['Bodies-4', 'PublicKey-1', 'Authentication-10'],
   }, async () => {
     const { json } = await rig.request('/v1/attestation/public-key');
@@ -242,7 +242,7 @@ test('stored bytes are the same after a restart (ATT-05), and tampered ones are 
   expect(await third.stop()).toEqual([]);
 });
 
-test('without its key a service ends jobs unsigned, says why in its status, and signs once the key is back (ATT-07)', {
+test('a service without its key ends jobs unsigned, says why, and signs them once the key is back (ATT-07)', {
   timeout: 60_000,
   tags: ['Attestation-1', 'States-3a', 'ATT-07'],
 }, async () => {

@@ -213,7 +213,7 @@ function known(operation: ContractOperation): Made[] {
   }));
 }
 
-test('every answer to a request made from the contract is one of the contract, and invalid requests are refused (BODY-12)', {
+test('every answer is one that the contract lists, and invalid requests are refused (BODY-12)', {
   ...loadTimeout,
   tags: ['Versioning-1', 'BODY-12'],
 }, async () => {

@@ -85,7 +85,7 @@ describe('slow heads of one address', () => {
 describe('callers', () => {
   const rig = useRig({ provider: 'subprocess', concurrency: '1' });
 
-  test('at most as many as there are places are held of three hundred that connect at once, and most of those', {
+  test('three hundred connections with a credential fill nearly all places, and no more', {
     tags: ['Limits-16'],
   }, async () => {
     using stack = new DisposableStack();

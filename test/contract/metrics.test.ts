@@ -138,7 +138,7 @@ describe('the metrics of a tenant', () => {
   const seriesFor = async (key: string) =>
     Object.fromEntries(seriesOf((await rig().request('/v1/metrics', { key })).text));
 
-  test('are of its own current jobs alone', { tags: ['Routes-1'] }, async () => {
+  test("count only the tenant's current jobs", { tags: ['Routes-1'] }, async () => {
     const { alpha, beta } = rig();
     const seriesOfJobs = (language: string, status: string) =>
       `svc_tenant_jobs{language="${language}",status="${status}"}`;

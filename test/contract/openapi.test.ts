@@ -293,7 +293,7 @@ describe('a parameter accepts what its schema says:', { tags: ['Versioning-1'] }
   });
   const STATUS: Readonly<Record<string, number>> = { submitJob: 201, streamEvents: 101 };
 
-  /** Each with a server of its own kind, which is the plain one. */
+  /** The answer of a plain server to the operation with this parameter. */
   async function answerTo(operation: ContractOperation, { name, in: place }: Parameter, text: string): Promise<Answer> {
     const change =
       place === 'query' ? { query: `${name}=${encodeURIComponent(text)}` } : { headers: `${name}: ${text}\r\n` };

@@ -125,7 +125,7 @@ describe('node source', () => {
     expect(await stdoutOf({ language: 'node', code })).toBe('function /work/main.cjs\n');
   });
 
-  test("that is neither fails with the interpreter's message, and is no error of the service", async () => {
+  test("that is neither fails with the interpreter's message, and not as an error of the service", async () => {
     const { result } = await rig().run({ language: 'node', code: 'const = 1' });
     expect(result).toMatchObject({ status: 'failed', exit_code: 1 });
     expect(result.stderr).toContain('SyntaxError');

@@ -72,7 +72,7 @@ describe('the record of a job', () => {
     });
   });
 
-  test('has neither nor a digest if none were given', { tags: ['Receipt-25'] }, async () => {
+  test('has no words, no variables and no digests if none were given', { tags: ['Receipt-25'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.requested_spec).toMatchObject({ args: [], env: {} });
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });

@@ -195,7 +195,7 @@ describe('vouchbox run', () => {
     expect((await rig().alpha.client.list({ limit: 1 })).items[0]?.status).toBe('cancelled');
   });
 
-  test('tells a refusal in one line: code 125 where this service cannot, 2 where nothing could', async () => {
+  test('explains a refusal in one line, with code 125 if this service cannot run it and 2 if none could', async () => {
     const file = program('g.sh', 'true');
     const request = String.raw`request \S+\)`;
     const cases: [string[], number, RegExp][] = [

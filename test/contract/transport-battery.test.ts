@@ -323,7 +323,7 @@ describe('refused before a byte of the body is requested:', { tags: ['E-11'] }, 
   });
 });
 
-test('E-12 each refusal before there was a request is counted under its status, and ends its connection', {
+test('E-12 a refusal before any request is counted under its status, and ends its connection', {
   tags: ['E-12'],
 }, async () => {
   const counted = async () => seriesOf((await rig().request('/metrics', { key: TOKEN })).text);
@@ -347,7 +347,7 @@ test('E-12 each refusal before there was a request is counted under its status, 
   expect([400, 405, 417, 431].map(grown)).toEqual([2, 1, 1, 1]);
 });
 
-test('E-03 a body that ends before its declared length is no request, and leaves nothing', {
+test('E-03 a body that ends before its declared length is not a request, and leaves nothing', {
   tags: ['E-03'],
 }, async () => {
   const before = await rig().jobCount();

@@ -18,7 +18,7 @@ const operating = readFileSync(join(root, 'docs/OPERATING.md'), 'utf8');
 const hasSystemd = existsSync('/usr/bin/systemd-analyze');
 const untried = hasSystemd ? '' : ' (not tried: systemd-analyze is not installed)';
 
-/** Runs systemd-analyze on a copy of the unit whose checkout is this one. Returns what it prints. */
+/** Runs systemd-analyze on a copy of the unit for this checkout, and returns what it prints. */
 function analyze(...words: string[]): string {
   const scratch = mkdtempSync(join(tmpdir(), 'svc-unit-'));
   try {

@@ -275,7 +275,7 @@ function namesOf(seen: Seen): string[] {
   return seen.artifacts.map(({ path }) => path.slice('output/'.length));
 }
 
-/** The violation's type for each of these outputs; `none` if there is none. */
+/** The violation's type for each of these outputs; `none` without a violation. */
 function violationsOf(seen: Seen, names: readonly string[]): string[] {
   return names.map((name) => seen.violations.find(({ path }) => path === `output/${name}`)?.type ?? 'none');
 }

@@ -1,4 +1,4 @@
-/** Ways out of a cell through the network: there is none. */
+/** Ways out of a cell through the network; none may work. */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';

@@ -146,7 +146,7 @@ export const neighbourCases: readonly HostileCase[] = [
   },
 ];
 
-/** gVisor has no record locks on devices, so they block nobody. */
+/** gVisor has no record locks on devices, so they block no neighbour. */
 const DEVICE_LOCK = { namespace: 'taken', gvisor: 'record lock: No locks available' } as const;
 
 function openAndClose(path: string): void {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Seen } from './hostile-case.ts';
 
-/** The JSON document in the program's first line of output. If it is none, throws with what came instead. */
+/** The JSON document in the program's first line of output. Throws with the line if it is not JSON. */
 export function answersOf<Answers>(seen: Seen): Answers {
   try {
     return JSON.parse(seen.stdout.split('\n', 1)[0] ?? '') as Answers;

@@ -59,7 +59,7 @@ it('keeps a key that is in the source itself', () => {
   expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
 });
 
-it('lets no other package come from there', () => {
+it('takes no other package from there', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });

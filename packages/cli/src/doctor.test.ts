@@ -11,7 +11,7 @@ function doctor(env: Record<string, string>, ...args: string[]) {
   return spawnSync(SVC, ['doctor', ...args], options);
 }
 
-test('where nothing can be isolated, as for a user who is not root, the doctor exits with 1 and says what to do', () => {
+test('the doctor exits with 1 and says what to do if it cannot isolate anything, as when it is not root', () => {
   const { status, stdout, stderr } = doctor({});
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toMatch(/^fail {2}this process is root: user 65534\n {6}→ run as root/);

@@ -9,7 +9,7 @@ const environment = {
   PATH: '/bin',
 };
 
-test('the address of a service and its key are for clients, and are no settings of a service started here', () => {
+test('a service started here ignores the address and the key that are meant for clients', () => {
   expect(clientEnvironment(environment)).toEqual({ url: 'http://a', key: 'k', profile: 'p' });
   expect(serverEnvironment(environment)).toEqual({ SERVICE_PORT: '0', PATH: '/bin' });
 });

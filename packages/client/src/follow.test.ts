@@ -295,7 +295,7 @@ describe('following without a stream', () => {
     ]);
   };
 
-  test('asks for pages that the service holds, one after the last event of the other', async () => {
+  test('asks for pages that the service holds, each after the last event of the one before', async () => {
     await using service = await held(
       json({ events: [event(1), event(2)], next_cursor: 2 }),
       json({ events: [], next_cursor: 2 }),

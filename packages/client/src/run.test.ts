@@ -62,7 +62,7 @@ describe('a run', () => {
     return serviceWith({ ...others, ...(isOlder && { 'GET /v1/capabilities': none }) });
   }
 
-  test('sends what is said beside a submission in place of what is in it', async () => {
+  test("sends an option in place of the submission's own member", async () => {
     await using service = await serviceWith();
     const files = { 'a.txt': 'é', 'input/b': new Uint8Array([255, 0]), c: new Blob(['c']) };
     const given = { language: 'bash', code: 'x', stdin: 'old', outputs: ['output/a'] };

@@ -106,7 +106,7 @@ describe('a step', () => {
     expect([workspace.paths(), workspace.steps]).toEqual([[], []]);
   });
 
-  test('in a language without a start of its own is refused before any request', async () => {
+  test('in a language that a workspace does not run is refused before any request', async () => {
     const { workspace, given } = workspaceOf();
     await expect(workspace.run('x', { language: 'ruby' })).rejects.toThrow(TypeError);
     expect(given).toEqual([]);

@@ -145,7 +145,7 @@ describe('a receipt of something else than the history', () => {
   });
 });
 
-describe('a file that is no history', () => {
+describe('a file that is not a history', () => {
   test.each([
     ['nothing', ''],
     ['no JSON', 'hello'],

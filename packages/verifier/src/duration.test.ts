@@ -13,7 +13,10 @@ describe('a duration on the command line', () => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
-  test.each(['', '5', 's', '1.5h', '-1h', '1w', '1 h', '1h30m', '1e3s', '1234567890s'])('%j is no duration', (text) => {
-    expect(() => parseDuration(text)).toThrow(UsageError);
-  });
+  test.each(['', '5', 's', '1.5h', '-1h', '1w', '1 h', '1h30m', '1e3s', '1234567890s'])(
+    '%j is not a duration',
+    (text) => {
+      expect(() => parseDuration(text)).toThrow(UsageError);
+    },
+  );
 });

@@ -67,7 +67,7 @@ test('a failure of the service itself is not one of the host', async () => {
   expect([health.isReady(), provider.cells.length]).toEqual([true, 0]);
 });
 
-test('while it is not ready a cell is tried at most once a second when asked, and one that comes up makes it ready', async () => {
+test('a provider that is not ready tries a cell at most once a second, and is ready when one comes up', async () => {
   const { provider, health, pass } = rig();
   let calls = 0;
   provider.script = () => {

@@ -289,7 +289,7 @@ describe('when the authority of a credential ends', { tags: ['Authentication-8']
 
   const watched = { log: pino({ level: 'silent' }), checkMilliseconds: 60_000, isIdle: () => true };
 
-  test('everything of that credential ends once, and nothing of another', async () => {
+  test('everything that the credential holds ends once, and nothing that another holds', async () => {
     const asked: string[] = [];
     const stands = async ({ credential_id }: Caller) => {
       asked.push(credential_id);

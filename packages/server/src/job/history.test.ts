@@ -38,7 +38,7 @@ describe('a follower', () => {
     expect(await followed(rig, key.job_id, { after: 99, signal: never })).toEqual([]);
   });
 
-  test('ends when its signal aborts, though the job goes on', async () => {
+  test('ends when its signal aborts, while the job goes on', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     await rig.provider.running(0);

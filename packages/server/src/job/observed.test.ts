@@ -78,7 +78,7 @@ test.each<[string, Partial<Record<keyof History, unknown>>]>([
   expect([told, asked]).toEqual([[COMMITTED], 0]);
 });
 
-test('an end that the store does not return, or not as one, is not counted and delays nothing', async () => {
+test('an end is not counted, and delays nothing, if the store does not return it or returns a running job', async () => {
   const notEnded = { ...ended, status: 'running', finished_at: null } as unknown as JobSummary;
   for (const summary of [
     () => Promise.reject(new Error('the store is away')),
@@ -96,7 +96,7 @@ test('an end that the store does not return, or not as one, is not counted and d
   }
 });
 
-test('a change that could not be stored is no commit, and its error goes to the caller', async () => {
+test('a change that could not be stored is not reported as a commit, and its error goes to the caller', async () => {
   const { observer, told } = rig({}, asEnded);
   const failing = { finish: () => Promise.reject(new Error('disk full')) } as unknown as History;
   const history = observedHistory(failing, { store: { jobSummary: asEnded }, observer, log: createLog('silent') });

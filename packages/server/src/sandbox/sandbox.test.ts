@@ -174,7 +174,7 @@ print(__name__, sys.argv[0].endswith("/main.py"), __file__ == sys.argv[0])`;
     expect(ending).toEqual({ kind: 'stopped', cause });
   });
 
-  it('ends when the program does, though it leaves children behind', async () => {
+  it('ends when the program does, even if children are left', async () => {
     const { ending, stdout } = await run(choice, 'bash', 'sleep 100 & echo left; exit 5');
     expect({ ending, stdout }).toEqual({ ending: { kind: 'exited', exit_code: 5 }, stdout: 'left\n' });
   });
@@ -259,7 +259,7 @@ except BlockingIOError:
     print(made)`;
     const { stdout, violations } = await run(choice, 'python', code, { limits: { max_pids: 8 } });
     expect(stdout).toBe('7\n');
-    // gVisor's own kernel refuses, and tells nobody.
+    // gVisor's own kernel refuses, and does not count it.
     expect(violations.map(({ type, limit }) => [type, limit])).toEqual(choice === 'namespace' ? [['pids', 8]] : []);
   });
 

@@ -12,7 +12,7 @@ function stretch() {
   return { work, end: resolve, hasBegun: () => hasBegun };
 }
 
-test('no more work at a time than the bound, and the one that has waited longest is next', async () => {
+test('no more work runs at a time than the bound allows, and what has waited longest is next', async () => {
   const turns = new Turns(2);
   const all = Array.from({ length: 4 }, stretch);
   const taken = all.map(({ work }) => turns.take(work));
@@ -32,7 +32,7 @@ test('work that fails passes its turn on', async () => {
   expect(await turns.take(() => Promise.resolve('done'))).toBe('done');
 });
 
-test('work that is given up while waiting leaves, and delays nobody', async () => {
+test('work that is given up while it waits delays no other work', async () => {
   const turns = new Turns(1);
   const first = stretch();
   const taken = turns.take(first.work);

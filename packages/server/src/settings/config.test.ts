@@ -40,7 +40,7 @@ describe('settings', () => {
     expect(loadConfig({ SERVICE_PORT: '1' }, { port: '2' }).port).toBe(2);
   });
 
-  test('a secret is read from the file of its name that a supervisor hands over, unless the environment has it', () => {
+  test("a secret that the environment lacks is read from the supervisor's file of its name", () => {
     const directory = mkdtempSync(join(tmpdir(), 'svc-credentials-'));
     writeFileSync(join(directory, 'SERVICE_LEGACY_KEYS'), 'me=from-a-file\n');
     writeFileSync(join(directory, 'SERVICE_METRICS_TOKEN'), 'token-of-a-file');
@@ -156,7 +156,7 @@ describe('settings', () => {
     }
   });
 
-  test('the metrics token is no key of a tenant', () => {
+  test("the metrics token is not a tenant's key", () => {
     expect(refusal({ SERVICE_METRICS_TOKEN: 'k', SERVICE_LEGACY_KEYS: 'acme=k' }).message).toContain('repeats a key');
     const { message } = refusal({ SERVICE_METRICS_TOKEN: 'hunter2 é' });
     expect(message).toContain('SERVICE_METRICS_TOKEN');

@@ -62,7 +62,7 @@ test('a database of something else is refused and left unchanged', async () => {
   expect(database.prepare('select name from sqlite_master').all()).toEqual([{ name: 'recipes' }]);
 });
 
-test('a file that is no database is refused', async () => {
+test('a file that is not a database is refused', async () => {
   await using testStore = new TestStore();
   writeFileSync(testStore.path, 'not a database, but long enough to be asked for its first page\n'.repeat(100));
   await expectRefusal(openStore({ dataDir: testStore.directory }), 'unrecognised');

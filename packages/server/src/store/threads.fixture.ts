@@ -23,7 +23,7 @@ export const POSTGRES_SAME_THREAD: Threads = {
   reader: (data) => served({ open: (report) => postgresReader.openReader(data, report), errorOf: postgresErrorOf }),
 };
 
-/** What it throws beside its answers is an unhandled rejection, which fails the run. */
+/** An error that is not an answer is an unhandled rejection, which fails the run. */
 function served(kind: ThreadKind): Thread {
   const { port1, port2 } = new MessageChannel();
   serveStore(port2, kind);

@@ -107,7 +107,7 @@ test('a job is in the trace of the request that submitted it, with its wait and 
   expect(attributesOf(job)).toMatchObject({ 'svc.status': 'error', 'svc.terminal_reason': 'runtime_failed' });
 });
 
-test('a job without a request span gets its own trace, and one that never ran has no run', async () => {
+test('a job without a request span gets its own trace, and a job that never ran has no span of a run', async () => {
   const { job, queued, running } = await exported((traces) => {
     traces.jobEnded({ ...ENDED, status: 'cancelled', started_at: null, duration_ms: null });
   });

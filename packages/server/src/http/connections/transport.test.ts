@@ -51,7 +51,7 @@ describe('a head', () => {
   });
 });
 
-describe('a target that is no path', () => {
+describe('a target that is not a path', () => {
   const expectStatus = async (bytes: string, status: number) => {
     using raw = await RawSocket.open(server.port);
     const answer = await raw.send(bytes).answer();
@@ -139,7 +139,7 @@ describe('deadlines', () => {
     expect((await raw.untilClosed())[0]?.headers['connection']).toBe('close');
   });
 
-  test('a connection whose reader takes nothing is reset, so that the kernel keeps nothing for it, and its permit is free again', {
+  test('a connection whose reader takes nothing is reset, and its permit is free again', {
     tags: ['Transfer-3', 'Transfer-4', 'E-18'],
   }, async () => {
     const stdout = 'x'.repeat(32 * 1024 * 1024);

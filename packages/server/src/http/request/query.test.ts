@@ -47,7 +47,7 @@ describe('a number of seconds in the query', () => {
     );
   });
 
-  test('is refused if the text is no number', { tags: ['GetResult-2'] }, () => {
+  test('is refused if the text is not a number', { tags: ['GetResult-2'] }, () => {
     const isNumber = (text: string) => /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[-+0-9.eE_xn ]{1,6}$/)).filter((text) => !isNumber(text));
     fc.assert(

@@ -59,7 +59,7 @@ describe('the HTML of a page', () => {
     expect(await response.text()).toBe(VERIFY);
   });
 
-  test('is not sent again to who has it', async () => {
+  test('is not sent again to a client that has it', async () => {
     const etag = (await get('/verify')).headers.get('etag') ?? '';
     const again = await get('/verify', { 'if-none-match': `"other", W/${etag}` });
     expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag]);

@@ -191,7 +191,7 @@ describe('a ticket', () => {
     expect(detail.status).toBe(401);
   });
 
-  test('is not spent by a request that is no handshake', { tags: ['Stream-2a'] }, async () => {
+  test('is not spent by a request that is not a handshake', { tags: ['Stream-2a'] }, async () => {
     const { stream_url } = await mint(server);
     expect((await fetch(`${server.url}${stream_url}`)).status).toBe(401);
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });
@@ -252,7 +252,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
   ])('and its ticket is not spent, because %s', { tags: ['Stream-2a'] }, async (_name, more, without) => {
     const { stream_url } = await mint(server);
     const faulty = handshake(stream_url, more).replace(without, without === ' HTTP/1.1' ? ' HTTP/1.0' : '');
-    // A request that is no handshake is answered as a plain request, and its connection kept.
+    // A request that is not a handshake is answered as a plain request, and its connection kept.
     using raw = await RawSocket.open(server.port);
     expect([400, 401]).toContain((await raw.send(faulty).answer()).status);
     expect(await attempt(server, handshake(stream_url))).toMatchObject({ status: 101 });

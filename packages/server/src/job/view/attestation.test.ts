@@ -113,7 +113,7 @@ describe('with signing off', { tags: ['Evidence-8'] }, () => {
 describe('tampered bytes are never returned, but withdrawn and signed again (ATT-10)', {
   tags: ['ATT-10'],
 }, () => {
-  /** Expects a refusal for both parts, then that a fresh attestation verifies and is what it was before. */
+  /** Expects both parts to be refused, and a new attestation to verify and to equal the first. */
   async function expectWithdrawn(key: JobKey, before: Uint8Array): Promise<void> {
     const nudges: string[] = [];
     const options = { ...optionsOf(), nudges: { send: (topic: string) => nudges.push(topic) }, log };

@@ -116,7 +116,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   });
 });
 
-test('a visitor who only asks whether a service is here is not logged, and one who sends half a line is', async () => {
+test('a visitor who only looks for a service is not logged, and one who sends half a line is', async () => {
   const lines: string[] = [];
   const credentials = createCredentials({} as never);
   const visited = createLog('debug', { write: (line: string) => lines.push(line) });

@@ -90,7 +90,7 @@ describe('a control group', () => {
 });
 
 describe('a group of cgroup v2', () => {
-  it('has no peak of its memory where the kernel keeps none, rather than another number', () => {
+  it('has no memory peak where the kernel keeps none', () => {
     const parent = mkdtempSync(join(tmpdir(), 'svc-group-v2-'));
     const directory = join(parent, 'cell');
     mkdirSync(directory);

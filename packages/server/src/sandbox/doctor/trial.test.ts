@@ -27,7 +27,7 @@ it('a trial that throws fails, and says what it saw and how to fix it', async ()
   ]);
 });
 
-it('a trial is not made if one that it needs failed, and a warning is no failure', async () => {
+it('a trial is not made if one that it needs failed; a warning is not a failure', async () => {
   const checks = new Checks();
   const never = vi.fn<Trial['attempt']>(() => pass('reached'));
   await checks.run([

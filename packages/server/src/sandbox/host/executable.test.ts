@@ -71,7 +71,7 @@ describe('the version of an executable', () => {
     expect(readFileSync(join(directory, 'asked'), 'utf8')).toBe('x\n');
   });
 
-  test('is null if the program states none, and a refusal is not remembered', async () => {
+  test('is null if the program prints no version, and a failure is not remembered', async () => {
     write('echo nothing');
     expect(await versionOf(path, /version (\S+)/, remembered)).toBeNull();
     write(`[ -e ${directory}/ready ] && echo version 4`);

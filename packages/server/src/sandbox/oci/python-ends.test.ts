@@ -1,4 +1,4 @@
-/** A Python program ends in a cell as it does under `python3` alone: what it still does, what it prints, and its exit code. */
+/** A Python program ends in a cell as under `python3` alone: it does and prints the same, and has the same exit code. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

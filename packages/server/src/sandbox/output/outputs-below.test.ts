@@ -104,7 +104,7 @@ test('a tree that is too deep is followed to the bound, and reported as too deep
   expect(violations).toMatchObject([{ type: 'output_path', path: 'output/**', limit: 32 }]);
 });
 
-test('a missing directory is missing, and a file is no directory', () => {
+test('a missing directory and a file in its place are each a violation', () => {
   const { violations } = collect(['output/a/**', 'output/b/**'], (output) => write(output, 'b'));
   expect(violations.map(({ type, path }) => `${type} ${path}`)).toEqual([
     'output_missing output/a',

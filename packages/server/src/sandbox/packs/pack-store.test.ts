@@ -20,7 +20,7 @@ describe('the packs directory', () => {
     expect(requirePack(packs, 'tiny', '1.9').directory).toBe(join(packs, 'tiny', '1.9'));
   });
 
-  it('lists none if it does not exist, and nothing that is not named like a pack', () => {
+  it('lists no pack if it does not exist, and only entries that are named like packs', () => {
     expect(listPacks('/nonexistent')).toEqual([]);
     const packs = packsWith('1');
     mkdirSync(join(packs, '.build-1-x-1'));

@@ -293,7 +293,7 @@ test('a cell that was taken at once and fails at the hand-over is removed, and i
   expect([first?.disposed, source.cells.length, problems.length]).toEqual([true, 3, 1]);
 });
 
-test('as many cells are parked as were asked for in twice the time to make one, at the peak of the last minute', async () => {
+test("the last minute's peak sets how many cells are parked: what was asked for in twice the time to make one", async () => {
   parked = open(1000, 4);
   source.gate = () => new Promise((resolve) => setTimeout(resolve, 100));
   parked.start();

@@ -78,7 +78,7 @@ function livingIn(instance: string): () => number {
   return () => groups.names().flatMap((name) => groups.open(name).members()).length;
 }
 
-/** How many of the children that this process has now still live; one that nobody has waited for is dead. */
+/** How many children of this process live now. A zombie is dead. */
 function livingChildren(): () => number {
   const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'latin1').trim().split(' ').filter(Boolean);
   return () => children.filter((pid) => !/^State:\s+[ZX]/m.test(statusOf(pid))).length;

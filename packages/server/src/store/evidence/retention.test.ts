@@ -55,7 +55,7 @@ test('jobs that ended before the moment are removed whole, the oldest first, in 
   expect(await job(db, kept)).not.toBeNull();
 });
 
-test('a step ends with its first large job, so that nobody waits for two of them', async () => {
+test('a step ends with its first large job, so that others wait for one at most', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   const large: JobKey[] = [];

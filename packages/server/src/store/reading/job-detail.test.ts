@@ -1,4 +1,4 @@
-/** The detail of a job is told from what is stored of it, and says nothing that is not. */
+/** The detail of a job is made of what is stored, and claims nothing else. */
 import type { JobDetail } from '@vouchbox/protocol';
 import { expect, test } from 'vitest';
 import {

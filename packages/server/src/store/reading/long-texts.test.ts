@@ -1,4 +1,4 @@
-/** Long texts in pieces are the texts that they are pieces of, to the byte, whatever comes after their extent was told. */
+/** Long texts read in pieces equal the whole text to the byte, also if events are added after their extent was read. */
 import { foldOutput } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

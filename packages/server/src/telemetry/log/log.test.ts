@@ -60,7 +60,7 @@ describe('the log', () => {
     expect(lines).toHaveLength(3);
   });
 
-  test('keeps the code of an error, which is no source code', () => {
+  test('keeps the `code` of an error, which is not source code', () => {
     const [line] = logLines((log) => log.error({ err: Object.assign(new Error('no space'), { code: 'ENOSPC' }) }));
     expect(line).toMatchObject({ err: { code: 'ENOSPC' } });
   });

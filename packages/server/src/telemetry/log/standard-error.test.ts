@@ -57,7 +57,7 @@ test('a reader that is gone is not written to forever', () => {
   expect(writes).toBe(2);
 });
 
-test('a process whose log nobody reads any more still ends', async () => {
+test('a process ends even if its log is no longer read', async () => {
   const module = new URL('./log.ts', import.meta.url).href;
   const program = `
     import { createLog } from '${module}';

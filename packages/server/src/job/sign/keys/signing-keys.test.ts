@@ -160,7 +160,7 @@ test('a running service stops signing when its key is taken away, and goes on wh
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
-test('a data directory without keys lists none, and gets none by asking', () => {
+test('a data directory without keys lists none, and the question makes none', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A Node program that was released ends as under `node` alone: what it still does, what it prints, and its exit code. */
+/** A Node program ends in a cell as under `node` alone: it does and prints the same, and has the same exit code. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -30,7 +30,7 @@ const MISSING = {
 
 describe.runIf(process.arch === 'x64').each(CLASSES)('the filter of the %s class', (choice) => {
   it('refuses no call that is allowed, and hides none that its kernel has', async () => {
-    // What a call made of nothing leaves on stderr, as vfork(2) does, is no answer.
+    // Some calls with empty arguments, such as vfork(2), write to stderr. That is not an answer.
     const { stdout } = await cells.run(choice, 'python', MAKE_EVERY_CALL);
     const answers = Object.entries(JSON.parse(stdout) as Record<string, string>);
     const others = (wanted: string, known: readonly string[]) =>
