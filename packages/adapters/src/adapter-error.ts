@@ -1,4 +1,4 @@
-/** An answer of an adapter that is no result: what was asked cannot be done, or nothing ran. */
+/** An error answer of an adapter: the request cannot be served, or nothing ran. */
 export class AdapterError extends Error {
   override readonly name = 'AdapterError';
   /** The HTTP status of the answer. */

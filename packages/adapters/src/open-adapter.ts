@@ -73,8 +73,8 @@ function readAsJson(app: FastifyInstance): void {
 }
 
 /**
- * Without a key, whoever is on this host may call; but no page in a browser here, whose requests name its origin, and
- * none under another name of this host.
+ * Without a key, every program of this host may call. A page in a browser may not: its requests name its origin, or
+ * reach this host under another name.
  */
 function admit(request: FastifyRequest, { key, keyHeader }: { key: string | null; keyHeader: string | null }): void {
   const { authorization, origin, host = '' } = request.headers;
@@ -103,7 +103,7 @@ function statusOf(error: unknown): number {
   return statusCode ?? 500;
 }
 
-/** What is wrong inside stays inside. */
+/** The cause of an internal failure is not shown. */
 function messageOf(error: unknown): string {
   return statusOf(error) < 500 ? (error as Error).message : 'the adapter failed';
 }

@@ -78,12 +78,12 @@ export function messageOf({ remarks, truncated }: Ended): string {
   return [...remarks, ...cut].join('; ');
 }
 
-/** Of a compiler that failed no exit code is recorded; whoever asks tells it from 0 alone. */
+/** No exit code is recorded of a compiler that failed. Callers only compare it with 0. */
 function exitCodeOf({ exit_code, terminal_reason }: JobDetail): number | null {
   return terminal_reason === 'compile_failed' ? 1 : exit_code;
 }
 
-/** The reasons for an end of the program itself; all others mean that there is no result of it. */
+/** The reasons for which a program itself ended. With any other reason it has no result. */
 const END_KINDS: Readonly<Partial<Record<TerminalReason, EndKind>>> = {
   exited: 'exited',
   signaled: 'signaled',

@@ -62,7 +62,7 @@ export async function exportAttestationKey(
   return EXIT.ok;
 }
 
-/** The identifier is the key's fingerprint: whoever gets the key compares it over another way. */
+/** The identifier is the key's fingerprint. An auditor who gets the key compares it by another way. */
 function sayWhatToDo(key_id: string, file = 'FILE'): void {
   note(`the key is ${key_id}; give it to those who check results, and tell them this identifier another way`);
   note(`they run: npx --no service-verify directory EXPORT --public-key ${shellWord(file)} --tenant TENANT`);

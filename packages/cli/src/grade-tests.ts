@@ -5,7 +5,7 @@ import type { GradeTest } from '@vouchbox/client';
 import { COMPARISONS, type Comparison } from '@vouchbox/protocol/grading';
 import { UsageError } from './usage-error.ts';
 
-/** What each ending of a file's name is to its test. */
+/** The part of a test that a file with each ending holds. */
 const MEMBERS = { '.in': 'stdin', '.out': 'expected', '.args': 'args' } as const;
 
 /**

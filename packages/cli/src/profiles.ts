@@ -103,7 +103,7 @@ function membersOf(text: string): object {
     const { profiles } = JSON.parse(text) as { profiles?: unknown };
     if (typeof profiles === 'object' && profiles !== null) return profiles;
   } catch {
-    // Told below, like any other wrong form.
+    // Reported below, like any other wrong form.
   }
   throw new CommandFailure(`${profilesFile()} is not a file of profiles; remove it and log in again`);
 }

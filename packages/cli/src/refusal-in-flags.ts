@@ -1,6 +1,6 @@
 /**
  * Says why a submission was refused in the words of the command line. The service points at a member of the body with a
- * JSON pointer; whoever typed flags is told which flag.
+ * JSON pointer; a person who typed flags is shown the flag.
  */
 import { type ServiceClient, ServiceFailure } from '@vouchbox/client';
 import { CommandFailure } from './command-failure.ts';

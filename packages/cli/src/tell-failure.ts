@@ -1,4 +1,4 @@
-/** How a failure of the command is told: in one line on stderr that says what to do, and by an exit code. */
+/** Reports a failure of the command: in one line on stderr that says what to do, and by an exit code. */
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 import { printable, printableText } from '@vouchbox/protocol/vocabulary';
 import { CommanderError } from 'commander';

@@ -42,6 +42,6 @@ export function statusOf(
   if (kind === 'signaled') return BY_SIGNAL[signal ?? ''] ?? 12;
   if (exitCode !== 0) return 11;
   if (expectedDigest === null) return 3;
-  // Of an output that was cut, nobody knows the rest.
+  // The rest of a cut output is unknown, so it is never the expected one.
   return !truncated && outputDigest(stdout) === expectedDigest ? 3 : 4;
 }

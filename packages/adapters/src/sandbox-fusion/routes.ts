@@ -71,7 +71,7 @@ function programOf(body: Body): Program {
   };
 }
 
-/** A file without content is none, as there. */
+/** A file without content is left out, as SandboxFusion does. */
 function fileOf([path, content]: [string, unknown]): NamedFile[] {
   if (content === null) return [];
   if (typeof content !== 'string') throw unsupported('files', `files.${path} must be base64 text`);

@@ -1,4 +1,4 @@
-/** The commands that put the data of a service aside, and that make it again from what was put aside. */
+/** `vouchbox backup` and `vouchbox restore` in the table of commands. */
 import type { Command } from 'commander';
 import type { BackupOptions } from '../backup.ts';
 import type { RestoreCommandOptions } from '../restore.ts';

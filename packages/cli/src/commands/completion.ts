@@ -1,4 +1,4 @@
-/** `vouchbox completion` in the table of commands, of which it is made. */
+/** `vouchbox completion` in the table of commands, from which it takes its words. */
 import { Argument, type Command } from 'commander';
 import { SHELLS, type Shell } from '../completion/shells.ts';
 

@@ -87,7 +87,7 @@ export function createKeySet({
   };
 }
 
-/** Until the set is read again, nobody knows whether the token is valid, so it is not refused as invalid. */
+/** Until the set is read again, the token may be valid, so it is not refused as invalid. */
 function unavailable(milliseconds: number, cause?: unknown): ServiceError {
   const retryAfterSeconds = Math.ceil(milliseconds / 1000);
   const message = 'The keys of the token issuer cannot be read.';

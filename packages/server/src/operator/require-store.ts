@@ -7,12 +7,12 @@ import { OperatorError } from './operator-error.ts';
 /** What the first start of a service makes, in any version. */
 const MADE_BY_A_SERVICE = ['svc.db', 'instance-id', 'attestation-keys'];
 
-/** Whether a service ever kept anything in this directory. */
+/** Whether a service has ever stored anything in this directory. */
 export function holdsData(dataDir: string): boolean {
   return MADE_BY_A_SERVICE.some((name) => existsSync(join(dataDir, name)));
 }
 
-/** @throws OperatorError if no service ever kept anything in this directory */
+/** @throws OperatorError if no service has ever stored anything in this directory */
 export function requireData(dataDir: string): void {
   if (holdsData(dataDir)) return;
   throw new OperatorError(`there is no data of a service in ${dataDir}`, {

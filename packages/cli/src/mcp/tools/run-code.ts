@@ -101,7 +101,7 @@ interface Listener {
   readonly notify: ServerContext['mcpReq']['notify'];
 }
 
-/** Tells each piece of output as it comes; its number in the history is how far the job is. */
+/** Reports each piece of output as it comes. Its number in the history is the progress. */
 async function tellProgress(events: AsyncIterable<JobEvent>, { progressToken, notify }: Listener): Promise<void> {
   for await (const event of events) {
     const message = messageOf(event);
@@ -112,7 +112,7 @@ async function tellProgress(events: AsyncIterable<JobEvent>, { progressToken, no
 
 const messageCharsMax = 2048;
 
-/** Null if there is nothing that whoever waits wants to see. */
+/** Null for an event that a waiting caller need not see. */
 function messageOf({ kind, data }: JobEvent): string | null {
   if (kind === 'started') return 'started';
   if (kind !== 'stdout' && kind !== 'stderr') return null;

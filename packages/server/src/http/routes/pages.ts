@@ -67,7 +67,7 @@ function hasIt(ifNoneMatch: string | undefined, etag: string): boolean {
   return tags.includes(etag);
 }
 
-/** RFC 9110 § 12.5.3. Who forbids it with a weight of zero gets the plain bytes. */
+/** RFC 9110 § 12.5.3. A client that forbids it with a weight of zero gets the plain bytes. */
 function takesGzip(acceptEncoding = ''): boolean {
   return acceptEncoding.split(',').some((coding) => /^\s*(x-)?gzip\s*(;(?!\s*q=0(\.0*)?\s*$)|$)/i.test(coding));
 }

@@ -183,7 +183,7 @@ function startIn(work: string, { command, uid, environment }: HostCellOptions): 
   const user = uid === null ? {} : { uid, gid: uid };
   const settings = { env: environment, cwd: work, extra: ['pipe', 'pipe', 'pipe'] as const, ...user };
   const { child, pipes } = spawnWithPipes([PERL, SUPERVISE, ...command], settings);
-  pipes.catch(() => {}); // Whoever waits for them is told; disposing is not.
+  pipes.catch(() => {}); // The code that waits for them gets the error; disposing ignores it.
   const [launcher, readiness, report] = child.stdio.slice(3) as [Socket, Socket, Socket];
   launcher.on('error', () => {}); // The launcher may be dead already: its exit says so.
   const supervisor = child.pid ?? 0;
