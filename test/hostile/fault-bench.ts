@@ -19,6 +19,7 @@ import { systemPack } from '../../packages/server/src/sandbox/packs/system-pack.
 import { BootstrapError, type PreparedCell } from '../../packages/server/src/sandbox/sandbox.ts';
 import { groupNames } from './host-groups.ts';
 import { gvisorLauncher } from './launchers.ts';
+import { PATIENCE } from './size.ts';
 import type { Target } from './target.ts';
 
 /** Where `stage.pl` and `guest/` are. */
@@ -75,7 +76,7 @@ export class FaultBench implements AsyncDisposable {
       workBytes: 1024 * 1024,
       hostPostureSha256: null,
       loopback: false,
-      readyMilliseconds: 10_000,
+      readyMilliseconds: 10_000 * PATIENCE,
     });
     return OciCell.prepare(options, () => {});
   }

@@ -13,5 +13,11 @@ export function sizeFor(hostileClass: HostileClass, size: Size): number {
   return size[isFull ? 'full' : hostileClass];
 }
 
+/**
+ * How many times longer than on an ordinary machine a case may take, and each limit of time that it is not about:
+ * HOSTILE_PATIENCE on an emulated one.
+ */
+export const PATIENCE = Number(process.env['HOSTILE_PATIENCE'] ?? 1);
+
 /** How long one case may take, and a process that it starts. */
-export const CASE_MILLISECONDS_MAX = isFull ? 3_600_000 : 90_000;
+export const CASE_MILLISECONDS_MAX = PATIENCE * (isFull ? 3_600_000 : 90_000);

@@ -20,12 +20,13 @@ import { groupNames } from './host-groups.ts';
 import type { Attack, HostileClass, Seen } from './hostile-case.ts';
 import { gvisorLauncher, namespaceLauncher } from './launchers.ts';
 import { Preparing } from './preparing.ts';
+import { PATIENCE } from './size.ts';
 
 /** The most that a job can write below `/work` here, in bytes. */
 export const WORK_BYTES = 24 * 1024 * 1024;
 /** On a busy machine, a limit that a case is not about must not end the program. */
-const PATIENT = { wall_seconds: 60, cpu_seconds: 30 };
-const AHEAD_MILLISECONDS_MAX = 60_000;
+const PATIENT = { wall_seconds: 60 * PATIENCE, cpu_seconds: 30 * PATIENCE };
+const AHEAD_MILLISECONDS_MAX = 60_000 * PATIENCE;
 const LANGUAGE_BY_ENDING: Readonly<Record<string, Language>> = { py: 'python', cjs: 'node', sh: 'bash' };
 
 /** A program that was released and has not been collected. */

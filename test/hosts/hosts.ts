@@ -61,6 +61,7 @@ async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
     const onLine = (line: string): void => {
       const one = JSON.parse(line) as Reported;
       reported.push(one);
+      keepObserved(host, [observedOf(one)]);
       writeFileSync(join(logs, `${one.trial}.log`), one.log);
       say(
         `  ${one.held ? 'held    ' : 'NOT HELD'} ${one.trial.padEnd(18)} ${String(one.seconds).padStart(6)} s  ${one.observed}`,
@@ -73,11 +74,12 @@ async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  const when = new Date().toISOString().slice(0, 10);
-  return host.trials.map((id) => {
-    const { held = false, observed = 'not reached', seconds = 0 } = reported.find(({ trial }) => trial === id) ?? {};
-    return { trial: id, held, observed, seconds, when };
-  });
+  const missing = { held: false, observed: 'not reached', seconds: 0, log: '' };
+  return host.trials.map((id) => observedOf(reported.find(({ trial }) => trial === id) ?? { trial: id, ...missing }));
+}
+
+function observedOf({ log: _, ...rest }: Reported): ObservedTrial {
+  return { ...rest, when: new Date().toISOString().slice(0, 10) };
 }
 
 function secondsSince(started: number): number {

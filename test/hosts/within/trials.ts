@@ -19,7 +19,7 @@ export interface Trial {
   judge(ended: Ended): Outcome;
 }
 
-const SLOWLY = ['--testTimeout=600000', '--hookTimeout=600000', '--maxConcurrency=2'];
+const SLOWLY = ['--testTimeout=600000', '--hookTimeout=600000', '--maxConcurrency=1'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
   ...['ESC-06', 'ESC-07', 'ESC-08', 'ESC-10', 'ESC-16', 'ESC-17', 'ESC-26', 'ESC-33', 'ESC-37'],
@@ -111,7 +111,8 @@ function runTrial(provider: 'namespace' | 'gvisor'): Trial {
 
 function hostileTrial(id: string, title: string, classes: readonly string[], ids: readonly string[]): Trial {
   const files = classes.map((name) => `test/hostile/${name}.test.ts`);
-  return testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or ')]);
+  const trial = testsTrial(id, title, [...files, '--tagsFilter', ids.join(' or ')]);
+  return { ...trial, env: { HOSTILE_PATIENCE: '10' } };
 }
 
 function testsTrial(id: string, title: string, words: readonly string[]): Trial {
