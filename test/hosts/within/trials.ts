@@ -138,7 +138,9 @@ function judgeQuickstart({ code, output }: Ended): Outcome {
 function judgeTests({ code, output }: Ended): Outcome {
   const text = stripVTControlCharacters(output);
   const [, passed = '0', failed = '?'] = /^(\d+) passed, (\d+) failed$/m.exec(text) ?? [];
-  const names = new Set([...text.matchAll(/^ *FAIL +(?:\|?\w+\|? +)?(.*)$/gm)].map(([, name = '']) => name));
+  const names = new Set(
+    [...text.matchAll(/^ *FAIL +(?:\|?\w+\|? +)?(.*)$/gm)].map(([, name = '']) => name.split(' > ').at(-1)),
+  );
   const held = code === 0 && failed === '0' && passed !== '0';
   return { held, observed: [`${passed} passed, ${failed} failed`, ...names].join('; ') };
 }
