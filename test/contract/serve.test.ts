@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -395,6 +396,16 @@ describe('a failed start prints one clear line and exits with 1', () => {
     const within = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', hide, 'sh'];
     const settings = { ...settingsFor(freshDirectory()), SERVICE_NAMESPACE_LAUNCHER: 'crun' };
     await expectLine(settings, /^vouchbox: .*namespace.*vouchbox doctor/, within);
+  });
+
+  test('a host on which nothing isolates, with the three ways out', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'svc-serve-nobody-'));
+    chownSync(dataDir, 65534, 65534);
+    const within = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const ways =
+      /^vouchbox: no cells can be made here: gvisor, namespace: only root .* on Linux as root.* in a container.* SERVICE_PROVIDER=subprocess/;
+    await expectLine({ ...settingsFor(dataDir), SERVICE_PROVIDER: 'auto' }, ways, within);
+    rmSync(dataDir, { recursive: true });
   });
 
   test('an unknown flag is a wrong usage', async () => {

@@ -23,14 +23,16 @@ export interface Rejection {
   readonly problem: string;
 }
 
-/** No provider passed. The message is one line that names every candidate and what to do. */
+/** No provider passed. The message is one line that names every candidate and the three ways out. */
 export class NoProviderError extends Error {
   override readonly name = 'NoProviderError';
   readonly rejections: readonly Rejection[];
   constructor(rejections: readonly Rejection[]) {
     super(
       `no cells can be made here: ${sayReasons(rejections.map(({ candidate, problem }) => [candidate, oneLine(problem)]))}` +
-        ' (run `vouchbox doctor` to see every control, or choose SERVICE_PROVIDER=subprocess for development, which isolates nothing)',
+        ' (`vouchbox doctor` tries every control. Three ways out: run the service on Linux as root, with at least the rights of' +
+        ' deploy/vouchbox.service; in a container, give it what deploy/compose.yaml gives; or, for development alone, set' +
+        ' SERVICE_PROVIDER=subprocess, which isolates nothing)',
     );
     this.rejections = rejections;
   }

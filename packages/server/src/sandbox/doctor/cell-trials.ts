@@ -113,7 +113,8 @@ async function runBash(code: string, cells: Candidate): Promise<string> {
     env: {},
     files: [],
     outputs: [],
-    limits: LIMIT_DEFAULTS,
+    // On a slow host a tool that works must not run out of time.
+    limits: { ...LIMIT_DEFAULTS, wall_seconds: 30, cpu_seconds: 30 },
   };
   const loaded = await cell.handOver(program);
   let said = '';

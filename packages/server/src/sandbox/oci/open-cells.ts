@@ -32,6 +32,7 @@ export async function openNamespaceCells(options: PreflightOptions): Promise<Can
 
 /** Candidate of the gVisor class, under runsc in the best way that works on this host. */
 export async function openGvisorCells(options: PreflightOptions): Promise<Candidate> {
+  requireRoot();
   const { gvisorLauncher = 'auto', choice } = options;
   const once = (way: GvisorWay) => tryGvisorWay(options, way);
   const twice = (way: GvisorWay) => tryTwice(way, (times) => tryGvisorWay(options, way, times));
@@ -57,10 +58,13 @@ export async function tryGvisorWay(options: PreflightOptions, way: GvisorWay, ti
   await using _ = await cells.prepare({ language: 'bash', runtime: null, readyMilliseconds });
 }
 
+function requireRoot(): void {
+  if (process.getuid?.() === 0) return;
+  throw new Error('only root can make the control groups and mounts of a cell: run the service as root');
+}
+
 async function openOciCells(options: PreflightOptions, runtime: Runtime): Promise<Candidate> {
-  if (process.getuid?.() !== 0) {
-    throw new Error('only root can make the control groups and mounts of a cell: run the service as root');
-  }
+  requireRoot();
   const name = instanceName(options.instance);
   const groups = openGroupRoot(readCgroupLayout(), name);
   const directory = await openRunDirectory(name, groups);
