@@ -54,15 +54,14 @@ network, copies the checkout into it and runs these trials. An emulated host is 
 say how long a trial takes there and nothing about the service.`;
 
 function section({ name, title, cores, memoryMb }: Host, seen: readonly ObservedTrial[]): string {
-  const facts = seen.filter(({ trial }) => trial === 'facts').map(({ observed }) => ` It has ${observed}.`);
   return [
     `## ${title}`,
     '',
-    `\`npm run hosts -- ${name}\`, with ${cores === 1 ? '1 core' : `${cores} cores`} and ${memoryMb} MiB.${facts.join('')}`,
+    `\`npm run hosts -- ${name}\`, with ${cores === 1 ? '1 core' : `${cores} cores`} and ${memoryMb} MiB.`,
     '',
     '| tried | held | observed | when | seconds |',
     '|---|---|---|---|---|',
-    ...seen.filter(({ trial }) => trial !== 'facts').map(rowOf),
+    ...seen.map(rowOf),
   ].join('\n');
 }
 
