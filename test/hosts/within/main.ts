@@ -40,10 +40,14 @@ async function asRoot({ command, env = {}, secondsMax }: Trial): Promise<Ended> 
       output += text;
     });
   }
-  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), secondsMax * 1000);
-  const [code] = (await once(child, 'close')) as [number | null];
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    process.kill(-(child.pid as number), 'SIGKILL');
+  }, secondsMax * 1000);
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
   clearTimeout(timer);
-  return { code, output };
+  return { code: isLate ? null : (code ?? signal), output: signal === null ? output : `${output}\nended by ${signal}` };
 }
 
 while (!existsSync(PORT)) await delay(100);

@@ -2,9 +2,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Outcome } from './outcome.ts';
 
-/** How a command ended. `code` is null if it did not end in time. */
+/** How a command ended. */
 export interface Ended {
-  readonly code: number | null;
+  /** Its exit code; the name of the signal that ended it; null if it did not end in time. */
+  readonly code: number | string | null;
   readonly output: string;
 }
 
@@ -90,11 +91,14 @@ function factsScript(): string {
   ].join('; ');
 }
 
+/** Time enough for an emulated host, so that memory is what runs out. */
+const LIMITS = '--limit mem_mb=96 --limit wall_seconds=120 --limit cpu_seconds=60';
+
 /** A program, and one that takes too much memory, in one class. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
   const program = `import os; print('hello from', os.uname().machine)`;
   const hog = `x = bytearray(400 << 20)`;
-  const run = (code: string) => `vouchbox run --language python --limit mem_mb=96 --json - <<'END'\n${code}\nEND\n`;
+  const run = (code: string) => `vouchbox run --language python ${LIMITS} --json - <<'END'\n${code}\nEND\n`;
   return {
     id: `run-${provider}`,
     title: `\`vouchbox run\` in the class of ${provider}: a program, and one that takes too much memory`,
