@@ -20,6 +20,8 @@ export interface Trial {
   judge(ended: Ended): Outcome;
 }
 
+/** Time enough for an emulated host, so that memory is what runs out. */
+const LIMITS = '--limit mem_mb=96 --limit wall_seconds=120 --limit cpu_seconds=60';
 const SLOWLY = ['--testTimeout=600000', '--hookTimeout=600000', '--maxConcurrency=1'];
 /** Attacks on control groups, namespaces, filters and limits. */
 const HELD_BY_THE_KERNEL = [
@@ -90,9 +92,6 @@ function factsScript(): string {
     'echo "memory.peak: $(test -e /sys/fs/cgroup/system.slice/memory.peak && echo yes || echo no)"',
   ].join('; ');
 }
-
-/** Time enough for an emulated host, so that memory is what runs out. */
-const LIMITS = '--limit mem_mb=96 --limit wall_seconds=120 --limit cpu_seconds=60';
 
 /** A program, and one that takes too much memory, in one class. */
 function runTrial(provider: 'namespace' | 'gvisor'): Trial {
