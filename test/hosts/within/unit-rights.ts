@@ -8,6 +8,8 @@ const run = promisify(execFile);
 const UNITS = '/run/systemd/system';
 const NAME = 'vouchbox-rights.service';
 const LOG = '/run/vouchbox-rights.log';
+/** systemd looks for a command in directories of its own; this looks in PATH. */
+const SHELL = ['/bin/sh', '-c', 'exec "$@"', 'sh'];
 /** Settings that are about the service itself, and not about its rights. */
 const ITS_OWN = /^(Exec\w+|Type|Restart\w*|EnvironmentFile|Environment|WantedBy|KillMode|Documentation)=/;
 
@@ -34,7 +36,11 @@ function unitText({ command, env = {}, secondsMax }: Trial): string {
   const environment = { PATH: process.env['PATH'] ?? '', HOME: '/var/lib/vouchbox', ...env };
   const own = [
     ...['Type=oneshot', `TimeoutStartSec=${secondsMax}`, 'KillMode=mixed', 'WorkingDirectory=/opt/vouchbox'],
-    ...[`ExecStart=${command.map(quoted).join(' ')}`, `StandardOutput=append:${LOG}`, `StandardError=append:${LOG}`],
+    ...[
+      `ExecStart=${[...SHELL, ...command].map(quoted).join(' ')}`,
+      `StandardOutput=append:${LOG}`,
+      `StandardError=append:${LOG}`,
+    ],
     // The tests keep what they compiled there.
     'ReadWritePaths=/opt/vouchbox/node_modules',
     ...Object.entries(environment).map(([name, value]) => `Environment="${name}=${value}"`),
