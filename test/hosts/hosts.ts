@@ -78,8 +78,8 @@ async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
   return host.trials.map((id) => observedOf(reported.find(({ trial }) => trial === id) ?? { trial: id, ...missing }));
 }
 
-function observedOf({ log: _, ...rest }: Reported): ObservedTrial {
-  return { ...rest, when: new Date().toISOString().slice(0, 10) };
+function observedOf({ trial, held, observed, seconds }: Reported): ObservedTrial {
+  return { trial, held, observed, seconds, when: new Date().toISOString().slice(0, 10) };
 }
 
 function secondsSince(started: number): number {
