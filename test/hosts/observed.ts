@@ -51,7 +51,7 @@ const HEAD = `# Hosts on which Vouchbox was tried
 
 \`npm run hosts\` writes this page. It builds each host from the packages of Debian, starts it in QEMU's own emulation, without a
 network, copies the checkout into it and runs these trials. An emulated host is some ten times slower than a real one: the times
-say how long a trial takes there and nothing about the service.`;
+say how long a trial takes there and nothing about the service. A trial that ran out of time counts as not held.`;
 
 function section({ name, title, cores, memoryMb }: Host, seen: readonly ObservedTrial[]): string {
   return [
