@@ -206,10 +206,12 @@ async function readPiece(
   });
   // The last piece must end with the text, so that no further piece is requested. Therefore one text is read ahead.
   for await (const page of storedPages(db, range)) {
-    for (const { text, seq } of page.flatMap((part) => textsOfKind(part, kind, range))) {
-      const [piece] = builder.pieces;
-      if (piece !== undefined) return piece;
-      builder.add(text, seq);
+    for (const part of page) {
+      for (const { text, seq } of textsOfKind(part, kind, range)) {
+        const [piece] = builder.pieces;
+        if (piece !== undefined) return piece;
+        builder.add(text, seq);
+      }
     }
   }
   return builder.end(until).pieces[0] ?? null;
