@@ -1,63 +1,143 @@
 /**
- * `npm run mutate:sample -- FOLDER… [--count N] [--seed N]`: makes small changes at random places of each folder's
- * sources, in a copy of the tree, and lists those that the tests in the same folder do not notice. It does not judge:
- * some changes do not matter to users of the folder, and tests elsewhere notice others. A reader decides.
+ * `npm run mutate:sample -- FOLDER…`: makes small changes at random places of each folder's sources, in a copy of the
+ * tree, and lists those that no test notices. It runs the tests that load the changed file, nearest first, and stops at
+ * the first that fails. It does not judge: some changes do not matter to users of the folder. A reader decides. README.md
+ * describes its options.
  */
-import { spawnSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { closeSync, globSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import fc from 'fast-check';
 import { copyOfTree, type TreeCopy } from '../../tools/copy-of-tree.ts';
+import { loadersOf, testsThatLoad } from './loading-tests.ts';
 import { type SmallChange, smallChanges } from './small-changes.ts';
 
-const MILLISECONDS_MAX = 300_000;
+/** A change may make a program that never ends. */
+const LONGEST_SECONDS = 300;
 const { positionals: folders, values } = parseArgs({
   allowPositionals: true,
-  options: { count: { type: 'string', default: '10' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
+  options: {
+    count: { type: 'string', default: '10' },
+    seed: { type: 'string', default: String(Date.now() % 1e6) },
+    also: { type: 'string', multiple: true, default: [] },
+    skip: { type: 'string', default: '0' },
+    in: { type: 'string', multiple: true, default: [] },
+    without: { type: 'string', multiple: true, default: [] },
+  },
 });
 
 interface PlacedChange extends SmallChange {
   readonly file: string;
 }
 
+type Outcome = 'SURVIVED' | 'noticed' | 'endless';
+
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Some changes of the sources of a folder, the same for the same seed. */
-function sampleOf(tree: TreeCopy, folder: string, count: number, seed: number): PlacedChange[] {
-  const files = globSync(`${folder}/**/*.ts`, { cwd: tree.path }).filter((file) => !/test|fixture/.test(file));
+/** The sources and tests of a folder, without those that are left out. */
+function sourcesIn(tree: TreeCopy, folder: string): string[] {
+  return globSync(`${folder}/**/*.ts`, { cwd: tree.path }).filter(isIncluded);
+}
+
+function isIncluded(file: string): boolean {
+  return !values.without.some((text) => file.includes(text));
+}
+
+/**
+ * Some changes of the sources of a folder. The order goes by a digest of the seed and of the changed line: a larger
+ * count begins with the same changes, and a new line elsewhere moves none of them.
+ */
+function sampleOf(tree: TreeCopy, folder: string): PlacedChange[] {
+  const files = sourcesIn(tree, folder).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
   const all = files.toSorted().flatMap((file) => {
     return smallChanges(readFileSync(join(tree.path, file), 'utf8')).map((change) => ({ ...change, file }));
   });
-  const picked = fc.sample(fc.shuffledSubarray(all, { minLength: count, maxLength: count }), { numRuns: 1, seed });
-  return picked[0] ?? [];
+  const ordered = all
+    .map((change) => ({ change, rank: rankOf(change) }))
+    .toSorted((one, other) => one.rank - other.rank);
+  const sample = ordered.slice(Number(values.skip), Number(values.skip) + Number(values.count));
+  say(`${folder}: ${sample.length} of ${all.length} changes, seed ${values.seed}`);
+  const isWanted = ({ file, line }: PlacedChange) => values.in.some((place) => `${file}:${line}`.includes(place));
+  return sample.map(({ change }) => change).filter((change) => values.in.length === 0 || isWanted(change));
 }
 
-/** Whether the tests of the folder pass without a change. */
-function passes(tree: TreeCopy, folder: string): boolean {
-  const words = ['run', folder, '--bail', '1', '--testTimeout', '60000', '--reporter', 'dot'];
-  const { status } = spawnSync(join(tree.path, 'node_modules/.bin/vitest'), words, {
+/** A number that the seed and the change alone decide. */
+function rankOf({ file, line, from, to, text }: PlacedChange): number {
+  const changed = text.split('\n')[line - 1]?.trim();
+  const digest = createHash('sha256').update(JSON.stringify([values.seed, file, from, to, changed]));
+  return digest.digest().readUIntBE(0, 6);
+}
+
+/** Runs test files in a process group of their own, which ends as a whole when the time is over. */
+async function outcomeOf(tree: TreeCopy, tests: readonly string[], secondsMax: number): Promise<Outcome> {
+  if (tests.length === 0) return 'SURVIVED';
+  const temporary = join(tree.path, '../tmp');
+  mkdirSync(temporary, { recursive: true, mode: 0o1777 });
+  const words = ['run', '--config', 'test/mutation/vitest.config.ts', '--reporter', 'dot'];
+  const output = openSync(outputOf(tree), 'w');
+  const child = spawn(join(tree.path, 'node_modules/.bin/vitest'), words, {
     cwd: tree.path,
-    stdio: 'ignore',
-    timeout: MILLISECONDS_MAX,
-    killSignal: 'SIGKILL',
+    stdio: ['ignore', output, output],
+    detached: true,
+    env: { ...process.env, TMPDIR: temporary, MUTATION_TESTS: tests.join(' ') },
   });
-  return status === 0;
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  }, secondsMax * 1000);
+  const [status] = await once(child, 'exit');
+  clearTimeout(timer);
+  closeSync(output);
+  if (isLate) return 'endless';
+  return status === 0 ? 'SURVIVED' : 'noticed';
+}
+
+/** What the latest run printed. */
+function outputOf(tree: TreeCopy): string {
+  return join(tree.path, '../output.txt');
+}
+
+function secondsSince(start: number): number {
+  return (performance.now() - start) / 1000;
+}
+
+/** The seconds that all tests of a folder take without a change. */
+async function secondsUnchanged(tree: TreeCopy, folder: string): Promise<number> {
+  const start = performance.now();
+  const tests = sourcesIn(tree, folder).filter((file) => file.endsWith('.test.ts'));
+  if ((await outcomeOf(tree, tests, LONGEST_SECONDS)) !== 'SURVIVED') {
+    say(readFileSync(outputOf(tree), 'utf8'));
+    throw new Error(`the tests of ${folder} fail without a change`);
+  }
+  return secondsSince(start);
 }
 
 await using tree = await copyOfTree();
-say(`seed ${values.seed}`);
+const loaders = loadersOf(tree.path);
 for (const folder of folders) {
-  if (!passes(tree, folder)) throw new Error(`the tests of ${folder} fail without a change`);
-  const changes = sampleOf(tree, folder, Number(values.count), Number(values.seed));
-  let noticed = 0;
+  const changes = sampleOf(tree, folder);
+  const seconds = await secondsUnchanged(tree, folder);
+  say(`the tests of the folder take ${seconds.toFixed(1)} seconds`);
+  const counts = { SURVIVED: 0, noticed: 0, endless: 0 };
   for (const { file, line, from, to, text } of changes) {
     using _change = tree.replaced(file, text);
-    const isNoticed = !passes(tree, folder);
-    if (isNoticed) noticed++;
-    say(`${isNoticed ? 'noticed ' : 'SURVIVED'}  ${file}:${line}  ${from.slice(0, 80)}  →  ${to}`);
+    const start = performance.now();
+    const tests = testsThatLoad(file, loaders);
+    let outcome: Outcome = 'SURVIVED';
+    for (const part of [folder, ...values.also]) {
+      const inPart = tests.filter((test) => test.startsWith(`${part}/`) && isIncluded(test));
+      const secondsMax = part === folder ? 2 * seconds + 20 : LONGEST_SECONDS;
+      if (outcome === 'SURVIVED') outcome = await outcomeOf(tree, inPart, secondsMax);
+    }
+    counts[outcome]++;
+    const took = `${secondsSince(start).toFixed(1).padStart(5)} s`;
+    say(`${outcome.padEnd(8)} ${took}  ${file}:${line}  ${from.slice(0, 80)}  →  ${to}`);
   }
-  say(`${folder}: ${noticed} of ${changes.length} noticed`);
+  const { noticed, endless, SURVIVED } = counts;
+  say(`${folder}: ${changes.length} changes, ${noticed} noticed, ${endless} never ended, ${SURVIVED} survived`);
 }

@@ -40,20 +40,27 @@ export function smallChanges(source: string): SmallChange[] {
 /** What may replace a node, or a part of it. */
 function changesAt(node: ts.Node): [at: ts.Node, to: string][] {
   if (ts.isBinaryExpression(node)) {
+    if (node.operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return [[node, `(${node.left.getText()})`]];
     const operator = OTHER_OPERATOR[node.operatorToken.kind];
     return operator === undefined ? [] : [[node.operatorToken, operator]];
   }
-  if (ts.isIfStatement(node)) {
-    return [
-      [node.expression, 'true'],
-      [node.expression, 'false'],
-    ];
+  if (ts.isIfStatement(node)) return eitherWay(node.expression);
+  if (ts.isConditionalExpression(node)) return eitherWay(node.condition);
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken) {
+    return [[node, `(${node.operand.getText()})`]];
   }
   if (ts.isExpressionStatement(node)) return [[node, ';']];
   if (node.kind === ts.SyntaxKind.TrueKeyword) return [[node, 'false']];
   if (node.kind === ts.SyntaxKind.FalseKeyword) return [[node, 'true']];
   if (ts.isNumericLiteral(node)) return [[node, `(${node.text} + 1)`]];
   return [];
+}
+
+function eitherWay(condition: ts.Expression): [at: ts.Node, to: string][] {
+  return [
+    [condition, 'true'],
+    [condition, 'false'],
+  ];
 }
 
 function changed(file: ts.SourceFile, at: ts.Node, to: string): SmallChange {
