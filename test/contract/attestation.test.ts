@@ -170,6 +170,7 @@ describe('an attestation that cannot be read', () => {
     'GET %s of a foreign or unknown job is 404',
     { tags: ['Evidence-3'] },
     async (part) => {
+      await attested(rig, ran.job_id);
       const foreign = await rig.request(urlOf(part), { key: rig.beta.key });
       const unknown = await rig.request(urlOf(part, 'job_unknown'));
       expect([foreign.status, foreign.json.error.code]).toEqual([404, 'job_not_found']);

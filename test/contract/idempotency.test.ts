@@ -114,6 +114,8 @@ test('a key belongs to its tenant (IDEM-05)', { tags: ['Submit-1c', 'IDEM-05'] }
   const beta = await post({ ...spec, code: 'echo other' }, key, rig().beta.key);
   expect([alpha.status, beta.status]).toEqual([201, 201]);
   expect(beta.json.job_id).not.toBe(alpha.json.job_id);
+  const again = await Promise.all([post(spec, key), post({ ...spec, code: 'echo other' }, key, rig().beta.key)]);
+  expect(again.map(({ json }) => json.job_id)).toEqual([alpha.json.job_id, beta.json.job_id]);
 });
 
 test('a refused submission does not use its key (IDEM-07)', { tags: ['Submit-1d', 'IDEM-07'] }, async () => {
@@ -154,7 +156,7 @@ describe('a key (IDEM-04, IDEM-10)', { tags: ['IDEM-04', 'IDEM-10'] }, () => {
     ['with DEL', 'a\x7fb'],
     ['of two joined keys', 'a, b'],
     ['of one space', ' '],
-  ])('%s is refused', async (_name, key) => {
+  ])('%s is refused', { tags: ['Submit-1b', 'Limits-12'] }, async (_name, key) => {
     const lines = `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rig().alpha.key}\r\nConnection: close`;
     const body = JSON.stringify(spec);
     const [answer] = await rig().raw(

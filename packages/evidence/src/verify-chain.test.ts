@@ -103,9 +103,13 @@ describe('verifying a chain (Spec § Events 7)', () => {
     ['the intact chain of another job', chain('job_2'), 1, 'job'],
     ['text without a canonical form', changed(3, { data: { text: '\ud800' } }), 3, 'digest'],
   ];
-  test.each(mutations)('names the first bad event of %s', { tags: ['CHAIN-02'] }, (_name, history, seq, problem) => {
-    expect(verifyChain(history, expected)).toEqual({ kind: 'broken', seq, problem });
-  });
+  test.each(mutations)(
+    'names the first bad event of %s',
+    { tags: ['Events-8', 'CHAIN-02'] },
+    (_name, history, seq, problem) => {
+      expect(verifyChain(history, expected)).toEqual({ kind: 'broken', seq, problem });
+    },
+  );
 
   test('accepts migrated events before hashed ones, and says that they prove nothing', () => {
     const legacy = {

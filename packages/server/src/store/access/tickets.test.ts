@@ -49,7 +49,7 @@ test('of many uses at once exactly one succeeds', async () => {
   expect(uses.filter((use) => use !== null)).toEqual([CALLER]);
 });
 
-test('a ticket ends at its moment, not before', async () => {
+test('a ticket ends at its moment, not before', { tags: ['Ticket-4'] }, async () => {
   const { store } = testStore;
   const [last, ended] = [ticket(), ticket()];
   await store.storeTicket(last);
@@ -60,7 +60,7 @@ test('a ticket ends at its moment, not before', async () => {
   expect(await use(ended, 30_000)).toBeNull();
 });
 
-test('a ticket is for one job, and cannot be minted for a foreign or unknown one', async () => {
+test('a ticket is for one job, and cannot be minted for a foreign or unknown one', { tags: ['Ticket-5'] }, async () => {
   const { store } = testStore;
   const other = await admitJob(store);
   const minted = ticket();
