@@ -23,8 +23,8 @@ export interface History extends Pick<Store, 'admit' | 'start' | 'append' | 'fin
     key: JobKey,
     from: { readonly after: number; readonly signal: AbortSignal },
   ): AsyncGenerator<readonly JobEvent[]>;
-  /** Waits until the job is terminal or `signal` aborts. Resolves to false at once if there is no such job. */
-  ended(key: JobKey, signal: AbortSignal): Promise<boolean>;
+  /** Resolves once the job is terminal or `signal` aborts, and at once if there is no such job. */
+  ended(key: JobKey, signal: AbortSignal): Promise<void>;
 }
 
 /** A history over a store, shared by everything in the process that writes or reads jobs. */
@@ -100,13 +100,11 @@ async function* tail({ store, nudges, key, signal, ...from }: Follow & { after: 
 }
 
 /** The nudge comes once the end is stored, so the store is not read again. */
-async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<boolean> {
+async function waitForEnd({ store, nudges, key, signal }: Follow): Promise<void> {
   using nudge = nudges.next(`end ${key.job_id}`, signal);
   if (!store.isUnderWay(key)) {
     const job = await store.jobSummary(key);
-    if (job === null) return false;
-    if (isTerminal(job.status)) return true;
+    if (job === null || isTerminal(job.status)) return;
   }
   await nudge.arrived;
-  return true;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { StartError } from '../../ground/start-error.ts';
 import { openServer } from '../server.fixture.ts';
+import { RawSocket } from '../socket.fixture.ts';
 
 test('port 0 picks a free port, and the address is returned', async () => {
   await using server = await openServer();
@@ -40,4 +41,14 @@ test('a request is one line of the log: its id, its route and its caller, never 
     tenant: 'acme',
   });
   expect(JSON.stringify(server.log)).not.toMatch(/top-secret|key-of-acme/);
+});
+
+test('clients that reset their connection while they are refused a tunnel are no error', async () => {
+  await using server = await openServer();
+  for (let count = 0; count < 20; count += 1) {
+    using raw = await RawSocket.open(server.port);
+    raw.send('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
+    raw.socket.resetAndDestroy();
+  }
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { StoreError } from '../../store/store-error.ts';
 import { persistently } from './persistently.ts';
 
@@ -24,6 +24,21 @@ test('a full disk is waited for, and costs no attempt', async () => {
   const attempt = () =>
     ++attempts < 3 ? Promise.reject(new StoreError('full', 'no space is left')) : Promise.resolve('stored');
   expect(await persistently(attempt, { signal: never, attemptsMax: 1, failed: () => {} })).toBe('stored');
+});
+
+test('the pauses between tries double, up to five seconds', async () => {
+  vi.useFakeTimers();
+  try {
+    const start = Date.now();
+    const tries: number[] = [];
+    const attempt = () => Promise.reject(new Error(`${tries.push(Date.now() - start)}`));
+    const settled = persistently(attempt, { signal: never, attemptsMax: 9, failed: () => {} }).catch(String);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await settled).toBe('Error: 9');
+    expect(tries).toEqual([0, 100, 300, 700, 1500, 3100, 6300, 11_300, 16_300]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('an abort ends the tries', async () => {

@@ -95,7 +95,7 @@ function longArtifact(store: ResultOptions['store'], key: JobKey, record: Artifa
 /** Waits until the job has ended, the time is over, the client is gone, or the service stops. */
 async function endOrDeadline(key: JobKey, wait: ResultWait, { history, shutdown }: ResultOptions): Promise<void> {
   using deadline = new Deadline(Math.ceil(wait.waitSeconds * 1000), [wait.signal, shutdown]);
-  if (!(await history.ended(key, deadline.signal))) throw jobNotFound();
+  await history.ended(key, deadline.signal);
 }
 
 /** Throws if the wait was interrupted. A job that ended just before the service stops is still answered. */

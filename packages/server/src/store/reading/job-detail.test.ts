@@ -47,14 +47,30 @@ test('an ended job has its observed posture, and its receipt as it was sealed, t
   });
 });
 
-test('an attested job says so with signing off too', async () => {
+test('an attested job describes its attestation, with signing off too', async () => {
   await using testStore = await TestStore.open();
   const key = await runJob(testStore.store);
   await testStore.store.finish(finishOf(key));
-  const { receipt_sha256 = '' } = (await detailOf(testStore, key)) ?? {};
-  await testStore.store.storeAttestation(attestationOf(key, receipt_sha256));
+  const { receipt_sha256 = '', attestation: before } = (await detailOf(testStore, key)) ?? {};
+  const { available, ...others } = before ?? {};
+  expect([available, new Set(Object.values(others))]).toEqual([false, new Set([null])]);
+  const stored = attestationOf(key, receipt_sha256);
+  await testStore.store.storeAttestation(stored);
   const { attestation } = (await detailOf(testStore, key)) ?? {};
-  expect(attestation).toMatchObject({ available: true, key_id: expect.stringMatching(/^sha256:/) as string });
+  const { key_id, result_sha256, result_size_bytes, envelope_sha256, envelope_size_bytes } = stored;
+  expect(attestation).toEqual({
+    available: true,
+    tenant: key.tenant,
+    key_id,
+    receipt_sha256,
+    result_media_type: 'application/vnd.svc.execution-result.v1+json',
+    result_sha256,
+    result_size_bytes,
+    envelope_sha256,
+    envelope_size_bytes,
+    envelope_url: `/v1/jobs/${key.job_id}/attestation`,
+    result_artifact_url: `/v1/jobs/${key.job_id}/result-artifact`,
+  });
   const off = JSON.parse((await testStore.store.jobDetail({ key, signing: 'off' })) ?? '') as JobDetail;
   expect(off.attestation).toEqual(attestation);
 });
