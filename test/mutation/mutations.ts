@@ -173,7 +173,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a job ends without a row in the outbox of the signer',
     falsifies: ['States-3', 'Versioning-4'],
     file: `${SERVER}/store/evidence/outcomes.ts`,
-    from: 'await queueForAttestation(db, { tenant, job_id, at: finished_at });',
+    from: 'queueForAttestation(db, { tenant, job_id, at: finished_at });',
     to: '',
   },
   {
@@ -229,7 +229,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'an Idempotency-Key is not stored',
     falsifies: ['Submit-1', 'Submit-2'],
     file: `${SERVER}/store/jobs/admission.ts`,
-    from: 'if (idempotency !== null) await insertKey.run(db, { ...key, ...idempotency });',
+    from: 'if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });',
     to: '',
   },
   {
