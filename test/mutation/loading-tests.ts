@@ -11,7 +11,7 @@ export type Loaders = ReadonlyMap<string, ReadonlySet<string>>;
 export function loadersOf(tree: string): Loaders {
   const packages = packageEntries(tree);
   const loaders = new Map<string, Set<string>>();
-  for (const file of globSync(['packages/*/src/**/*.ts', 'test/**/*.ts'], { cwd: tree })) {
+  for (const file of globSync(['packages/*/{src,test}/**/*.ts', 'test/**/*.ts'], { cwd: tree })) {
     const text = readFileSync(join(tree, file), 'utf8').replaceAll(TYPES_ONLY, '');
     for (const [, , named = ''] of text.matchAll(QUOTED)) {
       const loaded = named.startsWith('.') ? join(dirname(file), named) : packages.get(named);
