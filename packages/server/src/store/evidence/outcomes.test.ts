@@ -261,3 +261,20 @@ test('a failed terminal transaction stores nothing', async () => {
   const kinds = (await store.events({ key, after: 0, limit: 9 }))?.events.map((event) => event.kind);
   expect(kinds).toEqual(['queued', 'started']);
 });
+
+test('the receipt covers output that is stored as a run', { tags: ['Receipt-12', 'Receipt-21'] }, async () => {
+  await using own = await TestStore.open();
+  const { store } = own;
+  const key = await runJob(store);
+  const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`);
+  await store.append(
+    key,
+    lines.map((line) => stdout(line)),
+  );
+  await store.finish(finishOf(key));
+  const { event_chain, output } = await receiptOf(store, key);
+  // `queued`, `started`, the lines and `finished`.
+  expect(event_chain).toMatchObject({ count: 43, complete: true });
+  const text = lines.join('\n');
+  expect(output).toMatchObject({ stdout_bytes: text.length, stdout_sha256: sha256Hex(text) });
+});

@@ -3,7 +3,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listed } from '../kept/listed.fixture.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
-import { admission, admitJob, choice, finishOf, newKey, SPEC, startOf, TestStore } from '../store.fixture.ts';
+import {
+  admission,
+  admitJob,
+  at,
+  choice,
+  EXECUTION,
+  finishOf,
+  newKey,
+  SPEC,
+  startOf,
+  TestStore,
+} from '../store.fixture.ts';
 
 let testStore: TestStore;
 beforeAll(async () => {
@@ -32,6 +43,16 @@ test('an accepted job is queued, with its whole specification and its `queued` e
   const page = await store.events({ key: input, after: 0, limit: 10 });
   expect(page?.complete).toBe(false);
   expect(page?.events).toMatchObject([{ seq: 1, kind: 'queued', data: { language, runtime, requirements, limits } }]);
+});
+
+test('a job that starts at once is running, with what was observed of its cell', async () => {
+  const { store } = testStore;
+  const input = admission({ tenant: freshTenant(), start: { started_at: at(5), execution: EXECUTION } });
+  expect((await store.admit(input)).kind).toBe('created');
+  expect(await store.job(input)).toMatchObject({ status: 'running', started_at: at(5), execution: EXECUTION });
+  const page = await store.events({ key: input, after: 0, limit: 10 });
+  expect(page?.events.map(({ kind }) => kind)).toEqual(['queued', 'started']);
+  expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 1 });
 });
 
 test('an admission answers what a read answers right after it', async () => {

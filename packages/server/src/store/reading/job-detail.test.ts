@@ -83,3 +83,11 @@ test('a foreign and an unknown job are both null', async () => {
   expect(await detailOf(testStore, { ...key, tenant: 'umbrella' })).toBeNull();
   expect(await detailOf(testStore, newKey())).toBeNull();
 });
+
+test('the detail of a running job says that its end was asked for', { tags: ['Cancel-1'] }, async () => {
+  await using testStore = await TestStore.open();
+  const key = await runJob(testStore.store);
+  expect(await detailOf(testStore, key)).toMatchObject({ cancellation_requested: false });
+  await testStore.store.requestCancel({ ...key, principal: 'alice', at: at(20) });
+  expect(await detailOf(testStore, key)).toMatchObject({ cancellation_requested: true });
+});
