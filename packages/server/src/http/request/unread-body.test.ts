@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeDiscarding } from './unread-body.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** An answer to a request whose body nobody reads, and whether it is over. */
+async function answering() {
+  const request = new PassThrough();
+  const pieces = beforeDiscarding(Buffer.from('refused'), request as unknown as IncomingMessage);
+  const { value } = await pieces.next();
+  let isOver = false;
+  void pieces.next().then(() => {
+    isOver = true;
+  });
+  await setImmediate();
+  return { request, sent: value?.toString(), isOver: () => isOver };
+}
+
+describe('the answer to a request whose body is not read', () => {
+  test('is held open until the rest of the body came', async () => {
+    const { request, sent, isOver } = await answering();
+    expect([sent, isOver()]).toEqual(['refused', false]);
+    request.end('rest');
+    await setImmediate();
+    await setImmediate();
+    expect(isOver()).toBe(true);
+  });
+
+  test('is over when nothing came for half a second', async () => {
+    const { isOver } = await answering();
+    await vi.advanceTimersByTimeAsync(499);
+    expect(isOver()).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isOver()).toBe(true);
+  });
+
+  test('is over after two seconds, whatever still comes', async () => {
+    const { request, isOver } = await answering();
+    for (let passed = 0; passed < 1900; passed += 100) {
+      request.write('x');
+      await setImmediate();
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(isOver()).toBe(false);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(isOver()).toBe(true);
+  });
+
+  test('is over when its client leaves', async () => {
+    const { request, isOver } = await answering();
+    request.destroy(new Error('reset'));
+    await setImmediate();
+    await setImmediate();
+    expect(isOver()).toBe(true);
+  });
+});
