@@ -160,6 +160,18 @@ test('a running service stops signing when its key is taken away, and goes on wh
   expect(refusalOf(() => keys.current()).problem).toBe('exposed');
 });
 
+test('a data directory whose key was taken away lists what that key left', () => {
+  const { key_id } = openSigningKeys(dataDir).current();
+  rmSync(keyPaths(dataDir).privateKey);
+  expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);
+});
+
+test('a list of the keys has the present one, though its public half was lost', () => {
+  const { key_id } = openSigningKeys(dataDir).current();
+  rmSync(join(keyPaths(dataDir).publicKeys, `${key_id.replace('sha256:', '')}.pem`));
+  expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, true]]);
+});
+
 test('a data directory without keys lists none, and the question makes none', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
