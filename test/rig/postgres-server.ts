@@ -19,6 +19,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setImmediate } from 'node:timers/promises';
 
 const VERSIONS = '/usr/lib/postgresql';
 const DIRECTORY = 'svc-postgres-';
@@ -75,7 +76,11 @@ export async function startPostgres(): Promise<PostgresServer> {
     get pid() {
       return server.pid ?? 0;
     },
-    kill: () => end('SIGKILL'),
+    async kill() {
+      const sessions = childrenOf(server.pid ?? 0);
+      await end('SIGKILL');
+      for (const pid of sessions) await killed(pid);
+    },
     start: async () => {
       server = await running(commands, { directory, port });
     },
@@ -84,6 +89,23 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Its processes, each of which would go on for a moment. */
+function childrenOf(pid: number): number[] {
+  const listed = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return listed.split(' ').filter(Boolean).map(Number);
+}
+
+async function killed(pid: number): Promise<void> {
+  while (existsSync(`/proc/${pid}`)) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      return;
+    }
+    await setImmediate();
+  }
 }
 
 /** A server refuses to run as root. */

@@ -53,7 +53,10 @@ export class GroupCommit {
         if (error.code === 'locked') throw error;
         if (!isLoss(error)) return await this.#eachAlone(progress, error);
         await this.#writing.drop();
-        if (await this.#isCommitted(progress, waiting)) return progress.answers;
+        const fate = await this.#isCommitted(progress, waiting).catch((unknown: unknown) => postgresErrorOf(unknown));
+        if (fate === true) return progress.answers;
+        if (fate !== false && fate.code === 'locked') throw fate;
+        if (fate !== false) return refuse(progress.group, fate);
         if (tries > 1 || progress.group.length === 0) return refuse([...progress.group, ...waiting.splice(0)], error);
         group = progress.group;
       }
