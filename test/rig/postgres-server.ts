@@ -63,8 +63,12 @@ export async function startPostgres(): Promise<PostgresServer> {
   const directory = mkdtempSync(join(tmpdir(), DIRECTORY));
   const password = randomBytes(12).toString('hex');
   initialise(commands, directory, password);
-  const port = await freePort();
-  let server = await running(commands, { directory, port });
+  let port = await freePort();
+  // A connection of another test may have taken the port since.
+  let server = await running(commands, { directory, port }).catch(async () => {
+    port = await freePort();
+    return await running(commands, { directory, port });
+  });
   const end = async (signal: NodeJS.Signals) => {
     if (server.exitCode !== null || server.signalCode !== null) return;
     server.ref();
