@@ -1,7 +1,8 @@
 /**
  * Makes a fresh clone able to run: installs the packages that package-lock.json names, including the pinned Node, and,
- * where this process may, the sandbox runtimes. It runs on any Node from 18 on. If nothing is missing, it changes and
- * prints nothing. npm starts it with the Node that npm itself runs on: the pinned one may not work yet.
+ * where this process may, the sandbox runtimes; with `--tests` also what only tests need. It runs on any Node from 18 on.
+ * If nothing is missing, it changes and prints nothing. npm starts it with the Node that npm itself runs on: the pinned one
+ * may not work yet.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
@@ -11,22 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { compileNatives, installSystemPackages } from '../packages/server/setup/host.mjs';
 import { say } from '../packages/server/setup/system-packages.mjs';
 import { buildStalePages } from './pages/stale-pages.mjs';
+import { installTestPackages } from './test-packages.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const pinnedNode = join(root, 'node_modules', '.bin', 'node');
 const oldestNode = [26, 4];
-
-/** Those that Debian and Ubuntu have had since the oldest that a store can be on. */
-const POSTGRES_VERSIONS = Array.from({ length: 12 }, (_, later) => 13 + later);
-
-/** What only tests need, each with a file that shows it is installed. */
-const TEST_PACKAGES = [
-  { name: 'strace', files: ['/usr/bin/strace'] },
-  { name: 'openssl', files: ['/usr/bin/openssl'] },
-  { name: 'chromium', files: ['/usr/bin/chromium'] },
-  { name: 'postgresql', files: POSTGRES_VERSIONS.map((version) => `/usr/lib/postgresql/${version}/bin/postgres`) },
-  { name: 'python3-cryptography', files: ['/usr/lib/python3/dist-packages/cryptography/__init__.py'] },
-];
 
 function readJson(file) {
   return JSON.parse(readFileSync(file, 'utf8'));
@@ -87,7 +77,8 @@ function buildPages() {
 
 try {
   // Scripts of packages may run the pinned Node, which needs its library first.
-  installSystemPackages(TEST_PACKAGES, 'isolation, all languages and every test');
+  if (process.argv.includes('--tests')) installTestPackages();
+  else installSystemPackages([], 'isolation and all languages');
   installPackages();
   linkPinnedNode();
   checkNode();
