@@ -52,8 +52,9 @@ describe('every view', () => {
     '%s %s can be used by keyboard and screen reader, and does not scroll sideways',
     async (view, _name, look) => {
       await using opened = await open(view, look);
-      await opened.page.getByRole('heading', { level: 1 }).waitFor();
+      // The sign-in has a heading too, so this order: first the frame, then the view in it.
       await opened.page.getByText('Service ready').waitFor();
+      await opened.page.getByRole('heading', { level: 1 }).waitFor();
       expect(opened.troubles).toEqual([]);
       expect(await accessibilityProblems(opened.page)).toEqual([]);
       expect(await isTooWide(opened.page)).toBe(false);
