@@ -143,9 +143,35 @@ describe('a job that runs', () => {
   });
 });
 
-describe('a key that ends', () => {
-  const plain = { tenant: 'alpha', principal: null, scopes: null, expires_at: null };
+const plain = { tenant: 'alpha', principal: null, scopes: null, expires_at: null };
 
+describe('the button', () => {
+  test.each([
+    ['Sign out', null],
+    ['Sign out instead', 'Your key is no longer accepted'],
+  ])('“%s” forgets what was typed and read', async (name, title) => {
+    const { job_id } = await rig().run({ language: 'bash', code: 'echo secret of alpha' });
+    const { key, credential_id } = await operator.create(plain);
+    await using opened = await open('/jobs', { key });
+    const { page } = opened;
+    await page.getByRole('link', { name: job_id }).waitFor();
+    await page.getByRole('link', { name: 'Playground' }).click();
+    await page.getByLabel('stdin').fill('a secret');
+    if (title !== null) {
+      await operator.revoke({ credential_id });
+      await page.getByRole('button', { name: /^Run/ }).click();
+      await page.getByRole('dialog', { name: title }).waitFor();
+    }
+    await page.getByRole('button', { name, exact: true }).click();
+    await signIn(opened, rig().beta.key);
+    expect(await page.getByLabel('stdin').inputValue()).toBe('');
+    await page.getByRole('link', { name: 'Jobs', exact: true }).click();
+    await page.getByText('No jobs match.').waitFor();
+    expect(await page.getByText(job_id).count()).toBe(0);
+  });
+});
+
+describe('a key that ends', () => {
   /** Types into the playground, lets the key end, and signs in with another. */
   async function expectOutlived(opened: WatchedPage, title: string): Promise<void> {
     const { page } = opened;

@@ -1,17 +1,10 @@
 /** Who is signed in, and the way out. */
-import { useQueryClient } from '@tanstack/react-query';
 import type { Whoami } from '@vouchbox/client';
 import { printable } from '@vouchbox/protocol/vocabulary';
-import { forgetJobLogs } from '../job/use-job-log.ts';
-import { signOut } from '../session/session.ts';
+import { useSignOut } from '../session/use-sign-out.ts';
 
 export function Account({ whoami }: { readonly whoami: Whoami }) {
-  const queries = useQueryClient();
-  const leave = () => {
-    signOut();
-    queries.clear();
-    forgetJobLogs();
-  };
+  const leave = useSignOut();
   return (
     <div className="account">
       <p className="account-tenant">{printable(whoami.tenant, 60)}</p>

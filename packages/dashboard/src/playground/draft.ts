@@ -1,6 +1,7 @@
 /**
- * What is typed in the playground. It is kept in memory and stays when another view is opened, the key changes or the service
- * is gone. It is in no storage: programs, variables and input can hold secrets. The browser asks before a reload loses it.
+ * What is typed in the playground. It is kept in memory until the person signs out: another view, another key or a
+ * service that is gone do not lose it. It is in no storage: programs, variables and input can hold secrets. The browser
+ * asks before a reload loses it.
  */
 import type { InputFile, IsolationClass, JobSubmission } from '@vouchbox/client';
 import { LIMIT_NAMES, type LimitName } from '@vouchbox/protocol/vocabulary';
@@ -67,6 +68,12 @@ export function useDraft(): Draft {
 
 export function editDraft(edit: Partial<Draft>): void {
   change({ ...draft, ...edit });
+}
+
+/** Forgets what was typed and run, when somebody signs out. */
+export function forgetDraft(): void {
+  ran = null;
+  change(EMPTY);
 }
 
 /** Another language brings its sample, unless something else than a sample was typed. */

@@ -1,11 +1,13 @@
 /** Says that the key is no longer taken, and asks for another. What is below it stays as it was. */
 import { useQueryClient } from '@tanstack/react-query';
 import { Modal } from '../parts/modal.tsx';
-import { type Session, signOut } from './session.ts';
+import type { Session } from './session.ts';
 import { SignInForm } from './sign-in-form.tsx';
+import { useSignOut } from './use-sign-out.ts';
 
 export function EndedDialog({ session }: { readonly session: Session & { readonly kind: 'ended' } }) {
   const queries = useQueryClient();
+  const leave = useSignOut();
   const { tenant } = session.whoami;
   const resume = (nextTenant: string) => {
     if (nextTenant === tenant) void queries.invalidateQueries();
@@ -21,7 +23,7 @@ export function EndedDialog({ session }: { readonly session: Session & { readonl
         Nothing on this page is lost: sign in again to go on.
       </p>
       <SignInForm onSignedIn={resume} />
-      <button className="button plain" type="button" onClick={signOut}>
+      <button className="button plain" type="button" onClick={leave}>
         Sign out instead
       </button>
     </Modal>

@@ -1,0 +1,15 @@
+/** The way out: the key is forgotten, and with it all that was read and typed. Only pinned keys stay: they are public. */
+import { useQueryClient } from '@tanstack/react-query';
+import { forgetJobLogs } from '../job/use-job-log.ts';
+import { forgetDraft } from '../playground/draft.ts';
+import { signOut } from './session.ts';
+
+export function useSignOut(): () => void {
+  const queries = useQueryClient();
+  return () => {
+    signOut();
+    queries.clear();
+    forgetJobLogs();
+    forgetDraft();
+  };
+}
