@@ -6,6 +6,7 @@ import { Facts } from '../parts/facts.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
 import { Panel } from '../parts/panel.tsx';
+import { Table } from '../parts/table.tsx';
 import { useCapabilities } from '../session/use-capabilities.ts';
 import { sizeOf } from '../words/amounts.ts';
 import { LIMIT_WORDS } from '../words/limit-words.ts';
@@ -58,24 +59,15 @@ function CapabilityPanels({ capabilities }: { readonly capabilities: Capabilitie
 function Limits({ limits: { defaults, ceilings } }: { readonly limits: Capabilities['limits'] }) {
   return (
     <Panel title="Limits">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Limit</th>
-            <th scope="col">Default</th>
-            <th scope="col">Ceiling</th>
+      <Table columns={['Limit', 'Default', 'Ceiling']}>
+        {LIMIT_NAMES.map((name) => (
+          <tr key={name}>
+            <th scope="row">{LIMIT_WORDS[name]}</th>
+            <td className="number">{defaults[name]}</td>
+            <td className="number">{ceilings[name]}</td>
           </tr>
-        </thead>
-        <tbody>
-          {LIMIT_NAMES.map((name) => (
-            <tr key={name}>
-              <th scope="row">{LIMIT_WORDS[name]}</th>
-              <td className="number">{defaults[name]}</td>
-              <td className="number">{ceilings[name]}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </Panel>
   );
 }

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Failure } from '../parts/failure.tsx';
 import { Panel } from '../parts/panel.tsx';
+import { Table } from '../parts/table.tsx';
 import { useCaller } from '../session/session.ts';
 import { parseMetrics, type Series, sumBy } from './parse-metrics.ts';
 
@@ -37,24 +38,15 @@ function TenantTable({ series }: { readonly series: readonly Series[] }) {
         {byStatus.get('queued') ?? 0} queued of at most {capacity ?? '—'}, {byStatus.get('running') ?? 0} running.
       </p>
       {busy.length > 0 && (
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Language</th>
-              <th scope="col">Status</th>
-              <th scope="col">Jobs</th>
+        <Table columns={['Language', 'Status', 'Jobs']}>
+          {busy.map(({ labels, value }) => (
+            <tr key={`${labels.get('language')} ${labels.get('status')}`}>
+              <td>{labels.get('language')}</td>
+              <td>{labels.get('status')}</td>
+              <td className="number">{value}</td>
             </tr>
-          </thead>
-          <tbody>
-            {busy.map(({ labels, value }) => (
-              <tr key={`${labels.get('language')} ${labels.get('status')}`}>
-                <td>{labels.get('language')}</td>
-                <td>{labels.get('status')}</td>
-                <td className="number">{value}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       )}
     </>
   );
