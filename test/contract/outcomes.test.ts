@@ -131,7 +131,8 @@ describe('mem_mb', () => {
     const ran = await python('data = bytearray(300 * 1024 * 1024)', { mem_mb: 64 });
     expect(outcomeOf(ran)).toEqual(oomKilled);
     expect(violations(ran)).toEqual(['memory']);
-    expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThanOrEqual(64 * 1024 * 1024);
+    // The kernel counts an allocation that must not fail, although it goes over the limit.
+    expect(ran.detail.receipt?.resource_usage?.memory_peak_bytes).toBeLessThan(65 * 1024 * 1024);
   });
 
   test('ends a node program that takes more', async () => {
