@@ -8,7 +8,7 @@ import { bundleClient } from '../../tools/packages/client-bundle.ts';
 
 const clientBytesMax = 6000;
 
-test('the client is one file of at most 6 kB when it is compressed, and what later calls load is beside it', async () => {
+test('the client is one file of at most 6 kB compressed, and what later calls load is beside it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchbox-client-'));
   try {
     await bundleClient(join(import.meta.dirname, '../../packages/client/src/index.ts'), directory);

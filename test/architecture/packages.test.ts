@@ -52,8 +52,11 @@ test.each(manifests)('%s pins every version exactly, as in the lock', (file) => 
   );
 });
 
-test.each(manifests.filter((file) => file !== 'package.json'))('%s can be published, and is not by mistake', (file) => {
-  const manifest = parse<Record<string, unknown>>(file);
-  expect(manifest).toMatchObject({ private: true, license: 'Apache-2.0', engines: { node: expect.any(String) } });
-  expect(existsSync(join(root, file, '../README.md'))).toBe(true);
-});
+test.each(manifests.filter((file) => file !== 'package.json'))(
+  '%s has a licence and a README, and is marked private',
+  (file) => {
+    const manifest = parse<Record<string, unknown>>(file);
+    expect(manifest).toMatchObject({ private: true, license: 'Apache-2.0', engines: { node: expect.any(String) } });
+    expect(existsSync(join(root, file, '../README.md'))).toBe(true);
+  },
+);

@@ -37,7 +37,7 @@ describe('the dashboard', () => {
     for (const { key } of [rig().alpha, rig().beta]) expect(shell.text + main.text).not.toContain(key);
   });
 
-  test('asks for a key, refuses a wrong one in words, and keeps the right one out of addresses and storage', async () => {
+  test('asks for a key, explains why a wrong one is refused, and keeps the right one out of addresses and storage', async () => {
     const { url } = rig().service;
     await using opened = await openDashboard(browser, { url }, { key: 'key-of-nobody' });
     const { page, requests } = opened;
@@ -50,7 +50,7 @@ describe('the dashboard', () => {
     expect(stored).not.toContain('key-of-');
   });
 
-  test('lists jobs, opens one, and shows its output and what held it', async () => {
+  test('lists jobs, opens one, and shows its output and its posture', async () => {
     const { job_id } = await rig().run({ language: 'python', code: "print('\\x1b[31mred\\x1b[0m plain')" });
     await using opened = await openDashboard(browser, { url: rig().service.url });
     const { page, troubles } = opened;

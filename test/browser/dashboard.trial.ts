@@ -108,7 +108,7 @@ describe('a job that runs', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('goes on being shown when its service restarts, and nothing typed is lost', async () => {
+  test('stays in view when its service restarts, and nothing typed is lost', async () => {
     let own = await Rig.start();
     const { dataDir, port } = own;
     try {
@@ -213,8 +213,8 @@ describe('a key that ends', () => {
   });
 });
 
-describe('very much', () => {
-  test('output of 20,000 lines at once stays a few lines of the page', async () => {
+describe('large jobs and long lists', () => {
+  test('20,000 lines of output at once keep few of them in the page', async () => {
     const code = 'for i in $(seq 10000); do echo "out $i"; echo "err $i" >&2; done';
     const { job_id } = await rig().run({ language: 'bash', code });
     await using opened = await open(`/jobs/${job_id}`);
@@ -226,7 +226,7 @@ describe('very much', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('output of 100,000 lines, more than this service keeps, can be read to its end', async () => {
+  test('100,000 lines of output, more than this service keeps, can be read to their end', async () => {
     const { job_id } = await rig().run({ language: 'bash', code: 'true' });
     await using opened = await open('/jobs');
     const { page } = opened;
@@ -247,7 +247,7 @@ describe('very much', () => {
     await page.getByText('line 1', { exact: true }).waitFor();
   });
 
-  test('10,000 jobs are listed to the last, and few of them are in the page at once', async () => {
+  test('10,000 jobs are listed to the last, with few of them in the page at once', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-rig-'));
     await fillStore(dataDir, 10_000, 1);
     const many = await Rig.start({ 'legacy-keys': 'bench=key-of-bench' }, dataDir);

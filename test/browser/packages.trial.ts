@@ -122,7 +122,7 @@ async function inPage({ page, troubles }: WatchedPage, code: string, given: obje
   return await page.evaluate(`(async (given) => { ${code} })(${JSON.stringify(given)})`);
 }
 
-test('the packed client runs a program from a page of another origin, and hears it by a stream', async () => {
+test('the packed client runs a program from a page of another origin, and follows it by a stream', async () => {
   await using opened = await openPage(browser, origin);
   const ran = await inPage(
     opened,

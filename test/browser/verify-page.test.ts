@@ -70,13 +70,13 @@ describe('the page, opened from a file on a phone', () => {
     expect(await verdictOf(page, 'refused')).toContain(`the key in the export, ${job.key.key_id}, signed it`);
   });
 
-  test('has nothing that axe finds, and fits the screen', async () => {
+  test('has no fault that axe finds, and fits the screen', async () => {
     const { page } = opened;
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
   });
 
-  test('asked for nothing but itself, and broke no rule of its policy', () => {
+  test('requests nothing but itself, and breaks no rule of its policy', () => {
     expect(opened.requests.filter((address) => !address.startsWith('blob:'))).toEqual([verifyPage.href]);
     expect(opened.troubles).toEqual([]);
   });

@@ -140,7 +140,7 @@ describe('the key', () => {
     expect(opened.troubles).toEqual([]);
   });
 
-  test('is not enough for who expects another tenant or job', async () => {
+  test('is not enough if another tenant or job was expected', async () => {
     await using opened = await openVerify();
     const { page } = opened;
     await giveExport(page, exportOf(job));
@@ -224,7 +224,7 @@ describe('an export', () => {
   });
 });
 
-test('no text of an export, of an event, of a name or of a key ever becomes markup or runs', async () => {
+test('no text of an export, of an event, of a name or of a key becomes markup or runs', async () => {
   const attacks = [
     '<script>alert(1)</script>',
     '<img src=x onerror=alert(1)>',

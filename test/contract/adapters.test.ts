@@ -89,7 +89,7 @@ describe('in place of Piston', () => {
     ['a signal', 'import os; os.abort()', {}, { code: null, signal: 'SIGABRT', status: 'SG' }],
     ['a time limit', SLOW, { run_timeout: 500 }, { code: null, signal: 'SIGKILL', status: 'TO' }],
     ['a memory limit', GREEDY, { run_memory_limit: 64 * 2 ** 20 }, { code: null, signal: 'SIGKILL', status: 'SG' }],
-  ])('%s is told apart', async (_what, code, more, run) => {
+  ])('%s has its own outcome', async (_what, code, more, run) => {
     expect((await python(code, more)).json.run).toMatchObject(run);
   });
 
@@ -261,7 +261,7 @@ describe('in place of SandboxFusion', () => {
       { code: DOES_NOT_COMPILE, language: 'cpp' },
       { run_result: null, compile_result: { return_code: 1 } },
     ],
-  ])('%s is told apart', async (_what, body, wanted) => {
+  ])('%s has its own outcome', async (_what, body, wanted) => {
     expect((await run(body)).json).toMatchObject(wanted);
   });
 
@@ -293,7 +293,7 @@ describe('who may call an adapter', () => {
     ['a wrong key', { authorization: 'Bearer secreT' }, 401],
     ['the key', { authorization: 'Bearer secret' }, 200],
     ['the key in the header of Judge0', { 'x-auth-token': 'secret' }, 200],
-  ])('with a key, %s is answered as it should', async (_what, headers, status) => {
+  ])('with a key, %s is answered as expected', async (_what, headers, status) => {
     expect((await call(`${closed()}/statuses`, undefined, headers)).status).toBe(status);
   });
 

@@ -113,7 +113,7 @@ describe('with a running service', () => {
     expect(readdirSync(cwd)).toContain('copy.db');
   });
 
-  test('a command asks which one if two run', async () => {
+  test('a command asks which service if two run', async () => {
     const host = ownHost();
     const [one, two] = [emptyDirectory(), emptyDirectory()];
     await using first = host(['serve'], { env: { ...SERVING, SERVICE_DATA_DIR: one } });

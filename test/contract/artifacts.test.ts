@@ -63,7 +63,7 @@ test('an output with a second name, or with holes, comes back whole', { tags: ['
   ]);
 });
 
-describe('an output that cannot come back is a violation that names it, and the others still come', () => {
+describe('an output that cannot come back is a violation that names it, and the others still come back', () => {
   test.each<[string, string, string]>([
     ['was not written', '', 'output_missing'],
     ['is a link to a file of its own', "os.symlink('good', 'output/bad')", 'output_path'],

@@ -188,7 +188,7 @@ const provoke: Readonly<Record<ErrorCode, () => Promise<Refusal>>> = {
 };
 
 test.each(ERROR_CODES)(
-  '%s occurs under its status, with Retry-After if time mends it',
+  '%s occurs under its status, with Retry-After if waiting helps',
   { tags: ['Submit-6c', 'Evidence-7', 'Evidence-8', 'Authentication-2e', 'Errors-4', 'Errors-12'] },
   async (code) => {
     const { status, retryAfter, text } = await provoke[code]();

@@ -44,7 +44,7 @@ describe('a grading', () => {
       'memory_limit',
     ],
     ['too much output', 'print("x" * (2 << 20))', {}, 'output_limit'],
-  ])('tells %s apart', async (_what, code, more, verdict) => {
+  ])('distinguishes %s', async (_what, code, more, verdict) => {
     expect(await verdictsOf(code, [{ name: 'one', expected: 'never' }], more)).toEqual([verdict]);
   });
 
@@ -59,7 +59,7 @@ describe('a grading', () => {
     expect(await verdictsOf(code, [{ name: 'one', expected, compare }])).toEqual([verdict]);
   });
 
-  test('asks a checker, which sees the input, what is expected and the output', async () => {
+  test('asks a checker, which sees the input, the expected output and the real one', async () => {
     const checker = {
       language: 'python',
       code: `read = lambda name: open('input/' + name).read()

@@ -30,7 +30,7 @@ test('without a key every submission is a new job', async () => {
   expect(first.json.job_id).not.toBe(second.json.job_id);
 });
 
-test('many submissions at once with one key make one job, and only one of them made it', async () => {
+test('many submissions at once with one key make one job, and one answer says that it made it', async () => {
   const key = freshKey();
   const before = await rig().jobCount();
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(spec, key)));

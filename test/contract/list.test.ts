@@ -28,13 +28,13 @@ const idsOf = async (query: string) => {
   return json.items.map(({ job_id }: { job_id: string }) => job_id) as string[];
 };
 
-test("has the tenant’s jobs, newest first, and no other tenant's", { tags: ['List-1'] }, async () => {
+test("a list has the tenant’s jobs, newest first, and no other tenant's", { tags: ['List-1'] }, async () => {
   expect(await idsOf('')).toEqual(ids.toReversed());
   const { json } = await list('', rig().beta.key);
   expect(json.items).toHaveLength(1);
 });
 
-test('has exactly the specified members in every item', { tags: ['Bodies-3'] }, async () => {
+test('a list has exactly the specified members in every item', { tags: ['Bodies-3'] }, async () => {
   const { json } = await list('?limit=1');
   const detail = await rig().alpha.client.detail(ids.at(-1) ?? '');
   const {

@@ -142,7 +142,7 @@ describe.each(generations)('an agent of %s', (_name, connect, connectHttp) => {
     });
   });
 
-  test('is told where an argument is wrong', async () => {
+  test('learns which argument is wrong', async () => {
     const answer = await client.callTool({ name: 'run_code', arguments: { language: 'python' } });
     expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/code/) as string }] });
   });

@@ -79,7 +79,7 @@ describe('the metrics of the service', () => {
     expect(await grown('svc_http_requests_total{method="POST",route="/v1/jobs",status="201"}')).toBe(3);
   });
 
-  test('show what waits and runs now, and drop it at its end', async () => {
+  test('show the jobs that wait and run now, and drop each at its end', async () => {
     const { client } = rig().alpha;
     const jobs = await Promise.all([1, 2, 3].map(() => client.submit(sleeper)));
     await expect.poll(() => current('svc_jobs_running'), soon).toBe(2);

@@ -39,7 +39,9 @@ describe.each(['namespace', 'gvisor', 'subprocess'])('in the class of %s', (prov
     },
   );
 
-  test('the most words allowed reach a program whole, beside its stdin', { tags: ['Submission-45'] }, async () => {
+  test('the largest arguments and variables reach a program whole, beside its stdin', {
+    tags: ['Submission-45'],
+  }, async () => {
     const args = Array.from({ length: 64 }, (_, at) => String(at % 10).repeat(512));
     const env = Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`V${at}`, 'v'.repeat(512)]));
     const code = 'import os, sys\nprint(sum(map(len, sys.argv[1:])), len(os.environ["V63"]), sys.stdin.read())';
@@ -72,13 +74,13 @@ describe('the record of a job', () => {
     });
   });
 
-  test('has no words, no variables and no digests if none were given', { tags: ['Receipt-25'] }, async () => {
+  test('has no arguments, no variables and no digests if none were given', { tags: ['Receipt-25'] }, async () => {
     const { detail } = await rig().run({ language: 'bash', code: 'true' });
     expect(detail.requested_spec).toMatchObject({ args: [], env: {} });
     expect(detail.receipt).toMatchObject({ args_sha256: null, env_sha256: null });
   });
 
-  test('takes other arguments or variables under the same key for another specification', async () => {
+  test('with other arguments or variables under the same key is another specification', async () => {
     const post = async (change: object) => {
       const answer = await rig().post({ ...job, ...change }, { headers: { 'idempotency-key': 'words' } });
       return [answer.status, answer.headers.get('idempotency-replayed') ?? answer.json.error.code] as const;

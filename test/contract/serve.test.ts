@@ -216,7 +216,7 @@ test('a service closes its files to other users, whatever its umask', { tags: ['
   expect(modes.filter(([, rights]) => rights !== 0)).toEqual([]);
 });
 
-test('after a crash every job is still there: running ones are recovered, queued ones run, and nothing is left over', {
+test('after a crash every job is still there: running ones are recovered, queued ones run, and no cell is left', {
   tags: ['What-3a', 'Receipt-19', 'States-2', 'RST-03'],
 }, async () => {
   const dataDir = freshDirectory();
@@ -408,7 +408,7 @@ describe('a failed start prints one clear line and exits with 1', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  test('an unknown flag is a wrong usage', async () => {
+  test('an unknown flag is wrong usage', async () => {
     expect((await vouchbox(['serve', '--prot', '1'])).code).toBe(2);
   });
 });

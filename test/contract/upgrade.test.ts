@@ -63,7 +63,7 @@ describe('after an upgrade', () => {
   });
 
   test.each(ENDED.acme)(
-    'nothing is claimed of how %s ran, which nobody recorded (Spec § Job detail)',
+    'the detail of %s claims nothing about its run, which was not recorded (Spec § Job detail)',
     { tags: ['Detail-4', 'Detail-5'] },
     async (job_id) => {
       expect(await clientOf('acme').detail(job_id)).toMatchObject({

@@ -75,7 +75,7 @@ describe.each([
     }
   });
 
-  test('a job that waited while the service was down runs after the ones that it found', {
+  test('a job that was queued when the service stopped runs after the next start', {
     ...patient,
     tags: ['RST-10'],
   }, async () => {

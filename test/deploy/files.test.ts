@@ -32,11 +32,11 @@ function analyze(...words: string[]): string {
 }
 
 describe('the unit', () => {
-  test.skipIf(!hasSystemd)(`is accepted by systemd with its example of a drop-in, without a word${untried}`, () => {
+  test.skipIf(!hasSystemd)(`is accepted by systemd with its example of a drop-in, without a warning${untried}`, () => {
     expect(analyze('verify', '--man=no')).toBe('');
   });
 
-  test.skipIf(!hasSystemd)(`is as little exposed as the documents say${untried}`, () => {
+  test.skipIf(!hasSystemd)(`is at most as exposed as the documents say${untried}`, () => {
     const said = analyze('security', '--no-pager', '--offline=true');
     const [, exposure] = /Overall exposure level for vouchbox\.service: ([\d.]+)/.exec(said) ?? [];
     const [, documented] = /exposure level ([\d.]+)/.exec(operating) ?? [];
@@ -93,7 +93,7 @@ describe('the documents and the container', () => {
     expect(read('Containerfile')).toContain(entry);
   });
 
-  test('set what the service takes', () => {
+  test('set only variables that the service takes', () => {
     const text = `${read('Containerfile')}${read('compose.yaml')}`;
     const environment = Object.fromEntries(
       [...text.matchAll(/(SERVICE_[A-Z_]+)(?:=|: ")([^"\s]+)/g)].map(([, name, value]) => [name ?? '', value]),

@@ -18,7 +18,7 @@ describe('docs/HOSTS.md', () => {
   });
 });
 
-test('a host names only trials that there are', () => {
+test('a host names only trials that exist', () => {
   const known = TRIALS.map(({ id }) => id);
   for (const { trials } of HOSTS) expect(known).toEqual(expect.arrayContaining([...trials]));
 });

@@ -76,7 +76,7 @@ describe.each([
     }
   });
 
-  test('nothing was compiled at the installation, and a run without a compiler says so and is isolated no less', () => {
+  test('the installation compiles nothing, and a run without a compiler says so and is as isolated', () => {
     const file = project.write('program.py', 'print(6 * 7)');
     expect(existsSync(join(project.path, 'node_modules/@vouchbox/server/native'))).toBe(false);
     project.write('cc', '#!/bin/sh\nexit 1\n');

@@ -31,7 +31,7 @@ const SECURITY = 'Types: deb\nURIs: http://mirror.example/security\nSuites: book
 const ONLY_RUNSC = 'Package: runsc\nPin: release n=bookworm-backports\nPin-Priority: 990\n';
 const NOTHING_ELSE = 'Package: *\nPin: release n=bookworm-backports\nPin-Priority: -1\n';
 
-it('takes the mirror and the key of the source that has the release', () => {
+it('a backport comes from the mirror and the key of the source that has the release', () => {
   write('apt/sources.list.d/debian.sources', `${SECURITY}\n${STANZA}`);
   expect(planBackport('runsc', etc)?.sources?.split('\n').slice(1)).toEqual([
     'Types: deb',
@@ -43,7 +43,7 @@ it('takes the mirror and the key of the source that has the release', () => {
   ]);
 });
 
-it('takes them from a source of one line too', () => {
+it('a backport can come from a source of one line too', () => {
   write(
     'apt/sources.list',
     '# deb http://off.example a main\ndeb [arch=amd64 signed-by=/k.gpg] http://m.example/d bookworm main\n',
@@ -53,18 +53,18 @@ it('takes them from a source of one line too', () => {
   );
 });
 
-it('keeps a key that is in the source itself', () => {
+it('a backport keeps a key that is in the source itself', () => {
   const key = ' -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc=\n -----END PGP PUBLIC KEY BLOCK-----';
   write('apt/sources.list.d/debian.sources', STANZA.replace(' /usr/share/keyrings/a.gpg', `\n${key}`));
   expect(planBackport('runsc', etc)?.sources).toContain(`Signed-By:\n${key}\n`);
 });
 
-it('takes no other package from there', () => {
+it('a backport brings no other package', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   expect(planBackport('runsc', etc)?.preferences).toBe(`${NOTHING_ELSE}\n${ONLY_RUNSC}`);
 });
 
-it('pins the package alone if the host has the suite already', () => {
+it('a backport is only pinned if the host has the suite already', () => {
   write(
     'apt/sources.list.d/debian.sources',
     `${STANZA}\n${STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports')}`,
@@ -72,7 +72,7 @@ it('pins the package alone if the host has the suite already', () => {
   expect(planBackport('runsc', etc)).toEqual({ suite: 'bookworm-backports', sources: null, preferences: ONLY_RUNSC });
 });
 
-it('does not take its own entry for the host’s', () => {
+it('the entry of an earlier set-up does not count as the host’s own', () => {
   write('apt/sources.list.d/debian.sources', STANZA);
   write('apt/sources.list.d/svc-backports.sources', STANZA.replace(/^Suites.*$/m, 'Suites: bookworm-backports'));
   expect(planBackport('runsc', etc)?.sources).not.toBeNull();
@@ -84,7 +84,7 @@ it.each([
   ['a source that is off', 'ID=debian\nVERSION_CODENAME=bookworm\n', `Enabled: no\n${STANZA}`],
   ['another release in the sources', 'ID=debian\nVERSION_CODENAME=trixie\n', STANZA],
   ['sources of source code', 'ID=debian\nVERSION_CODENAME=bookworm\n', STANZA.replace('deb', 'deb-src')],
-])('plans nothing for %s', (_, release, sources) => {
+])('no backport is planned for %s', (_, release, sources) => {
   write('os-release', release);
   write('apt/sources.list.d/debian.sources', sources);
   expect(planBackport('runsc', etc)).toBeNull();

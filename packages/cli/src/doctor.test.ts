@@ -11,7 +11,7 @@ function doctor(env: Record<string, string>, ...args: string[]) {
   return spawnSync(SVC, ['doctor', ...args], options);
 }
 
-test('the doctor exits with 1 and says what to do if it cannot isolate anything, as when it is not root', () => {
+test('the doctor exits with 1 and says what to do where nothing isolates, as without root', () => {
   const { status, stdout, stderr } = doctor({});
   expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
   expect(stdout).toMatch(/^fail {2}this process is root: user 65534\n {6}→ run as root/);

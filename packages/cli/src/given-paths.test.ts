@@ -20,11 +20,11 @@ test.each([
   expect(check).toThrow(message);
 });
 
-test.each(['output/a', 'output/**', 'output/plots/**', 'output/with space'])('--output %s is right', (given) => {
+test.each(['output/a', 'output/**', 'output/plots/**', 'output/with space'])('--output %s is accepted', (given) => {
   expect(() => checkOutputPath(given, given)).not.toThrow();
 });
 
-test('--file names a path below input/, or the message says so', () => {
+test('--file without a path below input/ is wrong usage, and the message suggests one', () => {
   expect(() => checkInputPath('input/a', 'input/a=b')).not.toThrow();
   expect(() => checkInputPath('a', 'a=b')).toThrow('--file a=b is not under input/; try --file input/a=b');
   expect(() => checkInputPath('../a', '../a=b')).toThrow('--file ../a=b is not under input/');

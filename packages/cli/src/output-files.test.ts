@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { writeOutputs } from './output-files.ts';
 
-test('an output goes where it was asked to, whatever else came back, and a missing one is named', async () => {
+test('an output is written where the option says, and a missing output is named', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };
@@ -23,7 +23,7 @@ test('an output goes where it was asked to, whatever else came back, and a missi
   expect(existsSync(join(directory, 'uninvited'))).toBe(false);
 });
 
-test("a pattern's files go below its directory, except named ones and those whose path leads elsewhere", async () => {
+test('files of a pattern go below its directory, except named files and paths that lead out of it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'svc-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const artifact = { size_bytes: 2, sha256: '', content_base64: '/wA=' };

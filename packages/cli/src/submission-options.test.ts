@@ -19,7 +19,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 const at = (name: string) => join(directory, name);
 
 describe('a submission', () => {
-  test('of a file alone has its code and the language of its name, and no more', async () => {
+  test('of one file has its code and the language of its name, and nothing else', async () => {
     expect(await readSubmission(at('main.py'), nothing)).toEqual({ language: 'python', code: 'print("é")' });
   });
 
@@ -46,7 +46,7 @@ describe('a submission', () => {
     await expect(readSubmission(at('script'), nothing)).rejects.toThrow('give --language');
   });
 
-  test('has input files by name and by path alone, as bytes', async () => {
+  test('takes a file under a given path or under its own name, as bytes', async () => {
     const { files } = await readSubmission(at('main.py'), {
       ...nothing,
       file: [`input/deep/x=${at('bytes.bin')}`, at('bytes.bin')],

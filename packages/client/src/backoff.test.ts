@@ -56,7 +56,7 @@ describe('a failure', () => {
     ['a missing route', new TransportFailure('unstructured', '', { status: 404 }), false],
     ['bytes with another digest', new TransportFailure('digest', ''), false],
     ['a bug', new TypeError('x is undefined'), false],
-  ])('that is %s: worth another try is %s', (_name, error, worth) => {
+  ])('that is %s is worth another try: %s', (_name, error, worth) => {
     expect(isWorthRetrying(DEFAULT_RETRY, error)).toBe(worth);
   });
 });

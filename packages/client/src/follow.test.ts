@@ -101,7 +101,7 @@ describe('following by the stream', () => {
     expect((await Array.fromAsync(client.events('job_1')))[0]).toEqual(strange);
   });
 
-  test('reconnects after every connection that reached its lifetime', async () => {
+  test('reconnects after each connection that reached its lifetime', async () => {
     await using service = await scriptedService([ticket]);
     const old = (socket: WebSocket) => socket.close(1001);
     const opened = streams(service, [...Array<typeof old>(9).fill(old), (socket) => socket.send(frame(1, 'finished'))]);
@@ -322,7 +322,7 @@ describe('following without a stream', () => {
     expect(told).toEqual(['connecting', 'live', 'reconnecting', 'live', 'closed']);
   });
 
-  test('starts after two WebSockets in a row were refused for no reason that the service gives', async () => {
+  test('starts after two WebSockets in a row were refused without a reason from the service', async () => {
     await using service = await held(json({ events: [event(1, 'finished')], next_cursor: null }));
     let asked = 0;
     service.server.on('upgrade', (_request, socket) => {

@@ -47,7 +47,7 @@ describe('a run', () => {
     ['is older than features', json({})],
     ['is older than capabilities', undefined],
     ['does not tell them to this credential', refusal(403, 'insufficient_scope', {}, false)],
-  ])('of a service that %s asks for nothing that it may lack', async (_what, capabilities) => {
+  ])('at a service that %s asks for nothing that the service may lack', async (_what, capabilities) => {
     const others = capabilities && { 'GET /v1/capabilities': capabilities };
     const noWait = { 'POST /v1/jobs': json({ job_id: 'job_1', status: 'queued' }, 201) };
     await using service = await scriptedOr404({ ...noWait, ...others }, capabilities === undefined);
@@ -82,7 +82,7 @@ describe('a run', () => {
     });
   });
 
-  test('that was ended before it began makes no job', async () => {
+  test('whose signal was aborted before makes no job', async () => {
     await using service = await serviceWith();
     const client = clientOf(service);
     await client.run('x');
@@ -109,7 +109,7 @@ describe('a run', () => {
   });
 });
 
-describe('an address or a key that cannot be right', () => {
+describe('the address and the key of a client', () => {
   test.each([
     '',
     'localhost:8080',
@@ -121,15 +121,15 @@ describe('an address or a key that cannot be right', () => {
     'http://a b',
     'http://[',
     'http://a:99999',
-  ])('throws at once: %j', (baseUrl) => {
+  ])('are refused at once: address %j', (baseUrl) => {
     expect(() => createServiceClient({ baseUrl, apiKey: null })).toThrow(TypeError);
   });
 
-  test.each(['', 'a b', 'é', 'a\n'])('throws at once: key %j', (apiKey) => {
+  test.each(['', 'a b', 'é', 'a\n'])('are refused at once: key %j', (apiKey) => {
     expect(() => createServiceClient({ baseUrl: 'http://a', apiKey })).toThrow(TypeError);
   });
 
-  test.each(['http://a', 'https://a.b:8443/prefix/', 'http://[::1]:80'])('is not %s', (baseUrl) => {
+  test.each(['http://a', 'https://a.b:8443/prefix/', 'http://[::1]:80'])('are accepted: address %s', (baseUrl) => {
     expect(() => createServiceClient({ baseUrl, apiKey: 'k' })).not.toThrow();
   });
 });

@@ -30,7 +30,7 @@ describe('a request', () => {
     expect(service.seen[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('follows no redirect: the key stays with its service', async () => {
+  test('follows no redirect, so that the key stays with its service', async () => {
     await using other = await scriptedService([json(detail)]);
     await using service = await scriptedService([
       (response) => response.writeHead(307, { location: other.baseUrl }).end(),
@@ -164,7 +164,7 @@ describe('a submission', () => {
     expect(second?.body).toBe(first?.body);
   });
 
-  test('without a key is made once: a lost answer may or may not stand for a job', {
+  test('without a key is sent once: a lost answer may already stand for a job', {
     tags: ['Submit-7'],
   }, async () => {
     for (const answered of [noAnswer, cutShort(JSON.stringify(answer)), refusal(503, 'capacity_exhausted')]) {
@@ -260,7 +260,7 @@ describe('readiness', () => {
     expect(service.seen).toHaveLength(1);
   });
 
-  test('is a refusal if the service refuses to tell, and is asked for again', async () => {
+  test('is requested again after a refusal', async () => {
     const ready = json({ status: 'ready', checks: { ...checks, accepting: true } });
     await using service = await scriptedService([refusal(503, 'capacity_exhausted'), ready]);
     expect((await clientOf(service).readiness()).status).toBe('ready');

@@ -47,7 +47,7 @@ describe('the files of a workspace', () => {
     expect(() => workspaceOf().workspace.write(path, '')).toThrow(TypeError);
   });
 
-  test('are their own: bytes that the caller changes later stay as they were written', () => {
+  test('are copies: bytes that the caller changes later stay as they were written', () => {
     const { workspace } = workspaceOf();
     const bytes = new Uint8Array([1]);
     workspace.write('a', bytes);
@@ -68,7 +68,7 @@ describe('the files of a workspace', () => {
 });
 
 describe('a step', () => {
-  test('gets the files as they are when it starts, and leaves those of the next', async () => {
+  test('gets the files that the step before it left', async () => {
     const { workspace, given } = workspaceOf(
       ended({ 'input/a': '1' }, { 'output/a': '1', 'output/b': '2' }),
       ended({ 'input/a': '1', 'input/b': '2' }, {}),
@@ -112,7 +112,7 @@ describe('a step', () => {
     expect(given).toEqual([]);
   });
 
-  test('that has another receipt later is noticed by a check of the steps', async () => {
+  test('whose receipt changed later is noticed by a check of the steps', async () => {
     const first = ended({}, {});
     const { workspace } = workspaceOf(first);
     await workspace.run('x');

@@ -34,14 +34,14 @@ describe('base64 (RFC 4648)', () => {
   });
 
   test.each(['YQ', 'YQ=', 'YR==', 'YWJ', 'A', 'YQ===', 'AB='])(
-    'refuses %s where the platform has no base64 of bytes, as it does elsewhere',
+    'refuses %s also where the platform does not decode base64',
     (text) => {
       expect(decodePortable(text)).toBeNull();
       expect(decodeBase64(text)).toBeNull();
     },
   );
 
-  test('spells more bytes than a function takes arguments', () => {
+  test('encodes more bytes than a function may have arguments', () => {
     const bytes = new Uint8Array(300_000).fill(0xa5);
     expect(encodePortable(bytes)).toBe(encodeBase64(bytes));
   });

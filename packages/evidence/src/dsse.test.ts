@@ -47,7 +47,7 @@ describe('an envelope', () => {
     },
   );
 
-  test('that is not JSON is refused with the place of the fault', () => {
+  test('that is not JSON is refused with the place of the error', () => {
     expect(decodeEnvelope(encode('{"payload"}'))).toEqual({ kind: 'refused', reason: 'it is not JSON at byte 10' });
   });
 });

@@ -83,11 +83,11 @@ describe('the export of a job', () => {
     expect(listed).toEqual([...files].slice(1).map(([path, content]) => [path, content.length]));
   });
 
-  test('leaves out the program where that is asked for', () => {
+  test('leaves out the program on request', () => {
     expect([...exportFiles(sourceOf(), { program: 'left_out' }).keys()]).toEqual(evidence);
   });
 
-  test('has no part of the program that the receipt of a recovery does not cover', () => {
+  test('leaves out what the receipt of a recovery does not cover', () => {
     expect(pathsOf(sourceOf({ receipt_json: '{}' }))).toEqual(evidence);
   });
 
@@ -108,7 +108,7 @@ describe('the export of a job', () => {
     ['args.json', { args: [] }],
     ['env.json', { env: {} }],
     ['input/a', { files: undefined }],
-  ])('has no %s that the job was not given', (path, changes) => {
+  ])('has no %s if the job was given none', (path, changes) => {
     expect(pathsOf(withSpec(changes))).not.toContain(path);
   });
 

@@ -132,31 +132,31 @@ describe('a scan of JSON', () => {
     expect([scan.run(4), scan.run(4), scan.run(4)]).toEqual([false, false, true]);
   });
 
-  test.each([-1, 0, 1])('takes as many tokens as it may, with %i more', (more) => {
+  test.each([-1, 0, 1])('bounds the tokens, tried with %i more than the bound', (more) => {
     // The object, two names, the array and three values.
     const problem = faultOf('{"a":[1,true],"b":"c"}', { rules: { ...exact, tokensMax: 7 - more } });
     expect(problem).toBe(more === 1 ? 'holds more than 6 tokens at byte 18' : null);
   });
 
-  test.each([-1, 0, 1])('takes as many levels as it may, with %i more', (more) => {
+  test.each([-1, 0, 1])('bounds the levels, tried with %i more than the bound', (more) => {
     const depth = jsonDepthMax + more;
     const problem = faultOf('['.repeat(depth) + ']'.repeat(depth));
     expect(problem).toBe(more === 1 ? `nests deeper than ${jsonDepthMax} at "${'/0'.repeat(jsonDepthMax)}"` : null);
   });
 
-  test.each([-1, 0, 1])('takes numbers of as many bytes as it may, with %i more', (more) => {
+  test.each([-1, 0, 1])('bounds the bytes of a number, tried with %i more than the bound', (more) => {
     const problem = faultOf(`[0.${'1'.repeat(numberBytesMax - 2 + more)}]`);
     expect(problem).toBe(more === 1 ? 'holds a number that is too long at byte 1' : null);
     expect(numberBytesMax).toBe(1024);
   });
 
-  test('rounds integers where it may, within the range of a double', () => {
+  test('rounds integers where that is allowed, within the range of a double', () => {
     expect(faultOf('9007199254740993', { rules: rounded })).toBeNull();
     expect(faultOf('1e400', { rules: rounded })).toBe(notHeld(''));
   });
 });
 
-describe('numbers that are brought down to a bound', () => {
+describe('numbers outside the exact range of a double', () => {
   const rules: JsonRules = { ...exact, approximateIn: 'limits' };
 
   test.each([
@@ -168,7 +168,7 @@ describe('numbers that are brought down to a bound', () => {
     ['{"other":{"a":1e400}}', notHeld('/other/a')],
     ['{"a":{"limits":{"a":1e400}}}', notHeld('/a/limits/a')],
     ['1e400', notHeld('')],
-  ])('%s: %s', (text, problem) => {
+  ])('%s has the problem %s', (text, problem) => {
     expect(faultOf(text, { rules })).toBe(problem);
   });
 

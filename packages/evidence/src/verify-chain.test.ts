@@ -52,7 +52,7 @@ describe('verifying a chain (Spec § Events 7)', () => {
     expect(verifyChain(events, { ...expected, dataTexts })).toMatchObject({ kind: 'intact' });
   });
 
-  test('takes no text from an event itself', () => {
+  test('ignores a text that an event carries itself', () => {
     const told = { ...third, data: { text: 'TWO' }, data_json: canonicalJson(third.data) };
     expect(verifyChain(changed(3, told))).toEqual({ kind: 'broken', seq: 3, problem: 'digest' });
   });

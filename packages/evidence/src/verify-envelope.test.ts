@@ -64,7 +64,7 @@ describe('verifying an attestation (Spec § Authentication 10)', () => {
     expect(await verifyEnvelope({ ...inputOf(good), publicKeys: [otherKey] })).toMatchObject({ step: 'signature' });
   });
 
-  test('rejects with any error that is not a finding', async () => {
+  test('rejects with every error that is not a failed check', async () => {
     const publicKeys = null as unknown as readonly string[];
     await expect(verifyEnvelope({ ...inputOf(good), publicKeys })).rejects.toThrow(TypeError);
   });

@@ -52,7 +52,7 @@ describe('service-verify bundle', () => {
     ['another key', [envelope, strangerKey]],
     ['a malformed key', [envelope, envelope]],
     ['a malformed envelope', [key, key]],
-  ])('makes none with %s', async (_what, [from, pinned]) => {
+  ])('makes no bundle with %s', async (_what, [from, pinned]) => {
     expect(await bundle('--envelope', from as string, '--public-key', pinned as string)).toMatchObject({ exitCode: 2 });
   });
 });

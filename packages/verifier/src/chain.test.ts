@@ -93,7 +93,7 @@ describe('a damaged history names its first bad event', () => {
   });
 });
 
-describe('a receipt of something else than the history', () => {
+describe('a receipt of something other than the history', () => {
   const history = file(eventLines(events));
   const reseal = (changes: Parameters<typeof attestedJob>[0]) =>
     file(canonicalJson(attestedJob({ bodies: [], ...changes }).receipt));
@@ -133,7 +133,7 @@ describe('a receipt of something else than the history', () => {
     });
   });
 
-  test('of a restart states no more, and is accepted (Spec § Receipt)', {
+  test('of a restart states only the outcome, and is accepted (Spec § Receipt)', {
     tags: ['Receipt-24'],
   }, async () => {
     const { schema_version, job_id, tenant, status, exit_code, signal, terminal_reason, created_at, started_at } =

@@ -65,7 +65,7 @@ describe('a whole export', () => {
   test.each([
     ['tenant', { tenant: 'other' }],
     ['subject_name', { job: 'job_other' }],
-  ])('is refused at %s for who expects another', async (name, expected) => {
+  ])('is refused at %s if another was expected', async (name, expected) => {
     const examination = await examineExport(whole(), { ...pinned, ...expected });
     expect(examination.verdict).toBe('refused');
     expect(failures(examination)).toEqual([name]);
@@ -93,7 +93,7 @@ describe('a byte that was changed', () => {
     ['policy.json', ['policy.json']],
     ['input/a.txt', ['input/a.txt']],
     ['output/b.txt', ['output/b.txt']],
-  ])('in %s is named even if the manifest was changed with it', async (path, names) => {
+  ])('in %s is named even if the manifest was changed to match', async (path, names) => {
     const examination = await examineExport(forged({ [path]: tampered(job.files.get(path)) }), pinned);
     expect(examination.verdict).toBe('refused');
     expect(names).toContain(failures(examination)[0]);
@@ -132,7 +132,7 @@ describe('an envelope with its result', () => {
     expect(examination.receipt?.['isolation_class']).toBe('gvisor-application-kernel');
   });
 
-  test('is not tried without a key, and no better than whole', async () => {
+  test('without a key is whole, not good: its signature is not tried', async () => {
     const examination = await examineExport(two(), { publicKeys: [], canVerify: true });
     expect(examination).toMatchObject({ verdict: 'whole', isSigned: false });
     expect(examination.attestation.every(({ state }) => state === 'not_tried')).toBe(true);
@@ -148,7 +148,7 @@ describe('an envelope with its result', () => {
 
 test.each([
   ['nothing', new Map()],
-  ['a manifest that is none', new Map([[EXPORT_MANIFEST, bytes('{')]])],
+  ['a manifest that is not one', new Map([[EXPORT_MANIFEST, bytes('{')]])],
   ['a manifest alone', new Map([[EXPORT_MANIFEST, exportOf(job).get(EXPORT_MANIFEST)]])],
 ])('%s is refused and nothing throws', async (_name, files) => {
   const examination = await examineExport(files as Map<string, Uint8Array<ArrayBuffer>>, pinned);

@@ -72,7 +72,7 @@ describe('the age of a result', () => {
     ['one millisecond below', 59_999, true],
     ['exactly at', 60_000, true],
     ['one millisecond above', 60_001, false],
-  ])('%s the limit', (_where, age, isGood) => {
+  ])('may be %s the limit', (_where, age, isGood) => {
     expect(isYoung(finished + age)).toBe(isGood);
   });
 

@@ -118,7 +118,7 @@ describe('its bounds (Spec § Limits)', () => {
     [-1, 0],
     [0, 0],
     [1, 2],
-  ])('an envelope of 2 MiB %i bytes ends with %i', async (extra, code) => {
+  ])('an envelope of 2 MiB and %i bytes ends with %i', async (extra, code) => {
     const envelope = scratch.write('padded', padded(job.attestation.envelope, 2 * 1024 * 1024 + extra));
     expect((await verify({ envelope })).exitCode).toBe(code);
   });

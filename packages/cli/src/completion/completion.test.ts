@@ -67,7 +67,7 @@ describe.each(['bash', 'fish'] as const)('%s completes', (shell) => {
   });
 });
 
-describe('names of files are completed where the program belongs', () => {
+describe('file names complete where a program or a file belongs', () => {
   test.skipIf(!hasShell('bash'))('by bash itself', () => {
     const registered = shellOutput('bash', ['--norc'], 'source "$1"; complete -p svc', [script('bash')]);
     expect(registered).toContain('-o default');
@@ -102,7 +102,7 @@ describe('zsh completes', () => {
   });
 });
 
-test('an unknown shell is wrong usage, and the message names those that are known', () => {
+test('an unknown shell is wrong usage, and the message names the known ones', () => {
   const { status, stderr } = spawnSync(command, ['completion', 'csh'], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([2, expect.stringContaining('bash, zsh, fish')]);
 });

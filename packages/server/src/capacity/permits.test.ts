@@ -4,7 +4,7 @@ import { createPermits, PERMIT_KINDS, type PermitBound, type PermitKind } from '
 const bounds = (bound: PermitBound) =>
   Object.fromEntries(PERMIT_KINDS.map((kind) => [kind, bound])) as Record<PermitKind, PermitBound>;
 
-test('a tenant takes up to its bound, and the next is refused with tenant_capacity_exhausted', () => {
+test('a tenant holds permits up to its bound, and the next is refused with tenant_capacity_exhausted', () => {
   const permits = createPermits(bounds({ total: 10, perTenant: 2 }));
   permits.take('wait', 'a');
   permits.take('wait', 'a');
@@ -15,7 +15,7 @@ test('a tenant takes up to its bound, and the next is refused with tenant_capaci
   expect(permits.held('wait')).toBe(3);
 });
 
-test('the service gives up to its bound, and the next is refused with capacity_exhausted', () => {
+test('the service grants permits up to its bound, and refuses the next with capacity_exhausted', () => {
   const permits = createPermits(bounds({ total: 2, perTenant: 2 }));
   permits.take('stream', 'a');
   permits.take('stream', 'b');

@@ -26,7 +26,7 @@ test('the result of the preflight stands until a cell cannot be made', async () 
   await expect.poll(() => health.isReady()).toBe(false);
 });
 
-test('a cell that fails while another can be made does not mean a broken host, and the trial cell is dropped', async () => {
+test('one failed cell does not mean a broken host: a trial cell is made, and removed again', async () => {
   const { provider, health } = rig();
   let calls = 0;
   provider.script = () => (++calls === 1 ? broken() : readyPosture);
@@ -56,7 +56,7 @@ test('a parked cell that was not ready in time is not made again, and no trial f
   expect(provider.cells).toEqual([]);
 });
 
-test('a failure of the service itself is not one of the host', async () => {
+test('a failure of the service itself is not a failure of the host', async () => {
   const { provider, health } = rig();
   provider.script = () => {
     throw new TypeError('a bug');
@@ -95,7 +95,7 @@ test('a cell that a job gets proves that cells can be made', async () => {
   expect(health.isReady()).toBe(true);
 });
 
-test('once it is disposed no cell is tried any more', async () => {
+test('no more cells are tried once the provider health is disposed', async () => {
   const { provider, health } = rig();
   await health[Symbol.asyncDispose]();
   provider.script = broken;

@@ -32,7 +32,7 @@ test.each([
   });
 });
 
-test('a service that does not sign shows no error, and how much would be signed', () => {
+test('a service that does not sign shows no error, and how many jobs wait', () => {
   expect(signerStatus(null, { outbox: 7, outbox_error: late })).toEqual({
     enabled: false,
     outbox_depth: 7,

@@ -140,7 +140,7 @@ test.each([
   ['[NaN]', 'is not JSON at byte 1'],
   ['[1]]', 'is not JSON at byte 3'],
   ['{]', 'is not JSON at byte 1'],
-])('%j is refused, saying where', async (text, says) => {
+])('%j is refused with the place of the error: %s', async (text, says) => {
   await expect(parse(text)).rejects.toEqual(refused(says));
 });
 
@@ -176,7 +176,7 @@ describe('bounds, checked before anything is built', { tags: ['Submission-11'] }
   });
 });
 
-test('a string longer than one turn of the scan comes out whole, including escapes across the seam', async () => {
+test('a string longer than one step of the scan is read whole, also where a step ends within an escape', async () => {
   const seam = 1024 * 1024;
   for (const offset of [-14, -13, -12, -7, -6, -2, -1, 0, 1]) {
     const text = 'a'.repeat(seam + offset);

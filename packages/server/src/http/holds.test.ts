@@ -43,7 +43,7 @@ describe.each<[PermitKind, string]>([
     };
   };
 
-  test('a tenant holds its bound, the next is refused with 429, and a returned one makes room', {
+  test('a tenant holds permits up to its bound, the next is refused with 429, and a returned one makes room', {
     tags: ['E-14'],
   }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 10, perTenant: 2 } } });
@@ -57,7 +57,9 @@ describe.each<[PermitKind, string]>([
     await expect.poll(() => server.permits.held(kind)).toBe(2);
   });
 
-  test('the service holds its bound, and the next is refused with 503', { tags: ['Errors-18'] }, async () => {
+  test('the service grants permits up to its bound, and refuses the next with 503', {
+    tags: ['Errors-18'],
+  }, async () => {
     await using server = await openServer({ jobs: HOLDING, permits: { [kind]: { total: 1, perTenant: 10 } } });
     using _held = await hold(server.port);
     await expect.poll(() => server.permits.held(kind)).toBe(1);
@@ -171,7 +173,7 @@ describe('an answer that is read while it is sent', () => {
     },
   );
 
-  test('is not read for a request of its head alone', async () => {
+  test('is not read for a HEAD request', async () => {
     const { told, jobs } = longResult({ pieces: 4 });
     await using server = await openServer({ jobs });
     using raw = await RawSocket.open(server.port);

@@ -44,7 +44,7 @@ test.each([
   ['read nothing', true],
   ['read everything', false],
 ])(
-  'between two answers of another client few of 200,000 requests begin on connections that %s',
+  'few of 200,000 requests begin between two answers to another client, on connections that %s',
   async (_how, isPaused) => {
     let begun = 0;
     const observer = {
@@ -102,7 +102,7 @@ function connectNow(stack: DisposableStack, port: number): Socket {
   return socket.resume();
 }
 
-test('a reader that takes nothing has few answers waiting for it, and the requests after them are not begun', async () => {
+test('a client that reads nothing has few answers waiting, and its further requests are not begun', async () => {
   let begun = 0;
   const list = async () => {
     begun += 1;
@@ -164,7 +164,7 @@ test('requests get their own answers, however their bytes are cut into pieces', 
   );
 });
 
-test('a body that comes after seven requests under way is read, and the request after it waits', async () => {
+test('a body behind seven unanswered requests is read, and the request after it waits', async () => {
   const waiting: (() => void)[] = [];
   const list = () => new Promise<JsonText<JobList>>((resolve) => waiting.push(() => resolve(listOf({}))));
   await using server = await openServer({ jobs: { list } });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createNudges } from './nudges.ts';
 
-test('a nudge wakes everyone registered for its topic, and nobody else', async () => {
+test('a nudge wakes every waiter of its topic, and no other', async () => {
   const nudges = createNudges();
   using first = nudges.next('events a');
   using second = nudges.next('events a');
@@ -12,7 +12,7 @@ test('a nudge wakes everyone registered for its topic, and nobody else', async (
   expect(await Promise.race([other.arrived, Promise.resolve(late)])).toBe(late);
 });
 
-test('a nudge before the registration is not seen, and one after it is kept until asked for', async () => {
+test('a waiter gets no nudge from before its registration, and keeps a later one until it asks', async () => {
   const nudges = createNudges();
   nudges.send('queue');
   using nudge = nudges.next('queue');
@@ -22,7 +22,7 @@ test('a nudge before the registration is not seen, and one after it is kept unti
   await expect(nudge.arrived).resolves.toBeUndefined();
 });
 
-test('an abort wakes as well, before and after the registration', async () => {
+test('an abort wakes a waiter too, before and after its registration', async () => {
   const nudges = createNudges();
   await expect(nudges.next('queue', AbortSignal.abort()).arrived).resolves.toBeUndefined();
   const controller = new AbortController();

@@ -136,7 +136,7 @@ describe('a key that is revoked', () => {
 describe('a key that is rotated', () => {
   const rotation = { expires_at: null, overlap_seconds: 0 };
 
-  test('ends at once, and its successor has the same caller and the same end', async () => {
+  test('ends at once, and its successor has the same caller and the same expiry', async () => {
     const { credentials, who } = issuer();
     const wanted = { ...plain, principal: 'ci', scopes: ['jobs:read'], expires_at: '2026-07-01T00:00:00.000Z' };
     const old = await credentials.create(wanted);

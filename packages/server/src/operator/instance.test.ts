@@ -24,7 +24,7 @@ describe('the instance of a data directory', () => {
     expect(readInstance(join(scratch, 'moved'))).toBe(instance.id);
   });
 
-  test('is another in a copy, and in a directory of the same path', () => {
+  test('differs in a copy, and in another directory at the same path', () => {
     const path = directory('same');
     using original = openInstance(path);
     cpSync(path, join(scratch, 'copy'), { recursive: true });
@@ -43,7 +43,7 @@ describe('the instance of a data directory', () => {
     openInstance(path)[Symbol.dispose]();
   });
 
-  test('is refused if somebody else wrote the file', () => {
+  test('is refused if another user wrote the file', () => {
     const path = directory('spoiled');
     writeFileSync(join(path, 'instance-id'), '../../etc\n');
     expect(() => openInstance(path)).toThrow('is not what a service wrote');

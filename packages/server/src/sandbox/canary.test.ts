@@ -46,7 +46,7 @@ describe('a canary that was late', () => {
     expect([...host.made.values()]).toEqual([2, 2]);
   });
 
-  it('and is late again ends the second tries: the next would be late, too', async () => {
+  it('is not followed by others if it is late again: they would be late, too', async () => {
     const host = slowAtFirst(2);
     const results = await runLateAgain(await runCanaries(['bash', 'python'], host.prepare), host.prepare);
     expect(results.map((result) => 'posture' in result)).toEqual([false, false]);

@@ -292,7 +292,7 @@ except BlockingIOError:
   });
 });
 
-it('leaves no process, group or directory when it was disposed', async () => {
+it('a disposed provider leaves no process, group or directory', async () => {
   const directory = join(dataDirectory, 'gone');
   const options = { packsDirectory: null, workBytes: 1 << 20, hostPostureSha256: null };
   const { provider } = await openProvider({ choice: 'namespace', instance: directory, ...options });

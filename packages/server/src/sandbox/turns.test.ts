@@ -12,7 +12,7 @@ function stretch() {
   return { work, end: resolve, hasBegun: () => hasBegun };
 }
 
-test('no more work runs at a time than the bound allows, and what has waited longest is next', async () => {
+test('work runs at most up to the bound at a time, and the longest waiting is next', async () => {
   const turns = new Turns(2);
   const all = Array.from({ length: 4 }, stretch);
   const taken = all.map(({ work }) => turns.take(work));

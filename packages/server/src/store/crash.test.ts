@@ -180,7 +180,7 @@ test(
 );
 
 test(
-  'an unfinished write after the last commit, and a lost -shm, lose nothing (STORE-03, STORE-05)',
+  'an unfinished write after the last commit, or a lost -shm, loses nothing (STORE-03, STORE-05)',
   patient,
   async () => {
     await using testStore = new TestStore();

@@ -115,7 +115,7 @@ async function ask(db: StoreDatabase, name: string, input: unknown): Promise<unk
   return runCommand(commands, { name, input }, db);
 }
 
-test('no query reads through what grows with the store', async () => {
+test('no query reads the whole of a table that grows with the store', async () => {
   using database = new DatabaseSync(':memory:');
   const texts = new Set<string>();
   const db = new Kysely<Tables>({ dialect: sqliteDialect(watched(database, texts)) });

@@ -13,7 +13,7 @@ test('a job is under way from its admission to its end', async () => {
   expect(store.isUnderWay(key)).toBe(false);
 });
 
-test('a queued job that is cancelled is under way no more', async () => {
+test('a queued job is no longer under way once it is cancelled', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);
@@ -31,7 +31,7 @@ test('a submission that made no job is not under way', async () => {
   expect(store.isUnderWay(again)).toBe(false);
 });
 
-test('a list that was read before shows neither a job that was removed since nor an old state', async () => {
+test('a list shows no removed job and no old state, even if it was read before', async () => {
   await using testStore = await TestStore.open();
   const { store } = testStore;
   const key = await admitJob(store);

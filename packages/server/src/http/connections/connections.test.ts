@@ -76,7 +76,7 @@ test('a connection with nothing to send is not stuck, however long that lasts', 
   connections[Symbol.dispose]();
 });
 
-test('a whole deadline without an accepted byte closes the connection, and not a moment before', {
+test('a connection is closed after a whole deadline without an accepted byte, and not before', {
   tags: ['Limits-15'],
 }, () => {
   const { socket, at } = watched();
@@ -149,7 +149,7 @@ test('a callback for the end is called once, with the reason, a moment before it
   expect(at(connectionMilliseconds + 5000)).toBe(true);
 });
 
-test('a connection in the second half of its life is told to close with its next answer', () => {
+test('an answer in the second half of a connection’s lifetime closes the connection', () => {
   const { connections, raw, socket } = watched();
   const young = answer();
   connections.beginAnswer(requestOn(raw), young);

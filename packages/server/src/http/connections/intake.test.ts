@@ -76,7 +76,7 @@ describe('the intake of a connection', () => {
     expect(slices).toEqual([HEAD, '\r\n\r\n', '\r\n\r\n56', HEAD]);
   });
 
-  test('reads no length of a chunked body', () => {
+  test('takes a chunked body as it comes, whatever its Content-Length', () => {
     const { slices, heads, arrive } = opened();
     heads.push({ 'transfer-encoding': 'chunked', 'content-length': '1000' });
     arrive(`${HEAD}0\r\n\r\n${HEAD}`);
@@ -99,7 +99,7 @@ describe('the intake of a connection', () => {
 });
 
 describe('a request behind an unanswered one', () => {
-  test('waits for its turn, and is passed then', async () => {
+  test('waits for its turn, and is then passed on', async () => {
     const { socket, slices, arrive } = opened({ answers: [answer()] });
     arrive(HEAD);
     expect([slices, socket.isPaused()]).toEqual([[], true]);
@@ -108,7 +108,7 @@ describe('a request behind an unanswered one', () => {
     expect(slices).toEqual([HEAD]);
   });
 
-  test('is passed at once while the body of the earlier one arrives', () => {
+  test('is passed on at once while the body of the earlier one arrives', () => {
     const { slices, arrive } = opened({ answers: [{ req: { complete: false } } as ServerResponse] });
     arrive('body');
     expect(slices).toEqual(['body']);
@@ -119,7 +119,7 @@ describe('a request behind an unanswered one', () => {
     [unansweredMax, 0, false],
     [1, waitingBytesMax, true],
     [1, waitingBytesMax + 1, false],
-  ])('behind %i of them, with %i bytes unread: has its turn: %s', async (count, bytes, hasTurn) => {
+  ])('with %i of them before it and %i bytes unread has its turn: %s', async (count, bytes, hasTurn) => {
     const answers = Array.from({ length: count }, () => answer(bytes));
     const { socket, slices, intake, arrive } = opened({ answers });
     arrive(HEAD);

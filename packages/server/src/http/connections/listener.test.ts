@@ -28,7 +28,7 @@ test('the bounds of every connection are in the log from the start', { tags: ['L
   });
 });
 
-test('a request is one line of the log: its id, its route and its caller, never the target or the key', async () => {
+test('a request is one line of the log: its id, its route and its caller, without the target and the key', async () => {
   await using server = await openServer();
   const headers = { authorization: 'Bearer key-of-acme' };
   const response = await fetch(`${server.url}/v1/jobs?cursor=top-secret`, { headers });
@@ -43,7 +43,7 @@ test('a request is one line of the log: its id, its route and its caller, never 
   expect(JSON.stringify(server.log)).not.toMatch(/top-secret|key-of-acme/);
 });
 
-test('clients that reset their connection while they are refused a tunnel are no error', async () => {
+test('a client that resets its connection during a refused CONNECT causes no error', async () => {
   await using server = await openServer();
   for (let count = 0; count < 20; count += 1) {
     using raw = await RawSocket.open(server.port);

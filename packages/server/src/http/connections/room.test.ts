@@ -21,18 +21,18 @@ const many = (length: number, make: (index: number) => Connection) => Array.from
 const leaver = (open: readonly Connection[]) => whoGivesWay(open, bounds, now);
 
 describe('strangers of one peer', () => {
-  test('may be as many as the bound; with one more, the one without a request for longest gives way', () => {
+  test('are kept up to the bound; with one more, the one without a request for longest gives way', () => {
     const open = many(bounds.connectionsOfPeer, (at) => connection({ restsFor: at }));
     expect(leaver(open)).toBeNull();
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('do not count once a live credential was shown on them', () => {
+  test('no longer count once a live credential was shown on their connection', () => {
     const callers = many(100, () => connection({ tenant: 'acme', restsFor: 60_000 }));
     expect(leaver([...callers, ...many(bounds.connectionsOfPeer, () => connection())])).toBeNull();
   });
 
-  test('give way for their own crowd alone', () => {
+  test('give way only to strangers of the same peer', () => {
     const old = connection({ peer: '198.51.100.7', restsFor: 60_000 });
     const crowd = many(bounds.connectionsOfPeer + 1, (at) => connection({ restsFor: at }));
     expect(leaver([old, ...crowd])).toBe(crowd.at(-1));
@@ -64,7 +64,7 @@ describe('strangers of all peers', () => {
     expect(leaver([...open, connection()])).toBe(open.at(-1));
   });
 
-  test('give way from the largest crowd first', () => {
+  test('give way first at the peer that has most of them', () => {
     const crowd = many(30, () => connection());
     const others = strangers(placesOfStrangers(bounds) - crowd.length + 1);
     expect(crowd).toContain(leaver([...others, ...crowd]));

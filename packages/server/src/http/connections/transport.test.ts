@@ -230,7 +230,7 @@ describe('connections', () => {
       .toBe(200);
   });
 
-  test('with garbage after an unanswered request are closed, and the garbage is not answered in its place', async () => {
+  test('with garbage after an unanswered request are closed, and the garbage gets no answer', async () => {
     await using waiting = await openServer({
       jobs: { result: (_caller, _id, { signal }) => delay(60_000, resultOf(RESULT), { signal }) },
     });

@@ -66,14 +66,14 @@ describe('the HTML of a page', () => {
     expect((await get('/verify', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
-  test('answers for each view of a page that has views', async () => {
+  test('is answered at the address of each view, if the page has views', async () => {
     expect(await (await get('/dashboard/jobs/job_1?x=1')).text()).toContain('<title>Dashboard</title>');
     expect((await get('/verify/jobs')).status).toBe(404);
   });
 });
 
 describe('a file that a page loads', () => {
-  test('may be kept for ever, since its name changes with its content', async () => {
+  test('may be kept forever, since its name changes with its content', async () => {
     const response = await get('/dashboard/assets/main-1a2b.js');
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/javascript; charset=utf-8',

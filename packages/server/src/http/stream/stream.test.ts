@@ -272,7 +272,7 @@ describe('a handshake is refused as plain HTTP', { tags: ['Errors-3'] }, () => {
     }
   });
 
-  test('and accepted from a page of its own origin', async () => {
+  test('but accepted from a page of its own origin', async () => {
     expect(await attempt(server, handshake(STREAM, `${KEY}Origin: http://svc.example\r\n`))).toMatchObject({
       status: 101,
     });
@@ -406,7 +406,7 @@ describe('a client that breaks the protocol is closed with the code that says so
     ['closes without a code', frame(0x88, ''), '\x88\x00'],
     ['closes with 1000', closing(1000), '\x88\x02\x03\xe8'],
     ['closes with a code of its own', closing(4999), '\x88\x02\x13\x87'],
-  ])('one that %s is answered in kind', async (_name, bytes, answer) => {
+  ])('one that %s gets the same code back', async (_name, bytes, answer) => {
     using raw = await RawSocket.open(server.port);
     raw.send(handshake(STREAM, KEY));
     await raw.until(() => raw.text.includes('"seq":3'));

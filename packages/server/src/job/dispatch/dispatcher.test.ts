@@ -158,7 +158,7 @@ describe('a job that cannot run', () => {
   });
 });
 
-test('ends as an error above a lowered memory bound, and nothing of it ran (RES-21)', {
+test('a queued job above a lowered memory bound ends as an error, and nothing of it ran (RES-21)', {
   tags: ['RES-21'],
 }, async () => {
   await using rig = await JobRig.open({ concurrentMemMbMax: 255 });
@@ -287,7 +287,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('are held back for the further memory of their cells, except for a job that is alone', async () => {
+  test('are held back for the cells’ own memory, except for a job that is alone', async () => {
     await using rig = await JobRig.open({ concurrentMemMbMax: 512, cellMemMb: 36 });
     const half = { ...hello, limits: { mem_mb: 256 } };
     const keys = [
@@ -303,7 +303,7 @@ describe('slots', () => {
     for (const key of keys) expect((await rig.ended(key)).status).toBe('succeeded');
   });
 
-  test('are never all held by one tenant once there is another', { tags: ['RES-32'] }, async () => {
+  test('are never all held by one tenant once another has submitted a job', { tags: ['RES-32'] }, async () => {
     await using rig = await JobRig.open({ concurrency: 2 });
     const alone = [await rig.submit(), await rig.submit()];
     const cells = [await rig.provider.running(0), await rig.provider.running(1)];
@@ -354,7 +354,7 @@ describe('a cancelled job', () => {
     expect((await rig.past(key)).map(([kind]) => kind)).toEqual(['queued', 'cancel_requested', 'finished']);
   });
 
-  test('that runs is ended by force, keeping what it wrote', async () => {
+  test('that runs is killed, and keeps what it wrote', async () => {
     await using rig = await JobRig.open();
     const key = await rig.submit();
     const cell = await rig.provider.running(0);
@@ -479,7 +479,7 @@ describe('a store that fails', () => {
     expect(failures).toBe(3);
   });
 
-  test('when a job ends whole at least records that it ended', async () => {
+  test('that refuses the end of a job still records that the job ended', async () => {
     await using rig = await JobRig.open({
       faults: (real) => ({
         finish: (input) => (input.usage === null ? real.finish(input) : Promise.reject(new Error('too large'))),

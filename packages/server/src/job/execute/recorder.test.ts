@@ -47,7 +47,7 @@ async function storeAll(recorder: Recorder, batches: Batches) {
 }
 
 describe('the recorder', () => {
-  test('has one append in flight, and the next takes everything that came meanwhile, in order', async () => {
+  test('has one append under way, and the next takes everything that came meanwhile, in order', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'a' }]);
     await appended(batches);
@@ -123,7 +123,7 @@ describe('the recorder', () => {
     ]);
   });
 
-  test('exactly at the caps nothing is truncated', async () => {
+  test('truncates nothing exactly at the caps', async () => {
     const { recorder, batches } = recorderOverSlowStore();
     recorder.sink('stdout', [{ text: 'é'.repeat(streamBytesMax / 2), partial: true }]);
     await storeAll(recorder, batches);

@@ -42,7 +42,7 @@ test('a job that is not attested yet is kept, unless nothing is signed', async (
   expect(await removeOld({ store, log, days: 8, unattested: 'removed' }, signal)).toBe(1);
 });
 
-test('the loop removes old jobs at the start, and stops when told to', async () => {
+test('the loop removes old jobs at the start, and stops when it is disposed', async () => {
   const old = await endedJob(9);
   const looked = Promise.withResolvers<void>();
   const watched: Pick<Store, 'deleteEnded'> = {
@@ -58,7 +58,7 @@ test('the loop removes old jobs at the start, and stops when told to', async () 
   expect(await isThere(old)).toBe(false);
 });
 
-test('a failing store does not end the loop, which can still be stopped', async () => {
+test('a store that fails does not end the loop, which can still be stopped', async () => {
   const asked = Promise.withResolvers<void>();
   const deleteEnded = () => {
     asked.resolve();

@@ -101,7 +101,7 @@ describe('a drained outbox', () => {
     expect(await store.counts()).toMatchObject({ outbox: 0 });
   });
 
-  test('has what the job row says of it', async () => {
+  test('stores the same attestation as the row of the job states', async () => {
     const key = await endedJob(store);
     await drain();
     const job = await store.job(key);
@@ -333,7 +333,7 @@ test('killed between signing and storing 100 times, a job has one envelope, with
   expect(await store.counts()).toMatchObject({ outbox: 0 });
 });
 
-test('two that drain at once store one attestation for each job', async () => {
+test('two processes that drain at once store one attestation for each job', async () => {
   const jobs: JobKey[] = [];
   for (let ordinal = 0; ordinal < 20; ordinal++) jobs.push(await endedJob(store));
   await Promise.all([drain(), drain()]);
@@ -386,7 +386,7 @@ function once(): AbortSignal {
   } as AbortSignal;
 }
 
-test('a store that cannot be read ends the draining, and loses nothing', async () => {
+test('a store that cannot be read ends the draining, and nothing is lost', async () => {
   await endedJob(store);
   const blind = withFaults(store, { terminalRecords: () => Promise.reject(new Error('unreadable')) });
   await expect(drain({ store: blind })).rejects.toThrow('unreadable');

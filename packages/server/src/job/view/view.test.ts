@@ -142,7 +142,7 @@ describe('the folded result', () => {
     expect(reads).toEqual([]);
   });
 
-  test('of a short program is the same whether it is kept from the end or read', async () => {
+  test('of a short program is the same from memory and from the store', async () => {
     let isKept = true;
     await using rig = await JobRig.open({
       faults: (real) => ({ shortResult: (key) => (isKept ? real.shortResult(key) : null) }),

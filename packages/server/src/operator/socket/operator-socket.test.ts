@@ -51,7 +51,7 @@ async function said(directory: string, bytes: string): Promise<string> {
   return text(socket);
 }
 
-test('a running service can be asked for everything that can be done with credentials', async () => {
+test('a running service creates, rotates, revokes and lists credentials for its operator', async () => {
   await using _service = await serving();
   const credentials = await served();
   const { key, ...first } = await credentials.create(plain);
@@ -68,7 +68,7 @@ test('a running service can be asked for everything that can be done with creden
   ]);
 });
 
-test('a refusal reads as it does without a service', async () => {
+test('a refusal has the same text as without a service', async () => {
   await using _service = await serving();
   const credentials = await served();
   await expect(credentials.create({ ...plain, tenant: '__proto__' })).rejects.toMatchObject({
@@ -116,7 +116,7 @@ test('a socket that a killed service left is taken over, and one that answers is
   });
 });
 
-test('a visitor who only looks for a service is not logged, and one who sends half a line is', async () => {
+test('a connection without a request is not logged, and one with half a line is', async () => {
   const lines: string[] = [];
   const credentials = createCredentials({} as never);
   const visited = createLog('debug', { write: (line: string) => lines.push(line) });

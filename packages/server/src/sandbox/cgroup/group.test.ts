@@ -44,7 +44,7 @@ describe('a control group', () => {
     await group.remove();
   });
 
-  it('gets a part of the processors, and the whole of it back', async () => {
+  it('gets a share of the processors, and later the whole of it', async () => {
     const group = groups.create('share');
     const read = () => {
       const { location } = group;
@@ -79,7 +79,7 @@ describe('a control group', () => {
     expect(group.members()).toEqual([]);
   });
 
-  it('can be removed again when it is gone, and by name after its maker forgot it', async () => {
+  it('can be removed twice, and by its name alone', async () => {
     await groups.create('twice').remove();
     await groups.open('twice').remove();
     groups.create('forgotten');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Probes } from './probe.ts';
 
-test('a probe runs in its own process: the next one still has what it gave up', async () => {
+test('a probe runs in its own process, so the next one still has what it gave up', async () => {
   using probes = new Probes();
   const said = [await probes.probed('no_new_privileges'), await probes.probed('no_new_privileges')];
   expect(said).toEqual(Array.from({ length: 2 }, () => 'held 1, and it cannot be undone'));

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('a trial that throws fails, and says what it saw and how to fix it', async () => {
+it('a trial that throws fails, with what it saw and how to fix it', async () => {
   const checks = new Checks();
   await checks.run([
     trial('door', () => {

@@ -13,7 +13,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 describe('the digest of an executable', () => {
   const remembered = join(directory, 'remembered', 'executables.json');
 
-  test('is of its content, as often as it is asked for', () => {
+  test('is of its content, every time', () => {
     const path = join(directory, 'same');
     writeFileSync(path, 'one');
     expect([digestOf(path, remembered), digestOf(path, remembered)]).toEqual([sha256('one'), sha256('one')]);
@@ -52,7 +52,7 @@ describe('the version of an executable', () => {
     chmodSync(path, 0o755);
   };
 
-  test('is asked for again when the file was changed, and not before', async () => {
+  test('is read again only when the file was changed', async () => {
     write(`echo "says version $(cat ${directory}/number)"`);
     writeFileSync(join(directory, 'number'), '1');
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('1');
@@ -62,7 +62,7 @@ describe('the version of an executable', () => {
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('3');
   });
 
-  test('is not asked for again by the next process after the same boot', async () => {
+  test('is not read again by the next process of the same boot', async () => {
     write(`echo x >> ${directory}/asked; echo version 5`);
     expect(await versionOf(path, /version (\S+)/, remembered)).toBe('5');
     vi.resetModules();

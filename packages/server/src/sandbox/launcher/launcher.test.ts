@@ -160,7 +160,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('takes its cells with it when it is killed, and is started again for the next', async () => {
+  it('ends with its cells when it is killed, and starts again for the next cell', async () => {
     const first = await cellOptions();
     await using launcher = launcherFor(first);
     const { pid, over, gone } = await launcher.make(requestOf(first));
@@ -174,7 +174,7 @@ describe('a launcher', () => {
     await made.over;
   });
 
-  it('is replaced by a new process after many cells, and ends once the last of them is gone', async () => {
+  it('is replaced by a new process after many cells, and ends with its last cell', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => lines, { cellsOfOneMax: 1 });
     const first = await launcher.make(requestOf(options));
@@ -204,7 +204,7 @@ describe('a launcher', () => {
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/unknown keyword: nonsense/);
   });
 
-  it('shows no tree that is a link', async () => {
+  it('refuses a tree that is a link', async () => {
     const options = await cellOptions();
     await using launcher = launcherFor(options, (lines) => [...lines, 'tree 7 /proc/self\t/usr']);
     await expect(launcher.make(requestOf(options))).rejects.toThrow(/\/proc\/self is a symbolic link/);

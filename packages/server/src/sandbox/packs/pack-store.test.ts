@@ -39,7 +39,7 @@ describe('the packs directory', () => {
     expect(() => packPlaces('/packs', 'tiny', `${name}/`)).toThrow('is not a version of a pack');
   });
 
-  it('loses a pack whole, and the name with its last version', () => {
+  it('loses a removed pack whole, and its name with its last version', () => {
     const packs = packsWith('1', '2');
     removePack(packs, 'tiny', null);
     expect(listPacks(packs).map(({ version }) => version)).toEqual(['1']);
@@ -48,7 +48,7 @@ describe('the packs directory', () => {
     expect(() => removePack(packs, 'tiny', null)).toThrow('there is no runtime pack tiny');
   });
 
-  it('gives a service its newest versions, and names those left out', () => {
+  it('gives a service the newest versions, and names the ones left out', () => {
     const packs = packsWith('1', '2');
     plantPack(packs, { ...RECIPE, name: 'other', environment: { A: 'b' } });
     mkdirSync(join(packs, 'linked'));

@@ -33,8 +33,8 @@ const CHANGES: readonly [what: string, change: (places: PackPlaces) => void, nam
   ['another mode', ({ tree }) => chmodSync(join(tree, DATA), 0o4444), `${DATA} differs`],
   ['another owner', ({ tree }) => chownSync(join(tree, DATA), 1000, 0), `${DATA} is not root's`],
   ['a directory with another mode', ({ tree }) => chmodSync(join(tree, 'usr/lib'), 0o777), 'usr/lib differs'],
-  ['a file more', ({ tree }) => writeFileSync(join(tree, 'usr/lib/more'), ''), 'usr/lib/more is new'],
-  ['a file less', ({ tree }) => unlinkSync(join(tree, DATA)), `${DATA} is missing`],
+  ['an added file', ({ tree }) => writeFileSync(join(tree, 'usr/lib/more'), ''), 'usr/lib/more is new'],
+  ['a missing file', ({ tree }) => unlinkSync(join(tree, DATA)), `${DATA} is missing`],
   [
     'a link with another target',
     ({ tree }) => relink(join(tree, 'usr/lib/link'), '/etc/shadow'),

@@ -87,7 +87,7 @@ test('one cell of each usual language is parked from the start', async () => {
   expect(parked.facts().bytes).toBe(30 * MIB);
 });
 
-test('a parked cell is given at once to one job, and another replaces it later', async () => {
+test('a parked cell is given at once to one job, and a new one takes its place later', async () => {
   await started();
   const cell = parked.take(python) as PreparedCell;
   expect([cell.posture, parked.take(python)]).toEqual([readyPosture, null]);
@@ -153,7 +153,7 @@ test('a cell that a job takes gets its whole share of the processors', async () 
   expect(aheadUntil?.aborted).toBe(true);
 });
 
-test('a job that is given up before its program is released also makes room for a new parked cell', async () => {
+test('a job that is given up before the release of its program also makes room for a parked cell', async () => {
   await started();
   await (parked.take(bash) as PreparedCell)[Symbol.asyncDispose]();
   await settled();
@@ -257,7 +257,7 @@ test('a cell that dies as it becomes ready is ended and replaced', async () => {
   expect([waiting(), parked.facts().lost.died]).toEqual([{ python: 1, node: 1, bash: 1 }, 1]);
 });
 
-test('a cell of which a part died is detected when it is taken', async () => {
+test('a cell that lost a part is noticed when it is taken', async () => {
   await started();
   innermost(source.cells.find(({ language }) => language === 'bash')).isWhole = () => false;
   expect(parked.take(bash)).toBeNull();
@@ -358,7 +358,7 @@ test('a cell that cannot be made is tried again after pauses that double, and re
   expect(problems.filter(({ language }) => language === 'bash').map(({ problem }) => problem)).toEqual(['not_made']);
 });
 
-test('no cell is made ahead while no cell can be made', async () => {
+test('no cell is made ahead while cells cannot be made', async () => {
   source.isUp = false;
   await started();
   expect(source.requests).toEqual([]);
@@ -368,7 +368,7 @@ test('no cell is made ahead while no cell can be made', async () => {
   expect(waiting()).toEqual({ python: 1, node: 1, bash: 1 });
 });
 
-test('once it is disposed all parked cells are gone, including those being made, and jobs still get cells', async () => {
+test('a disposal removes all parked cells, also those being made, and jobs still get cells', async () => {
   const gate = Promise.withResolvers<void>();
   await started();
   source.gate = () => gate.promise;
@@ -385,7 +385,7 @@ test('once it is disposed all parked cells are gone, including those being made,
   expect(waiting()).toEqual({ python: 0, node: 0, bash: 0 });
 });
 
-test('a job for a missing pack asks for a cell as always', async () => {
+test('a job for a missing pack gets no parked cell, and asks for a new one', async () => {
   source.originOf = () => null as never;
   await started();
   expect(parked.take(bash)).toBeNull();

@@ -49,7 +49,7 @@ test.each([
   ],
   ['a cut-off end', "delete from events where kind = 'finished'", /history of job_.* \(head\)/],
   ['an event made to look migrated', 'update events set hash_version = 0 where seq = 2', /\(hash_version\)/],
-  ['data that is no JSON', "update events set data = '{' where seq = 2", /\(digest\)/],
+  ['data that is not JSON', "update events set data = '{' where seq = 2", /\(digest\)/],
   [
     'a changed receipt',
     `update receipts set receipt_json = replace(receipt_json, 'succeeded', 'failed')`,

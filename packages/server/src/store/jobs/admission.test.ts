@@ -55,7 +55,7 @@ test('a job that starts at once is running, with what was observed of its cell',
   expect(await store.currentJobs(input.tenant)).toMatchObject({ queued: 0, running: 1 });
 });
 
-test('an admission answers what a read answers right after it', async () => {
+test('an admission returns what a read right after it returns', async () => {
   const { store } = testStore;
   const input = admission({ tenant: freshTenant() });
   const result = await store.admit(input);

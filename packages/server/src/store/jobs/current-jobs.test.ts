@@ -20,7 +20,7 @@ test('waiting and running jobs are counted by language, without those that ended
   ]);
 });
 
-test('a tenant that never submitted a job has none', async () => {
+test('a tenant that never submitted a job has no current jobs', async () => {
   await using testStore = await TestStore.open();
   expect(await testStore.store.currentJobs('nobody')).toMatchObject({ queued: 0, running: 0 });
 });

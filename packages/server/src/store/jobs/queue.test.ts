@@ -136,7 +136,7 @@ test('a tenant holds no more slots than the operator allows, including those jus
   expect(await chosenJobs(db, { ...asked, exclude: [first.job_id], held: new Map([['acme', 1]]) })).toHaveLength(1);
 });
 
-test('the queue is empty if no job waits beside the chosen ones, but not if bounds keep a job back', async () => {
+test('the queue is empty if only the chosen jobs waited, but not if a bound keeps a job back', async () => {
   await using connection = await emptyStore();
   const db = connection.db;
   expect(await queuedJobs(db, choice({ exclude: [], limit: 2 }))).toEqual({ jobs: [], isEmpty: true, tenants: [] });

@@ -62,7 +62,7 @@ test('a change drops everything, and a detail that was read meanwhile is not kep
   expect(await details.read(input('beside'), afterwards.ask)).toBe('new');
 });
 
-test('a change that fails has ended, too', async () => {
+test('a failed change does not keep later details from being kept', async () => {
   const details = new FinalDetails();
   await expect(details.change(() => Promise.reject(new Error('full')))).rejects.toThrow('full');
   const ended = storeOf(final('{}'));
@@ -70,7 +70,7 @@ test('a change that fails has ended, too', async () => {
   expect(ended.asked()).toBe(1);
 });
 
-test('kept details are bounded, and the first one read is dropped first', async () => {
+test('kept details are bounded, and the oldest is dropped first', async () => {
   const details = new FinalDetails(20);
   const stores = ['a', 'b', 'c'].map((name) => ({ name, ...storeOf(final(name.repeat(10))) }));
   for (const { name, ask } of stores) await details.read(input(name), ask);

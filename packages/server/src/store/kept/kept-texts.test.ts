@@ -5,7 +5,7 @@ function textOf(bytes: number): KeptText {
   return { bytes, pieces: [{ after: 0, last: 1, content: new Uint8Array(bytes) }] };
 }
 
-test('kept texts have a bound of bytes, and the first are dropped first', () => {
+test('kept texts are bounded in bytes, and the oldest are dropped first', () => {
   const texts = new KeptTexts(10);
   for (const name of ['a', 'b', 'c']) texts.keep(name, textOf(4));
   expect(texts.get('a')).toBeUndefined();

@@ -17,7 +17,7 @@ test('a result is short up to 32 Ki characters of output, both streams together'
   expect(shortResult(ended, contentsOf({ stdout: '\u0001'.repeat(32 * 1024) }))).toBeNull();
 });
 
-test('a result that a caller waits for is kept with as much output as is recorded of a stream', () => {
+test('a result that a caller waits for is kept with all the output that is recorded of a stream', () => {
   const contents = contentsOf({ stdout: 'x'.repeat(2 ** 20) });
   expect(shortResult(ended, contents)).toBeNull();
   expect(JSON.parse(String(shortResult({ ...ended, isAwaited: true }, contents)))).toMatchObject({
@@ -29,7 +29,7 @@ test('a result that a caller waits for is kept with as much output as is recorde
 
 const textOf = (text: string) => new Spelled<FoldedResult>(text).text;
 
-test('results are kept while there is room, and the first are dropped first', () => {
+test('results are kept while there is room, and the oldest are dropped first', () => {
   const results = new ShortResults(10);
   results.keep(key('1'), textOf('aaaa'));
   results.keep(key('2'), textOf('bbbb'));
@@ -40,7 +40,7 @@ test('results are kept while there is room, and the first are dropped first', ()
   expect(results.take(key('3'))).toBeNull();
 });
 
-test('a long result is given once, and a short one again and again', () => {
+test('a long result is returned once, and a short one any number of times', () => {
   const results = new ShortResults();
   const short = textOf('x'.repeat(64 * 1024));
   const long = textOf('x'.repeat(64 * 1024 + 1));
@@ -50,7 +50,7 @@ test('a long result is given once, and a short one again and again', () => {
   expect([results.take(key('2')), results.take(key('2'))]).toEqual([long, null]);
 });
 
-test('the room of a long result is free once it was given', () => {
+test('a long result leaves its room free once it was returned', () => {
   const results = new ShortResults(100_000);
   results.keep(key('1'), textOf('x'.repeat(70_000)));
   results.take(key('1'));

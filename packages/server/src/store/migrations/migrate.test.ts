@@ -199,7 +199,7 @@ describe('the jobs of v0.3', () => {
     expect(await store.findByIdempotencyKey({ tenant: 'umbrella', key: 'once' })).toBeNull();
   });
 
-  test('keep an attestation that has all its links, and lose and owe every other (Spec § Versioning 6)', {
+  test('keep a complete attestation; any other is withdrawn and made again (Spec § Versioning 6)', {
     tags: ['Versioning-6'],
   }, async () => {
     expect(await store.attestation({ key: acme('job_a1b2'), part: 'result_artifact' })).toMatchObject({

@@ -141,7 +141,7 @@ async function proxyTo(target: string) {
   };
 }
 
-test('a change whose commit was cut off from its answer is acknowledged once and stored once', async () => {
+test('a change whose commit got no answer is acknowledged once and stored once', async () => {
   using proxy = await proxyTo(url);
   await using store = await opened(proxy.url);
   const key = await runJob(store);
@@ -150,7 +150,7 @@ test('a change whose commit was cut off from its answer is acknowledged once and
   expect(await texts(store, key)).toEqual([{ text: 'once' }]);
 });
 
-test('while the server is gone every call is refused as unreachable, and all that was stored is there after it', async () => {
+test('while the server is gone every call is refused as unreachable, and afterwards everything stored is there', async () => {
   await using server = await startPostgres();
   await using store = await opened(server.url);
   const key = await admitJob(store);

@@ -44,7 +44,7 @@ test('calls of one turn are sent together, and each gets its own answer', async 
   ]);
 });
 
-test('when the thread exits, waiting and later calls are refused as unavailable, and the owner is told', async () => {
+test('when the thread exits, waiting and later calls are refused as unavailable, and its owner learns of it', async () => {
   const { channel, problems } = await openChannel('process.exit(3);');
   const waiting = [channel.call('echo', 1), channel.call('echo', 2)];
   for (const call of waiting) await expect(call).rejects.toMatchObject({ name: 'StoreError', code: 'unavailable' });

@@ -47,7 +47,7 @@ test('calls without a waiting caller share the commit of the next call with one'
   await thread.closed;
 });
 
-test('calls without a waiting caller are still answered when no other call comes', async () => {
+test('calls without a waiting caller are answered even if no other call comes', async () => {
   const thread = patientThread();
   thread.call('later', 1);
   thread.call('later', 2);

@@ -42,6 +42,6 @@ test('text that looks like a credential is cut out of it', () => {
   expect(lines.join('')).not.toContain('CANARY');
 });
 
-test('it is written only if the level asks for it', () => {
+test('an answer is logged only at a level that has it', () => {
   expect(linesOf([ANSWER], 'warn')).toEqual([]);
 });

@@ -30,9 +30,9 @@ test('lines that are flushed are not written again at the end of the turn', () =
 });
 
 test.each([
-  ['is told to', 'process.exit(7);'],
+  ['exits', 'process.exit(7);'],
   ['fails', "throw new Error('unexpected');"],
-])('a process that ends in the turn because it %s has logged everything before', (_why, end) => {
+])('a process that %s within the turn has logged everything before', (_why, end) => {
   const module = new URL('./log.ts', import.meta.url).href;
   const program = `import { createLog } from '${module}'; createLog('info').info('last words'); ${end}`;
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' });

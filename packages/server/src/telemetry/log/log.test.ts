@@ -22,7 +22,7 @@ describe('the log', () => {
   });
 
   test.each(['fatal', 'error', 'warn', 'info', 'trace'] as const)(
-    'of level %s has what is logged at any level',
+    'at level %s has the lines that belong to any level',
     { tags: ['Limits-26'] },
     (level) => {
       const lines = logLines((log) => logAtAnyLevel(log, { bounds: { connections: 1 } }, 'transport bounds'), level);

@@ -46,7 +46,7 @@ test('a reader that does not read loses lines beyond a bound, and those that are
   expect(reader.text).toBe(`${line.repeat(waitingBytesMax / 1024)}later\n`);
 });
 
-test('a reader that is gone is not written to forever', () => {
+test('the log writes no more to a reader that is gone', () => {
   let writes = 0;
   const log = standardError(() => {
     writes++;

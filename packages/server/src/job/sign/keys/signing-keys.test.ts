@@ -67,7 +67,7 @@ describe('a key that must not be used stops the start, in one line with the fix 
     ['everybody may read it', () => chmodSync(keyPaths(dataDir).privateKey, 0o644), 'exposed', /^chmod 600 \//],
     ['its directory is open', () => chmodSync(keyPaths(dataDir).directory, 0o755), 'exposed', /^chmod 700 \//],
     ['it is gone', () => rmSync(keyPaths(dataDir).privateKey), 'missing', /^restore it, or .*rotate/],
-    ['it is no key', () => writeFileSync(keyPaths(dataDir).privateKey, 'key'), 'malformed', /rotate/],
+    ['it is not a key', () => writeFileSync(keyPaths(dataDir).privateKey, 'key'), 'malformed', /rotate/],
     ['it is of another kind', () => writeFileSync(keyPaths(dataDir).privateKey, rsaKey()), 'malformed', /rotate/],
   ];
 
@@ -166,13 +166,13 @@ test('a data directory whose key was taken away lists what that key left', () =>
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, false]]);
 });
 
-test('a list of the keys has the present one, though its public half was lost', () => {
+test('a list of the keys has the present one, even if its public half was lost', () => {
   const { key_id } = openSigningKeys(dataDir).current();
   rmSync(join(keyPaths(dataDir).publicKeys, `${key_id.replace('sha256:', '')}.pem`));
   expect(knownKeys(dataDir).map((key) => [key.key_id, key.isCurrent])).toEqual([[key_id, true]]);
 });
 
-test('a data directory without keys lists none, and the question makes none', () => {
+test('a data directory without keys lists none, and listing makes none', () => {
   expect(knownKeys(dataDir)).toEqual([]);
   expect(readdirSync(dataDir)).toEqual([]);
 });

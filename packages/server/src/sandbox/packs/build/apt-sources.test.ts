@@ -13,7 +13,7 @@ function hostWith(files: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-it('takes the lines that serve the release, narrowed to the wanted parts', () => {
+it('the sources of a build are the lines that serve the release, narrowed to the wanted parts', () => {
   const directory = hostWith({
     'sources.list': [
       '# deb http://a.example bookworm main',
@@ -32,7 +32,7 @@ it('takes the lines that serve the release, narrowed to the wanted parts', () =>
   });
 });
 
-it('takes the paragraphs that serve the release, keys and all', () => {
+it('the sources of a build are the paragraphs that serve the release, with their keys', () => {
   const directory = hostWith({
     'sources.list.d/debian.sources': [
       'Types: deb deb-src',
@@ -69,6 +69,6 @@ it('takes the paragraphs that serve the release, keys and all', () => {
   ]);
 });
 
-it('finds nothing if the host has no sources', () => {
+it('a host without sources gives a build none', () => {
   expect(readAptSources(WANTED, join(freshDirectory(), 'nowhere'))).toEqual({ oneLine: '', deb822: '' });
 });

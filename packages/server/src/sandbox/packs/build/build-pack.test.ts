@@ -13,7 +13,7 @@ it('a recipe that was already built is not built again', async () => {
   await expect(build(packs)).resolves.toMatchObject({ isNew: false, facts: { name: 'tiny', version: '1' } });
 });
 
-it('another recipe under a name and version that receipts may name is refused', async () => {
+it('another recipe under a name and version that was built before is refused', async () => {
   const packs = freshDirectory();
   plantPack(packs);
   await expect(build(packs, { languages: ['bash', 'python'] })).rejects.toThrow('was built from another recipe');

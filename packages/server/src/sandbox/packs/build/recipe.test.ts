@@ -8,7 +8,7 @@ const shipped = join(import.meta.dirname, '../../../../../../packs');
 const parse = (changes: object) => parseRecipe(JSON.stringify({ ...RECIPE, ...changes }));
 
 describe('a recipe', () => {
-  it.each(readdirSync(shipped))('that is shipped is named as its file: %s', (file) => {
+  it.each(readdirSync(shipped))('has the name of its file if it is shipped: %s', (file) => {
     expect(`${readRecipe(join(shipped, file)).name}.json`).toBe(file);
   });
 

@@ -41,7 +41,7 @@ describe('the tree of a pack', () => {
     expect(readFileSync(join(pack, 'etc/passwd'), 'utf8')).toContain('runner:x:1000:');
   });
 
-  it('belongs to root, is writable for nobody, and has no set-user-id file', () => {
+  it('belongs to root, is writable only for root, and has no set-user-id file', () => {
     const pack = trimmed(asItIs);
     const { uid, gid, mode } = lstatSync(join(pack, 'usr/bin/su'));
     expect({ uid, gid, mode: mode & 0o7777 }).toEqual({ uid: 0, gid: 0, mode: 0o555 });

@@ -66,7 +66,7 @@ test('a reader that stays does not delay writers for long, and the log starts ag
   expect(last).toBeLessThan(64 * MIB);
 });
 
-test('moving everything empties the log', async () => {
+test('a checkpoint of everything empties the log', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);
@@ -75,7 +75,7 @@ test('moving everything empties the log', async () => {
   expect(statSync(`${testStore.path}-wal`).size).toBe(0);
 });
 
-test('nothing is moved while the disk may lack room, and everything once it has', async () => {
+test('no page is moved while the disk may lack room, and every page once it has room', async () => {
   await using testStore = new TestStore();
   prepareFile(testStore.path);
   using writer = openForWriting(testStore.path);

@@ -58,7 +58,7 @@ test('commands that wait together share a transaction, and each gets its own ans
   expect(notes()).toEqual(['a', 'b', 'c']);
 });
 
-test('a failed command leaves no trace of itself and all of its neighbours', async () => {
+test('a failed command stores nothing of itself, and its neighbours are stored', async () => {
   const commit = new GroupCommit(database, note);
   const answers = await commit.take(callsOf(['a', 'fails late', 'a', 'b']));
   expect(answers.map(codeOf)).toEqual(['stored', 'internal', 'internal', 'stored']);
