@@ -60,12 +60,40 @@ describe('a follower', () => {
     expect(await following).toEqual([]);
   });
 
+  test('of a queued job ends when that job is cancelled', async () => {
+    await using rig = await JobRig.open({ concurrency: 1 });
+    await rig.submit();
+    await rig.provider.running(0);
+    const { job_id } = await rig.submit();
+    const following = followed(rig, job_id, { after: 0, signal: never });
+    const waiting = rig.result(job_id, { waitSeconds: 3600, signal: never });
+    await rig.idle();
+    await rig.cancel(job_id);
+    expect(await following).toEqual([1, 2, 3]);
+    expect(await waiting).toMatchObject({ status: 'cancelled' });
+  });
+
   test('of an unknown job is refused', async () => {
     await using rig = await JobRig.open();
     await expect(followed(rig, 'job_none', { after: 0, signal: never })).rejects.toMatchObject({
       code: 'job_not_found',
     });
   });
+});
+
+test('a request to cancel a running job reaches its followers at once, and ends no wait for it', async () => {
+  await using rig = await JobRig.open();
+  const key = await rig.submit();
+  const cell = await rig.provider.running(0);
+  const afterTheWait = rig.history.ended(key, never).then(() => rig.row(key));
+  const following = rig.history.tail(key, { after: 2, signal: never });
+  const live = following.next();
+  await rig.idle();
+  await rig.history.requestCancel({ ...key, principal: acme.principal, at: new Date().toISOString() });
+  expect((await live).value).toMatchObject([{ kind: 'cancel_requested' }]);
+  await following.return(undefined);
+  cell.end({ kind: 'exited', exit_code: 0 });
+  expect((await afterTheWait).finished_at).not.toBeNull();
 });
 
 describe('replay', () => {

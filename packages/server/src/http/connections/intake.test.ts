@@ -19,13 +19,14 @@ function request(headers: IncomingMessage['headers']): IncomingMessage {
 }
 
 interface Given {
+  readonly turns?: Turns;
   readonly answers?: ServerResponse[];
   readonly isClosing?: boolean;
   readonly onSlice?: (intake: Intake) => void;
 }
 
 /** An intake, what it passes to the parser, and what it is told. */
-function opened({ answers = [], isClosing = false, onSlice }: Given = {}) {
+function opened({ turns = new Turns(), answers = [], isClosing = false, onSlice }: Given = {}) {
   const socket = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() }) as Socket;
   const slices: string[] = [];
   const heads: IncomingMessage['headers'][] = [];
@@ -35,7 +36,7 @@ function opened({ answers = [], isClosing = false, onSlice }: Given = {}) {
     if (headers !== undefined) intake.requestBegan(request(headers));
     onSlice?.(intake);
   });
-  const intake = new Intake(socket, { turns: new Turns(), answers, isClosing: () => isClosing });
+  const intake = new Intake(socket, { turns, answers, isClosing: () => isClosing });
   const arrive = (text: string) => socket.emit('data', Buffer.from(text, 'latin1'));
   return { socket, slices, heads, intake, answers, arrive };
 }
@@ -129,5 +130,28 @@ describe('a request behind an unanswered one', () => {
     intake.answerEnded();
     for (let turn = 0; turn < 5; turn += 1) await setImmediate();
     expect(slices).toEqual([HEAD]);
+  });
+
+  test('asks for one turn at a time, so that others have theirs in between', async () => {
+    const turns = new Turns();
+    const passed: string[] = [];
+    const waiting = (name: string) => {
+      return opened({
+        turns,
+        answers: [answer()],
+        onSlice: (intake) => {
+          passed.push(name);
+          intake.requestBegan(request({}));
+        },
+      });
+    };
+    const [first, second] = [waiting('first'), waiting('second')];
+    first.arrive(HEAD + HEAD);
+    first.intake.answerEnded();
+    second.arrive(HEAD);
+    // One turn is given alone, before the others.
+    turns.connectionTaken();
+    await expect.poll(() => passed).toHaveLength(3);
+    expect(passed).toEqual(['first', 'second', 'first']);
   });
 });

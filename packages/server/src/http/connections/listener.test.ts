@@ -52,3 +52,33 @@ test('a client that resets its connection during a refused CONNECT causes no err
   }
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
+
+const POST_IN_CHUNKS =
+  'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-of-acme\r\n' +
+  'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+test('a body that is no longer HTTP after its head was read is answered 400', async () => {
+  await using server = await openServer();
+  using raw = await RawSocket.open(server.port);
+  raw.send(POST_IN_CHUNKS);
+  await expect.poll(() => server.permits.held('body')).toBe(1);
+  raw.send('no size\r\n');
+  const [answer] = await raw.untilClosed();
+  expect(answer).toMatchObject({ status: 400, headers: { connection: 'close' } });
+  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { code: 'invalid_request' } });
+  await expect.poll(() => server.permits.held('body')).toBe(0);
+});
+
+test('a broken request behind an unanswered one closes the connection without an answer', async () => {
+  const asked = Promise.withResolvers<void>();
+  const list = () => {
+    asked.resolve();
+    return new Promise<never>(() => {});
+  };
+  await using server = await openServer({ jobs: { list } });
+  using raw = await RawSocket.open(server.port);
+  raw.send('GET /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-of-acme\r\n\r\n');
+  await asked.promise;
+  raw.send('no request\r\n\r\n');
+  expect(await raw.untilClosed()).toEqual([]);
+});

@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { type ExecutionPredicate, executionPredicate, readPredicate } from './predicate.ts';
+import { sealReceipt, type UnsealedReceipt } from './receipt.ts';
+import type { TerminalJob } from './result-artifact.ts';
+
+const job = {
+  tenant: 'acme',
+  job_id: 'job_a',
+  status: 'succeeded',
+  exit_code: 0,
+  finished_at: '2026-01-01T00:00:01.000Z',
+} as const;
+
+/** The predicate of a job whose receipt has these members beside those of the job. */
+function predicateWith(members: object): ExecutionPredicate {
+  const { receipt, receipt_sha256 } = sealReceipt({ ...job, ...members } as unknown as UnsealedReceipt);
+  return executionPredicate({ ...job, receipt_sha256 } as TerminalJob, { ...receipt }, 10);
+}
+
+describe('a predicate whose receipt has no summary of its chain', () => {
+  const old = predicateWith({});
+
+  test('states null for the count, the head and the posture', () => {
+    const unknown = { eventCount: null, eventChainHead: null, isolationClass: null, networking: null };
+    expect(old).toMatchObject(unknown);
+    expect(readPredicate({ ...old })).toEqual({ kind: 'predicate', predicate: old });
+  });
+
+  test.each([
+    ['eventCount', 3],
+    ['eventChainHead', 'ab'.repeat(32)],
+    ['isolationClass', 'vm'],
+    ['networking', 'none'],
+  ])('is refused if it states %s', (name, value) => {
+    const reason = `its ${name} contradicts its receipt`;
+    expect(readPredicate({ ...old, [name]: value })).toEqual({ kind: 'refused', reason });
+  });
+});
+
+test('a predicate repeats the count and the head of its receipt', () => {
+  const head = 'cd'.repeat(32);
+  const predicate = predicateWith({ event_chain: { head, count: 4 } });
+  expect(predicate).toMatchObject({ eventChainHead: head, eventCount: 4 });
+  expect(readPredicate({ ...predicate, eventCount: 5 })).toMatchObject({ kind: 'refused' });
+});
