@@ -231,7 +231,7 @@ async function idleDelay(): Promise<number> {
 function multiply(path: string, times: number): void {
   using database = new DatabaseSync(path);
   database.exec('pragma foreign_keys = off');
-  for (const table of ['jobs', 'job_specs', 'job_executions', 'events', 'output_runs', 'receipts', 'attestations']) {
+  for (const table of ['jobs', 'job_specs', 'events', 'output_runs', 'receipts', 'attestations']) {
     const columns = database
       .prepare(`pragma table_info(${table})`)
       .all()

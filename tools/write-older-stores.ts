@@ -281,6 +281,7 @@ const STORES: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   v4: present,
   'v4-rows': present,
   'v4-runs': presentWithRuns,
+  'v4-execution': presentWithRuns,
 };
 
 for (const [name, write] of Object.entries(STORES)) {

@@ -15,7 +15,6 @@ export interface Tables {
   jobs: JobTable;
   queue: QueueTable;
   job_specs: JobSpecTable;
-  job_executions: JobExecutionTable;
   events: EventTable;
   output_runs: OutputRunTable;
   artifacts: ArtifactTable;
@@ -64,16 +63,14 @@ export interface QueueTable extends JobKeyColumns {
 }
 
 export interface JobSpecTable extends JobKeyColumns {
-  requested_spec: string;
+  /** What an executor observed of the job; null before. */
+  execution: string | null;
   /**
    * What a receipt will say about the submission, digested when it was accepted. Null if the row was migrated after its
    * job had started.
    */
   evidence: string | null;
-}
-
-export interface JobExecutionTable extends JobKeyColumns {
-  execution: string;
+  requested_spec: string;
 }
 
 export interface EventTable extends JobKeyColumns {

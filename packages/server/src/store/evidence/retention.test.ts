@@ -23,7 +23,6 @@ const OF_JOBS = [
   'jobs',
   'queue',
   'job_specs',
-  'job_executions',
   'events',
   'output_runs',
   'artifacts',
@@ -45,7 +44,7 @@ test('jobs that ended before the moment are removed whole, the oldest first, in 
   await using connection = await emptyStore();
   const db = connection.db;
   const [oldest, older, kept] = [await endedJob(db, 100), await endedJob(db, 200), await endedJob(db, 300)];
-  expect((await rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(8);
+  expect((await rowsOf(connection, oldest)).filter(Number).length).toBeGreaterThanOrEqual(7);
   expect(await deleteEnded(db, { before: at(300), limit: 1, unattested: 'removed' })).toBe(1);
   expect(new Set(await rowsOf(connection, oldest))).toEqual(new Set([0]));
   expect(await job(db, older)).not.toBeNull();

@@ -9,9 +9,9 @@ import { insertEvents, linkBehind } from '../history/events.ts';
 import { prepared } from '../prepared.ts';
 import type { AdmitResult } from '../records/answers.ts';
 import type { AdmitInput } from '../records/inputs.ts';
-import type { ExecutionRecord, JobKey, JobSummary } from '../records/rows.ts';
-import type { JobTable, StoreDatabase } from '../schema.ts';
-import { jobSummary, recordExecution, startedEvent } from './jobs.ts';
+import type { JobKey, JobSummary } from '../records/rows.ts';
+import type { JobSpecTable, JobTable, StoreDatabase } from '../schema.ts';
+import { executionText, jobSummary, startedEvent } from './jobs.ts';
 import { enqueue } from './queue.ts';
 import { queuedCounts, startedAtOnce } from './tenants.ts';
 
@@ -51,12 +51,13 @@ const insertJob = prepared((db, row: NewJob) =>
   }),
 );
 
-const insertSpec = prepared((db, row: JobKey & { requested_spec: string; evidence: string }) =>
+const insertSpec = prepared((db, row: JobSpecTable) =>
   db.insertInto('job_specs').values({
     tenant: row.tenant,
     job_id: row.job_id,
-    requested_spec: row.requested_spec,
+    execution: row.execution,
     evidence: row.evidence,
+    requested_spec: row.requested_spec,
   }),
 );
 
@@ -110,18 +111,13 @@ function accept(db: StoreDatabase, input: AdmitInput): AdmitResult {
     started_at: start?.started_at ?? null,
   });
   const evidence = canonicalJson(submissionEvidence(spec));
-  insertSpec.send(db, { ...key, requested_spec: JSON.stringify(spec), evidence });
+  const execution = executionText(start?.execution ?? null);
+  insertSpec.send(db, { ...key, execution, evidence, requested_spec: JSON.stringify(spec) });
   if (idempotency !== null) insertKey.send(db, { ...key, ...idempotency });
   insertEvents(db, linked);
   if (start === undefined) enqueue(db, { ...key, language, runtime, created_at, mem_mb: spec.limits.mem_mb });
-  else startAtOnce(db, key, start.execution);
+  else startedAtOnce(db, tenant);
   return { kind: 'created', job: freshSummary(input) };
-}
-
-/** Stores what a job needs that starts without the queue: the observed posture of its cell, and its tenant's turn. */
-function startAtOnce(db: StoreDatabase, key: JobKey, execution: ExecutionRecord): void {
-  recordExecution(db, key, execution);
-  startedAtOnce(db, key.tenant);
 }
 
 function firstEvents({ requested_spec, created_at, start }: AdmitInput): EventBody[] {

@@ -17,11 +17,11 @@ const selectSummary = prepared((db, { tenant, job_id }: JobKey) =>
 );
 
 const selectSpec = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('job_specs').select('requested_spec').where('tenant', '=', tenant).where('job_id', '=', job_id),
-);
-
-const selectExecution = prepared((db, { tenant, job_id }: JobKey) =>
-  db.selectFrom('job_executions').select('execution').where('tenant', '=', tenant).where('job_id', '=', job_id),
+  db
+    .selectFrom('job_specs')
+    .select(['execution', 'requested_spec'])
+    .where('tenant', '=', tenant)
+    .where('job_id', '=', job_id),
 );
 
 const selectReceipt = prepared((db, { tenant, job_id }: JobKey) =>
@@ -73,21 +73,14 @@ const startQueued = prepared((db, row: ChainedJob & { started_at: string }) =>
     .where('job_id', '=', row.job_id),
 );
 
-const upsertExecution = prepared((db, row: JobKey & { execution: string }) =>
+const updateExecution = prepared((db, row: JobKey & { execution: string | null }) =>
   db
-    .insertInto('job_executions')
-    .values({ tenant: row.tenant, job_id: row.job_id, execution: row.execution })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant', 'job_id'])
-        .doUpdateSet({ execution: row.execution })
-        // An equal record is not written again.
-        .where('job_executions.execution', '!=', row.execution),
-    ),
-);
-
-const deleteExecution = prepared((db, { tenant, job_id }: JobKey) =>
-  db.deleteFrom('job_executions').where('tenant', '=', tenant).where('job_id', '=', job_id),
+    .updateTable('job_specs')
+    .set({ execution: row.execution })
+    .where('tenant', '=', row.tenant)
+    .where('job_id', '=', row.job_id)
+    // An equal record is not written again.
+    .where('execution', 'is distinct from', row.execution),
 );
 
 /** A job without its large members; null if the tenant has no such job. */
@@ -102,13 +95,12 @@ export async function job(db: StoreDatabase, key: JobKey): Promise<JobRow | null
   if (summary === null) return null;
   const { attestation_available, ...lifecycle } = summary;
   const spec = await selectSpec.first(db, key);
-  const observed = await selectExecution.first(db, key);
   const receipt = await selectReceipt.first(db, key);
   const attestation: AttestationRow | null = attestation_available ? await selectAttestation.first(db, key) : null;
   return {
     ...lifecycle,
     requested_spec: spec === null ? {} : (JSON.parse(spec.requested_spec) as StoredSpec),
-    execution: observed === null ? null : (JSON.parse(observed.execution) as ExecutionRecord),
+    execution: spec === null || spec.execution === null ? null : (JSON.parse(spec.execution) as ExecutionRecord),
     receipt_json: receipt?.receipt_json ?? null,
     receipt_sha256: receipt?.receipt_sha256 ?? null,
     attestation,
@@ -144,8 +136,12 @@ export function recordExecution(
   { tenant, job_id }: JobKey,
   execution: ExecutionRecord | null,
 ): void {
-  if (execution === null) deleteExecution.send(db, { tenant, job_id });
-  else upsertExecution.send(db, { tenant, job_id, execution: JSON.stringify(execution) });
+  updateExecution.send(db, { tenant, job_id, execution: executionText(execution) });
+}
+
+/** An executor's record as it is stored. */
+export function executionText(execution: ExecutionRecord | null): string | null {
+  return execution === null ? null : JSON.stringify(execution);
 }
 
 /** The event that says that a job runs, and under which posture. */

@@ -13,7 +13,7 @@ import type { Store } from '../store.ts';
 import { migrate } from './migrate.ts';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
-const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows', 'v4-runs'] as const;
+const VERSIONS = ['v0.1', 'v0.3', 'v4', 'v4-rows', 'v4-runs', 'v4-execution'] as const;
 type Version = (typeof VERSIONS)[number];
 const SCHEMAS: Readonly<Record<Version, string>> = {
   'v0.1': '0001-jobs',
@@ -21,6 +21,7 @@ const SCHEMAS: Readonly<Record<Version, string>> = {
   v4: '0004-ledger',
   'v4-rows': '0004-ledger-rows',
   'v4-runs': '0004-output-runs',
+  'v4-execution': '0004-with-execution',
 };
 
 /** Puts a stored database where a service would find it: the file itself, or one made from its dump. */
@@ -233,7 +234,7 @@ describe('the jobs of v0.3', () => {
   });
 });
 
-test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
+test.each(['v4', 'v4-rows', 'v4-runs', 'v4-execution'] as const)(
   'a database of %s keeps its jobs and receipts unchanged',
   async (version) => {
     await using testStore = await upgraded(version);
@@ -242,6 +243,24 @@ test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
     const { receipt_json } = stored.prepare('select receipt_json from receipts').get() as { receipt_json: string };
     stored.close();
     expect(await testStore.store.job(key)).toMatchObject({ status: 'succeeded', receipt_json });
+  },
+);
+
+test.each(['v4', 'v4-rows', 'v4-runs'] as const)(
+  'what was observed of the jobs of %s stays with them',
+  async (version) => {
+    await using testStore = await upgraded(version);
+    using stored = new DatabaseSync(join(FIXTURES, `${version}.db`), { readOnly: true });
+    const observed = stored.prepare(
+      'select job_id, execution from job_specs as s left join job_executions using (tenant, job_id)',
+    );
+    const rows = observed.all();
+    expect(rows.filter(({ execution }) => execution !== null).length).toBeGreaterThan(1);
+    for (const { job_id, execution } of rows) {
+      const job = await testStore.store.job(acme(String(job_id)));
+      expect(job?.execution).toEqual(JSON.parse(String(execution)));
+      expect(job?.requested_spec).toHaveProperty('code');
+    }
   },
 );
 
@@ -267,13 +286,13 @@ test('the output of a database of v4-runs is read as it was written', async () =
 
 test('an upgrade keeps the older file beside the new one, unchanged and for its owner alone', async () => {
   await using testStore = await upgraded('v0.3');
-  const copy = `${testStore.path}.before-0004-output-runs`;
+  const copy = `${testStore.path}.before-0004-with-execution`;
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(contentsOf(copy)).toEqual(contentsOf(join(FIXTURES, 'v0.3.db')));
 });
 
 test('a store that needs no upgrade is not copied', async () => {
-  await using testStore = await upgraded('v4-runs');
+  await using testStore = await upgraded('v4-execution');
   expect(readdirSync(testStore.directory).filter((name) => name.includes('before'))).toEqual([]);
 });
 

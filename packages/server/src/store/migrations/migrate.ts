@@ -14,6 +14,7 @@ import { schemaOfV03 } from './0003-receipts.ts';
 import { schemaOfV4 } from './0004-ledger.ts';
 import { schemaOfRows } from './0004-ledger-rows.ts';
 import { schemaOfRuns } from './0004-output-runs.ts';
+import { schemaWithExecution } from './0004-with-execution.ts';
 
 /** Every migration by its name, which begins with the number of the schema that it leads to. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,6 +23,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-ledger': schemaOfV4,
   '0004-ledger-rows': schemaOfRows,
   '0004-output-runs': schemaOfRuns,
+  '0004-with-execution': schemaWithExecution,
 };
 
 const HISTORY_TABLE = 'schema_history';

@@ -20,9 +20,6 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
     .leftJoin('job_specs', (join) =>
       join.onRef('job_specs.tenant', '=', 'jobs.tenant').onRef('job_specs.job_id', '=', 'jobs.job_id'),
     )
-    .leftJoin('job_executions', (join) =>
-      join.onRef('job_executions.tenant', '=', 'jobs.tenant').onRef('job_executions.job_id', '=', 'jobs.job_id'),
-    )
     .leftJoin('receipts', (join) =>
       join.onRef('receipts.tenant', '=', 'jobs.tenant').onRef('receipts.job_id', '=', 'jobs.job_id'),
     )
@@ -32,7 +29,7 @@ const selectDetail = prepared((db, { tenant, job_id }: JobKey) =>
     .select(SUMMARY_COLUMNS)
     .select([
       'job_specs.requested_spec',
-      'job_executions.execution',
+      'job_specs.execution',
       'receipts.receipt_json',
       'receipts.receipt_sha256',
       'attestations.tenant as attested_tenant',

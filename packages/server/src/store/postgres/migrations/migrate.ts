@@ -6,9 +6,13 @@
 import { StoreError } from '../../store-error.ts';
 import type { Session } from '../session.ts';
 import { createTables } from './0004-tables.ts';
+import { moveExecutions } from './0004-with-execution.ts';
 
 /** Every migration by its name. */
-const MIGRATIONS: Readonly<Record<string, string>> = { '0004-tables': createTables };
+const MIGRATIONS: Readonly<Record<string, string>> = {
+  '0004-tables': createTables,
+  '0004-with-execution': moveExecutions,
+};
 
 const newest = Object.keys(MIGRATIONS).sort().at(-1) ?? '';
 
