@@ -1,7 +1,7 @@
 /** Reading and writing the one-value files of a control group, and removing its directories. */
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Group, GroupLimits, Reading, Writing } from './cgroup.ts';
+import type { Reading, Writing } from './cgroup.ts';
 
 const REMOVE_MILLISECONDS_MAX = 10_000;
 
@@ -31,15 +31,17 @@ export function writeTo(directories: readonly string[], writings: readonly Writi
   for (const { directory, file, value } of writings) write(`${directories[directory]}/${file}`, value);
 }
 
-/** Sets both limits of a group by its plan, and returns those that the kernel then reports. */
-export function setLimits(group: Pick<Group, 'plan' | 'read' | 'write'>, limits: GroupLimits): GroupLimits {
-  const inForce = () => ({ memoryBytes: group.read('memoryLimitBytes'), processes: group.read('processesLimit') });
-  group.write(group.plan.toLimit(limits, inForce()));
-  return inForce();
-}
-
 export function write(file: string, value: string | number): void {
   writeFileSync(file, String(value));
+}
+
+/** Does nothing if the group is gone. */
+export function writeUnlessGone(file: string, value: number): void {
+  try {
+    write(file, value);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
 }
 
 /** Process ids in a `cgroup.procs` file; none if the group is gone. */
@@ -63,7 +65,7 @@ export function childDirectories(directory: string): string[] {
   }
 }
 
-export function isGone(error: unknown): boolean {
+function isGone(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code;
   return code === 'ENOENT' || code === 'ENODEV';
 }

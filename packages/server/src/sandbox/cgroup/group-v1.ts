@@ -1,21 +1,9 @@
 /** Groups on cgroup v1: one directory for each controller. Linux, Documentation/admin-guide/cgroup-v1. */
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Group, GroupLimits, GroupLocation, GroupPlan, GroupRoot, Measure, V1Paths, Writing } from './cgroup.ts';
-import {
-  childDirectories,
-  isGone,
-  killAndRemove,
-  makeDirectories,
-  memberOf,
-  parseNumber,
-  readFrom,
-  readProcesses,
-  removeDirectory,
-  setLimits,
-  write,
-  writeTo,
-} from './control-files.ts';
+import type { GroupPlan, GroupRoot, V1Paths, Writing } from './cgroup.ts';
+import { childDirectories, memberOf, parseNumber, removeDirectory, writeUnlessGone } from './control-files.ts';
+import { KernelGroup } from './kernel-group.ts';
 
 /** Directories of the v1 controllers in use, as mounted on this host. `cpu` only sets shares of the processors. */
 export interface V1Controllers {
@@ -101,66 +89,22 @@ function planOf({ memory, pids, cpuacct, cpu, all }: V1Paths): GroupPlan {
   };
 }
 
-export class GroupV1 implements Group {
-  readonly #at: V1Paths;
-  readonly location: GroupLocation;
-  readonly directories: readonly string[];
+export class GroupV1 extends KernelGroup {
   readonly plan: GroupPlan;
-  readonly joinFiles: readonly string[];
-  #isRemoved = false;
+  readonly #pids: string;
 
-  constructor(at: V1Paths, plan = planOf(at)) {
-    this.#at = at;
-    this.location = { version: 'v1', paths: at };
-    this.directories = at.all;
-    this.plan = plan;
+  constructor(paths: V1Paths, plan = planOf(paths)) {
     // Unlike `cgroup.procs`, moving a thread by `tasks` does not wait until no thread of the host forks or ends.
-    this.joinFiles = at.all.map((directory) => join(directory, 'tasks'));
-  }
-
-  make(): void {
-    makeDirectories(this.directories);
-  }
-
-  read(measure: Measure): number {
-    return readFrom(this.directories, this.plan.readings[measure]);
-  }
-
-  write(writings: readonly Writing[]): void {
-    writeTo(this.directories, writings);
-  }
-
-  limit(limits: GroupLimits): GroupLimits {
-    return setLimits(this, limits);
-  }
-
-  anonymousBytes(): number {
-    const stat = { directory: this.plan.readings.memoryBytes.directory, file: 'memory.stat', parse: memberOf('cache') };
-    return this.read('memoryBytes') - readFrom(this.directories, stat);
-  }
-
-  members(): readonly number[] {
-    return [...new Set(this.#at.all.flatMap((directory) => readProcesses(join(directory, 'cgroup.procs'))))];
+    super({ version: 'v1', paths }, { directories: paths.all, joinFile: 'tasks', filesMember: 'cache' });
+    this.plan = plan;
+    this.#pids = paths.pids;
   }
 
   kill(): void {
-    this.#forbidForks();
+    // No process may fork from here on.
+    writeUnlessGone(join(this.#pids, 'pids.max'), 0);
     // A pid is used as soon as it is read. While its process is in the group, no other process can have the pid.
     for (const pid of this.members()) killProcess(pid);
-  }
-
-  async remove(): Promise<void> {
-    if (this.#isRemoved) return;
-    await killAndRemove(() => this.kill(), this.#at.all);
-    this.#isRemoved = true;
-  }
-
-  #forbidForks(): void {
-    try {
-      write(join(this.#at.pids, 'pids.max'), 0);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
   }
 }
 

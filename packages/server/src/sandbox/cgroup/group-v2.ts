@@ -1,20 +1,17 @@
 /** Groups on cgroup v2: one directory for all. Linux, Documentation/admin-guide/cgroup-v2. */
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Group, GroupLimits, GroupLocation, GroupPlan, GroupRoot, Measure, Writing } from './cgroup.ts';
+import type { GroupPlan, GroupRoot, Writing } from './cgroup.ts';
 import {
   childDirectories,
-  isGone,
-  killAndRemove,
   memberOf,
   parseNumber,
-  readFrom,
   readProcesses,
   removeDirectory,
-  setLimits,
   write,
-  writeTo,
+  writeUnlessGone,
 } from './control-files.ts';
+import { KernelGroup } from './kernel-group.ts';
 
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
@@ -104,18 +101,13 @@ function planOf(parent: string): GroupPlan {
 /** The plan of the groups below a directory, made once. */
 let known: { readonly parent: string; readonly plan: GroupPlan } | null = null;
 
-export class GroupV2 implements Group {
+export class GroupV2 extends KernelGroup {
   readonly #directory: string;
-  readonly location: GroupLocation;
-  readonly directories: readonly string[];
-  readonly joinFiles: readonly string[];
-  #isRemoved = false;
 
   constructor(directory: string) {
+    const directories = [directory];
+    super({ version: 'v2', directory }, { directories, joinFile: 'cgroup.procs', filesMember: 'file' });
     this.#directory = directory;
-    this.location = { version: 'v2', directory };
-    this.directories = [directory];
-    this.joinFiles = [join(directory, 'cgroup.procs')];
   }
 
   get plan(): GroupPlan {
@@ -124,45 +116,7 @@ export class GroupV2 implements Group {
     return known.plan;
   }
 
-  make(): void {
-    mkdirSync(this.#directory);
-  }
-
-  read(measure: Measure): number {
-    return readFrom(this.directories, this.plan.readings[measure]);
-  }
-
-  write(writings: readonly Writing[]): void {
-    writeTo(this.directories, writings);
-  }
-
-  limit(limits: GroupLimits): GroupLimits {
-    return setLimits(this, limits);
-  }
-
-  anonymousBytes(): number {
-    return this.read('memoryBytes') - readFrom(this.directories, member('memory.stat', 'file'));
-  }
-
-  members(): readonly number[] {
-    return readProcesses(this.joinFiles[0] as string);
-  }
-
   kill(): void {
-    try {
-      write(this.#file('cgroup.kill'), 1);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-  }
-
-  async remove(): Promise<void> {
-    if (this.#isRemoved) return;
-    await killAndRemove(() => this.kill(), [this.#directory]);
-    this.#isRemoved = true;
-  }
-
-  #file(name: string): string {
-    return join(this.#directory, name);
+    writeUnlessGone(join(this.#directory, 'cgroup.kill'), 1);
   }
 }

@@ -1,0 +1,61 @@
+/** A group on either cgroup version: where its numbers are is in its plan, and how it is killed in its subclass. */
+import { join } from 'node:path';
+import type { Group, GroupLimits, GroupLocation, GroupPlan, Measure, Writing } from './cgroup.ts';
+import { killAndRemove, makeDirectories, memberOf, readFrom, readProcesses, writeTo } from './control-files.ts';
+
+export abstract class KernelGroup implements Group {
+  readonly location: GroupLocation;
+  readonly directories: readonly string[];
+  readonly joinFiles: readonly string[];
+  /** The member of `memory.stat` that counts the memory of files. */
+  readonly #filesMember: string;
+  #isRemoved = false;
+
+  constructor(
+    location: GroupLocation,
+    { directories, joinFile, filesMember }: { directories: readonly string[]; joinFile: string; filesMember: string },
+  ) {
+    this.location = location;
+    this.directories = directories;
+    this.joinFiles = directories.map((directory) => join(directory, joinFile));
+    this.#filesMember = filesMember;
+  }
+
+  abstract get plan(): GroupPlan;
+
+  abstract kill(): void;
+
+  make(): void {
+    makeDirectories(this.directories);
+  }
+
+  read(measure: Measure): number {
+    return readFrom(this.directories, this.plan.readings[measure]);
+  }
+
+  write(writings: readonly Writing[]): void {
+    writeTo(this.directories, writings);
+  }
+
+  limit(limits: GroupLimits): GroupLimits {
+    const inForce = () => ({ memoryBytes: this.read('memoryLimitBytes'), processes: this.read('processesLimit') });
+    this.write(this.plan.toLimit(limits, inForce()));
+    return inForce();
+  }
+
+  anonymousBytes(): number {
+    const { directory } = this.plan.readings.memoryBytes;
+    const ofFiles = { directory, file: 'memory.stat', parse: memberOf(this.#filesMember) };
+    return this.read('memoryBytes') - readFrom(this.directories, ofFiles);
+  }
+
+  members(): readonly number[] {
+    return [...new Set(this.directories.flatMap((directory) => readProcesses(join(directory, 'cgroup.procs'))))];
+  }
+
+  async remove(): Promise<void> {
+    if (this.#isRemoved) return;
+    await killAndRemove(() => this.kill(), this.directories);
+    this.#isRemoved = true;
+  }
+}
