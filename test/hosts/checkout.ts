@@ -11,6 +11,8 @@ import { makeImage } from './image.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const IMAGE_MEGABYTES = 1536;
 const COMPILED = 'packages/server/native';
+/** The pages, which are the same on every architecture, and what says from which sources they were built. */
+const PAGES = ['packages/server/pages', 'node_modules/.cache/vouchbox-pages.json'];
 /** Tools that only judge sources: nothing on a host runs them. */
 const LEFT_OUT = ['.cache', '@biomejs', '@oxlint', '@oxlint-tsgolint', '@typescript', '@arethetypeswrong', 'knip'];
 
@@ -27,11 +29,13 @@ export function makeCheckout({ architecture, isCompiled, cache, image }: Checkou
   const tree = mkdtempSync(join(cache, 'checkout-'));
   try {
     copySources(tree);
-    if (isCompiled) cpSync(join(ROOT, COMPILED), join(tree, COMPILED), { recursive: true });
     const modules = architecture === 'amd64' ? join(ROOT, 'node_modules') : foreignModules(architecture, cache);
     mkdirSync(join(tree, 'node_modules'));
     const names = readdirSync(modules).filter((name) => !LEFT_OUT.includes(name));
     execFileSync('cp', ['--archive', ...names.map((name) => join(modules, name)), join(tree, 'node_modules')]);
+    for (const built of isCompiled ? [...PAGES, COMPILED] : PAGES) {
+      cpSync(join(ROOT, built), join(tree, built), { recursive: true });
+    }
     makeImage({ tree, image, megabytes: IMAGE_MEGABYTES });
   } finally {
     rmSync(tree, { recursive: true, force: true });

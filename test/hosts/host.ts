@@ -50,6 +50,7 @@ export const HOSTS: readonly Host[] = [
     name: 'debian-13',
     title: 'Debian 13, x86-64, with its own crun, runsc and Python',
     root: { suite: 'trixie', architecture: 'amd64', fromBackports: [] },
+    trials: [...EVERYTHING, 'python-ends'],
   },
   {
     ...usual,

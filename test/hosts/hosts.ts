@@ -1,7 +1,8 @@
 /**
- * `npm run hosts -- [--trials ID,…] [NAME…]`: builds each host, starts it in QEMU's own emulation, one at a time, and runs the
- * trials of `within/trials.ts` there. It writes what each showed to `observed.json`, and from that docs/HOSTS.md. Hosts
- * that are not named keep what they showed before. It exits with 1 if something did not hold.
+ * `npm run hosts -- [--trials ID,…] [--rest] [NAME…]`: builds each host, starts it in QEMU's own emulation, one at a time,
+ * and runs the trials of `within/trials.ts` there. It writes what each trial showed to `observed.json` as soon as it is over,
+ * and docs/HOSTS.md from that. What was not tried keeps what it showed before, so a run that was cut off goes on with
+ * `--rest`, which tries what has not held yet. It exits with 1 if a trial of these hosts did not hold or was not reached.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { makeCheckout } from './checkout.ts';
 import { HOSTS, type Host } from './host.ts';
 import { runMachine } from './machine.ts';
-import { keepObserved, type ObservedTrial, writeTable } from './observed.ts';
+import { hasHeld, keepObserved, type ObservedTrial, writeTable } from './observed.ts';
 import { requireTools } from './required-tools.ts';
 import { buildRoot } from './root.ts';
 import type { Reported } from './within/outcome.ts';
@@ -23,7 +24,8 @@ const SECONDS_MAX = 40 * 60;
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   // Only these trials of the hosts, separated by commas: what the others showed before is kept.
-  options: { trials: { type: 'string' } },
+  // `rest`: only those that have not held yet.
+  options: { trials: { type: 'string' }, rest: { type: 'boolean', default: false } },
 });
 
 function say(line: string): void {
@@ -37,18 +39,21 @@ function chosen(): readonly Host[] {
   }
   const hosts = HOSTS.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
   const wanted = values.trials?.split(',');
-  return hosts.map((host) => ({ ...host, trials: wanted ?? host.trials }));
+  return hosts
+    .map((host) => ({ ...host, trials: wanted ?? host.trials }))
+    .map((host) => (values.rest ? { ...host, trials: host.trials.filter((id) => !hasHeld(host, id)) } : host))
+    .filter(({ trials }) => trials.length > 0);
 }
 
-/** Builds and runs one host. Resolves to what it showed; a trial that it did not come to did not hold. */
-async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
+/** Builds and runs one host. Resolves to whether every trial held; one that it did not come to did not hold. */
+async function tryHost(host: Host): Promise<boolean> {
   const started = performance.now();
   const { architecture } = host.root;
   const root = buildRoot(host.root, CACHE);
   const work = mkdtempSync(join(CACHE, 'work-'));
   const logs = join(CACHE, 'logs', host.name);
   mkdirSync(logs, { recursive: true });
-  const reported: Reported[] = [];
+  const held = new Set<string>();
   try {
     const checkout = join(work, 'checkout.ext4');
     makeCheckout({
@@ -60,12 +65,11 @@ async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
     say(`  built in ${secondsSince(started)} s`);
     const onLine = (line: string): void => {
       const one = JSON.parse(line) as Reported;
-      reported.push(one);
+      if (one.held) held.add(one.trial);
       keepObserved(host, [observedOf(one)]);
+      writeTable();
       writeFileSync(join(logs, `${one.trial}.log`), one.log);
-      say(
-        `  ${one.held ? 'held    ' : 'NOT HELD'} ${one.trial.padEnd(18)} ${String(one.seconds).padStart(6)} s  ${one.observed}`,
-      );
+      say(lineOf(one));
     };
     const said = await runMachine({ host, root, checkout, work, secondsMax: SECONDS_MAX + START_SECONDS_MAX, onLine });
     writeFileSync(join(logs, 'console.log'), said);
@@ -74,8 +78,13 @@ async function tryHost(host: Host): Promise<readonly ObservedTrial[]> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  const missing = { held: false, observed: 'not reached', seconds: 0, log: '' };
-  return host.trials.map((id) => observedOf(reported.find(({ trial }) => trial === id) ?? { trial: id, ...missing }));
+  for (const id of host.trials.filter((trial) => !held.has(trial))) say(`  not held or not reached: ${id}`);
+  say(`  ${secondsSince(started)} s in all`);
+  return host.trials.every((id) => held.has(id));
+}
+
+function lineOf({ held, trial, seconds, observed }: Reported): string {
+  return `  ${held ? 'held    ' : 'NOT HELD'} ${trial.padEnd(18)} ${String(seconds).padStart(6)} s  ${observed}`;
 }
 
 function observedOf({ trial, held, observed, seconds }: Reported): ObservedTrial {
@@ -90,9 +99,7 @@ requireTools();
 let isWhole = true;
 for (const host of chosen()) {
   say(`${host.name}: ${host.title}`);
-  const observed = await tryHost(host);
-  keepObserved(host, observed);
-  isWhole &&= observed.every(({ held }) => held);
+  isWhole = (await tryHost(host)) && isWhole;
 }
 writeTable();
 process.exitCode = isWhole ? 0 : 1;

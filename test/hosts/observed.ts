@@ -34,26 +34,32 @@ export function keepObserved({ name }: Host, observed: readonly ObservedTrial[])
   writeFileSync(FILE, `${JSON.stringify({ ...all, [name]: trials }, null, 2)}\n`);
 }
 
+/** Whether a trial held on this host when it was last tried there. */
+export function hasHeld({ name }: Host, trial: string): boolean {
+  return readObserved()[name]?.some((one) => one.trial === trial && one.held) ?? false;
+}
+
 export function writeTable(): void {
   writeFileSync(TABLE, tableOf(readObserved()));
 }
 
 /** The text of docs/HOSTS.md. */
 export function tableOf(observed: Observed): string {
-  const hosts = HOSTS.flatMap((host) => {
-    const seen = observed[host.name];
-    return seen === undefined ? [] : [{ host, seen }];
-  });
-  return `${[HEAD, ...hosts.map(({ host, seen }) => section(host, seen))].join('\n\n')}\n`;
+  return `${[HEAD, ...HOSTS.map((host) => section(host, observed[host.name] ?? []))].join('\n\n')}\n`;
 }
 
 const HEAD = `# Hosts on which Vouchbox was tried
 
 \`npm run hosts\` writes this page. It builds each host from the packages of Debian, starts it in QEMU's own emulation, without a
 network, copies the checkout into it and runs these trials. An emulated host is some ten times slower than a real one: the times
-say how long a trial takes there and nothing about the service. A trial that ran out of time counts as not held.`;
+say how long a trial takes there and nothing about the service. A trial that ran out of time counts as not held.
+A dash stands for a trial that was not run.`;
 
-function section({ name, title, cores, memoryMb }: Host, seen: readonly ObservedTrial[]): string {
+function section({ name, title, cores, memoryMb, trials }: Host, seen: readonly ObservedTrial[]): string {
+  const rows = TRIALS.flatMap(({ id }) => {
+    const one = seen.find(({ trial }) => trial === id);
+    return one === undefined ? (trials.includes(id) ? [`| ${titleOf(id)} | – | not run | – | – |`] : []) : [rowOf(one)];
+  });
   return [
     `## ${title}`,
     '',
@@ -61,11 +67,14 @@ function section({ name, title, cores, memoryMb }: Host, seen: readonly Observed
     '',
     '| tried | held | observed | when | seconds |',
     '|---|---|---|---|---|',
-    ...seen.map(rowOf),
+    ...rows,
   ].join('\n');
 }
 
 function rowOf({ trial, held, observed, seconds, when }: ObservedTrial): string {
-  const { title = trial } = TRIALS.find(({ id }) => id === trial) ?? {};
-  return `| ${title} | ${held ? 'yes' : '**no**'} | ${observed.replaceAll('|', '\\|')} | ${when} | ${seconds} |`;
+  return `| ${titleOf(trial)} | ${held ? 'yes' : '**no**'} | ${observed.replaceAll('|', '\\|')} | ${when} | ${seconds} |`;
+}
+
+function titleOf(trial: string): string {
+  return TRIALS.find(({ id }) => id === trial)?.title ?? trial;
 }

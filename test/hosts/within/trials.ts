@@ -33,7 +33,7 @@ const HELD_BY_THE_KERNEL = [
 const SHORTEST = ['ESC-07', 'ESC-26', 'ESC-37', 'RES-01', 'RES-03', 'RES-04', 'RES-11', 'RES-15'];
 const SANDBOX = 'packages/server/src/sandbox';
 const GROUP_TESTS = ['cgroup', 'launcher', 'watch', 'doctor', 'oci/seccomp', 'sentry'].map(
-  (name) => `${SANDBOX}/${name}/`,
+  (name) => `${SANDBOX}/${name}`,
 );
 
 export const TRIALS: readonly Trial[] = [
@@ -70,6 +70,10 @@ export const TRIALS: readonly Trial[] = [
     'test/contract/posture.test.ts',
   ]),
   testsTrial('groups', 'control groups, the launcher, filters and the doctor, by their own tests', GROUP_TESTS),
+  testsTrial('python-ends', 'a forked Python ends as Python itself does', [
+    `${SANDBOX}/oci/python-ends.test.ts`,
+    ...['-t', 'that fork builds'],
+  ]),
   hostileTrial('hostile-namespace', 'attacks on a namespace cell', ['namespace'], HELD_BY_THE_KERNEL),
   hostileTrial('hostile-gvisor', 'attacks on a gVisor cell', ['gvisor'], HELD_BY_THE_KERNEL),
   hostileTrial('limits', 'the shortest attacks on both classes', ['namespace', 'gvisor'], SHORTEST),

@@ -106,7 +106,7 @@ void remember_interpreter(void)
         const char *word = PyUnicode_AsUTF8AndSize(name, NULL);
         if (word == NULL || !strcmp(word, "__main__")) continue;
         PyObject *names = PyModule_GetDict(module);
-        if (names == NULL) return;
+        if (names == NULL) return PyErr_Clear();
         PyList_Append(kept, module);
         if (names != sys_names && names != builtin_names && keep_module(names) != 0) return;
     }

@@ -25,7 +25,7 @@ static void find_files(struct configuration *configuration)
 typedef struct object PyObject;
 typedef PyObject *function(PyObject *module, PyObject *argument);
 extern PyObject _Py_NoneStruct, *PyModule_Create2(void *definition, int version);
-extern void Py_IncRef(PyObject *), PyOS_AfterFork_Child(void);
+extern void Py_IncRef(PyObject *), PyOS_BeforeFork(void), PyOS_AfterFork_Child(void);
 extern long PyLong_AsLong(PyObject *);
 
 /* Of python.c. */
@@ -50,6 +50,8 @@ static PyObject *serve(PyObject *module, PyObject *none)
     close(CONFIGURATION), close(FILTER), close(LIBRARY);
     find_files(configuration);
     leave_executable();
+    /* Once for all cells: the zygote itself never goes on. Python takes its locks here, and each cell frees them. */
+    PyOS_BeforeFork();
     serve_cells(configuration);
     PyOS_AfterFork_Child();
     return nothing();
@@ -59,6 +61,7 @@ static PyObject *serve(PyObject *module, PyObject *none)
 static PyObject *rehearse(PyObject *module, PyObject *none)
 {
     (void)module, (void)none;
+    PyOS_BeforeFork();
     PyOS_AfterFork_Child();
     rehearse_end();
     return nothing();
