@@ -1,4 +1,4 @@
-/** What an adapter is: the routes of another system's interface, and how that spells its errors. */
+/** What an adapter is: the routes of another system's interface, and the form of its errors. */
 import type { ServiceClient } from '@vouchbox/client';
 import type { FastifyInstance } from 'fastify';
 import type { AdapterError } from './adapter-error.ts';
@@ -10,7 +10,7 @@ export interface AdapterParts {
   readonly languages: Languages;
 }
 
-/** Adds the routes of one interface. `errorBody` spells its errors. */
+/** Adds the routes of one interface. `errorBody` makes the body of an error. */
 export interface Adapter {
   readonly routes: (app: FastifyInstance, parts: AdapterParts) => void;
   readonly errorBody: (error: AdapterError) => unknown;

@@ -99,13 +99,13 @@ function kindOf({ job_id, status, terminal_reason }: JobDetail): EndKind {
   throw new AdapterError(500, `${job_id} has no result of its program: ${status}, ${terminal_reason ?? 'not ended'}`);
 }
 
-/** Adapters never show what is theirs alone, such as a key. */
+/** An adapter never shows what belongs to it alone, such as its key. */
 async function refusals<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (error instanceof ServiceFailure) {
-      // What is wrong with the adapter's own key is not the caller's doing.
+      // A problem with the adapter's own key is not the caller's error.
       const status = error.status === 401 || error.status === 403 ? 502 : error.status;
       throw new AdapterError(status, error.message);
     }

@@ -14,7 +14,7 @@ export const VERDICT_FILE = 'output/verdict.json';
 export const COMPARISONS = ['lines', 'words', 'exact'] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
-/** What a test can come to. */
+/** The verdicts that a test can have. */
 export const TEST_VERDICTS = [
   'accepted',
   'wrong_answer',

@@ -39,7 +39,7 @@ export type BodyOf<Id extends OperationId> = Table[Id] extends { body: { schema:
   ? Static<S>
   : never;
 
-/** The operations of which this is so. */
+/** The operations for which the condition is true. */
 type Where<Condition extends Record<OperationId, boolean>> = {
   [Id in OperationId]: Condition[Id] extends true ? Id : never;
 }[OperationId];

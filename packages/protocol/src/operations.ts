@@ -47,7 +47,7 @@ const BODY_ERRORS = [
   'unsupported_media_type',
 ] as const satisfies readonly ErrorCode[];
 
-/** The body of an operation that needs none and bears an empty object. */
+/** The body of an operation that needs none and accepts an empty object. */
 const NoMembers = Type.Object({}, { additionalProperties: false });
 
 const STORED_BYTES_ERRORS = [

@@ -75,7 +75,7 @@ export const ServiceStatus = Type.Object({
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
 
-/** `trust_notice` says that a key fetched from the signer is no independent trust anchor. */
+/** `trust_notice` says that a key fetched from the signer is not an independent trust anchor. */
 export const PublicKey = Type.Object({
   key_id: Type.String(),
   algorithm: Type.Literal('Ed25519'),

@@ -65,7 +65,7 @@ interface JobParts {
   readonly config: Config;
   readonly store: Store;
   readonly provider: Provider;
-  /** Why the start took no stronger provider; null if it did not have to. */
+  /** Why no stronger provider was taken; null if this is the strongest. */
   readonly passedOver: string | null;
   readonly health: ProviderHealth;
   readonly parked: ParkedCells;

@@ -1,6 +1,6 @@
 /**
- * Whether the holder of a pinned key signed this result, about this job of this tenant, of bytes that were read. Uses
- * nothing that only Node has. Spec § Authentication 10.
+ * Checks whether the holder of a pinned key signed this result, about this job of this tenant. It works on bytes that
+ * were read, and uses nothing that only Node has. Spec § Authentication 10.
  */
 import {
   decodeEnvelope,

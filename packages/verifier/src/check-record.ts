@@ -102,7 +102,7 @@ function receiptCheck(receipt: StoredReceipt): Check {
   return passed('receipt', `sha256:${digest.receipt_sha256}`);
 }
 
-/** A receipt, its history, and the result of recomputing that. */
+/** A receipt, its history, and the result of recomputing the history. */
 interface Sound {
   readonly events: readonly JobEvent[];
   readonly receipt: StoredReceipt;

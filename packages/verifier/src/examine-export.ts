@@ -1,7 +1,7 @@
 /**
- * Everything that can be said of an exported job, for a person who looks for what is wrong. `verifyExport` gives the
- * verdict and stops where nothing further is worth believing; here each check is made that can be made, and what it found
- * about unsigned evidence is marked as such. Uses nothing that only Node has.
+ * Examines an exported job for a person who looks for a fault. `verifyExport` stops at the first check that decides the
+ * verdict. Here every check is made that can be made, and a finding about unsigned evidence is marked as such. Uses
+ * nothing that only Node has.
  */
 import {
   decodeEnvelope,
@@ -34,7 +34,7 @@ import {
   verifyExport,
 } from './verify-export.ts';
 
-/** A check, or one that was not made: `detail` then says why. */
+/** A check that was made, or one that was not; `detail` then says why. */
 export interface ExaminedCheck {
   readonly name: string;
   readonly state: 'passed' | 'failed' | 'not_tried';
@@ -106,7 +106,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
   const program = receipt === null ? [] : programChecks(exported, receipt);
   const isSigned = signed !== null && trusted.isPinned;
   const all = [...listing, ...trusted.checks, ...record, ...program];
-  // What failed already is refused in any case, and a hostile history may be long.
+  // An export that failed a check is refused in any case, and a hostile history may be long.
   const isToldWrong = manifest === null || all.some(({ state }) => state === 'failed');
   const report = isToldWrong ? null : await reportOf(files, options, trusted.publicKeys);
   return {
@@ -126,7 +126,7 @@ export async function examineExport(files: ExportFiles, options: ExaminationOpti
 
 const EMPTY_MANIFEST = { tenant: '', job_id: '', files: [] } as unknown as ExportManifest;
 
-/** Null if there is none, or none that can be read; `listingChecks` says why. */
+/** Null if no manifest can be read; `listingChecks` says why. */
 function manifestOf(files: ExportFiles): ExportManifest | null {
   const bytes = files.get(EXPORT_MANIFEST);
   const result = bytes === undefined ? null : readExportManifest(bytes);
@@ -217,7 +217,7 @@ function enclosedKeys(files: ExportFiles): string[] {
   return pem !== null && parsePublicKey(pem).kind === 'key' ? [pem] : [];
 }
 
-/** Whether it is the envelope that was changed, or another key that signed it. */
+/** Tells a changed envelope from one that another key signed. */
 async function otherSigner(files: ExportFiles, detail: string): Promise<string> {
   const [enclosed] = enclosedKeys(files);
   if (enclosed === undefined) return detail;
@@ -233,7 +233,7 @@ async function otherSigner(files: ExportFiles, detail: string): Promise<string> 
   return `${detail}, nor under the key in the export: ${EXPORT_FILES.envelope} was changed`;
 }
 
-/** The tenant that the envelope itself names, where nobody says which to expect. */
+/** The tenant that the envelope names, for a reader who expects none. */
 function statedTenant(envelope: Uint8Array): string {
   const tenant = statedPredicate(envelope)?.['tenant'];
   return typeof tenant === 'string' ? tenant : '';
@@ -245,7 +245,7 @@ function statedPredicate(envelope: Uint8Array): Readonly<Record<string, unknown>
   return statement?.kind === 'statement' ? statement.statement.predicate : null;
 }
 
-/** The receipt as a file, or as the envelope has it, of which nothing is known yet. */
+/** The receipt from its file or from the envelope, before anything is known about it. */
 function unsignedReceipt(files: ExportFiles): StoredReceipt | null {
   const envelope = files.get(EXPORT_FILES.envelope);
   const stated = envelope === undefined ? undefined : statedPredicate(envelope)?.['receipt'];
@@ -278,7 +278,7 @@ function programChecks({ files }: ExportedJob, receipt: StoredReceipt): Examined
     .map(stateOf);
 }
 
-/** The verdict that `service-verify directory` gives, of the same bytes and keys. */
+/** The report of `service-verify directory` on the same bytes and keys. */
 async function reportOf(files: ExportFiles, options: ExaminationOptions, publicKeys: readonly string[]) {
   const exported = parseExport(files);
   if (!options.canVerify || publicKeys.length === 0) return null;
@@ -294,7 +294,7 @@ interface Grounds {
   readonly options: ExaminationOptions;
 }
 
-/** A failed check anywhere refuses, as does the report. */
+/** A failed check refuses the export, and so does a bad report. */
 function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerdict {
   const isBad = all.length === 0 || all.some(({ state }) => state === 'failed');
   if (isBad || (report !== null && report.exitCode !== 0)) return 'refused';
@@ -303,7 +303,7 @@ function verdictOf({ all, report, isSigned, options }: Grounds): ExaminationVerd
   return options.publicKeys.length === 0 ? 'whole' : 'refused';
 }
 
-/** `checkRecord` names the event in its words. */
+/** Only the text of a check of `checkRecord` names the event. */
 function brokenEvent(record: readonly ExaminedCheck[]): number | null {
   const chain = record.find(({ name, state }) => name === 'chain' && state === 'failed');
   const [, seq] = /^event (\d+):/.exec(chain?.detail ?? '') ?? [];

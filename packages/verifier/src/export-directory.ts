@@ -74,7 +74,7 @@ function readEntry({ directory, path, entry, files }: Place): string | null {
   return null;
 }
 
-/** Null if it is no plain file of at most this many bytes. */
+/** Null unless it is a plain file of at most this many bytes. */
 function readPlainFile(path: string, bytesMax: number): Uint8Array<ArrayBuffer> | null {
   const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {

@@ -14,7 +14,7 @@ export interface ExportProblem {
   readonly problem: string;
 }
 
-/** The export that these files are, the manifest among them; or why they are none. */
+/** The export in these files, one of which is the manifest; or why they are not an export. */
 export function parseExport(given: ExportFiles): ExportedJob | ExportProblem {
   const files = new Map(given);
   const manifestBytes = files.get(EXPORT_MANIFEST);

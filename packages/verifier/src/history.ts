@@ -14,7 +14,7 @@ export interface History {
   readonly end: HistoryEnd;
 }
 
-/** Why a file is no history; the caller adds its name. */
+/** Why a file is not a history; the caller adds its name. */
 export interface HistoryProblem {
   readonly problem: string;
 }

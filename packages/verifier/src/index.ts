@@ -1,6 +1,6 @@
 /**
- * The verifier as a library: the checks of `service-verify directory`, of bytes that its caller has. It reads no file and no
- * network. Uses nothing that only Node has.
+ * The verifier as a library: the checks of `service-verify directory` on bytes that its caller has read. It opens no file
+ * and no connection, and uses nothing that only Node has.
  */
 export {
   canVerifySignatures,

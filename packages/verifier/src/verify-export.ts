@@ -83,7 +83,7 @@ export function manifestCheck({ manifest }: ExportedJob, { jobId, tenant }: Exec
 
 type Signed = NonNullable<AttestationVerdict['signed']>;
 
-/** The key in the directory is no trust anchor. A key that did not sign is an error of whoever made the directory. */
+/** The key in the directory is not a trust anchor. If it did not sign, the maker of the directory made an error. */
 export function publicKeyCheck(pem: string, key_id: string): Check {
   const result = parsePublicKey(pem);
   const isSigner = result.kind === 'key' && result.key.key_id === key_id;
@@ -128,7 +128,7 @@ export function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[]
   return [checked(path, problem, `${bytes.length} bytes, sha256:${sha256}`)];
 }
 
-/** What the receipt states for a file; null if the file is none of the program's. */
+/** What the receipt states for a file; null if the file is not part of the program. */
 function statedDigest(path: string, receipt: StoredReceipt): { readonly sha256: unknown } | null {
   if (path === EXPORT_OPTIONAL_FILES.code) return { sha256: receipt['code_sha256'] };
   if (path === EXPORT_OPTIONAL_FILES.stdin) return { sha256: receipt['stdin_sha256'] };

@@ -1,6 +1,7 @@
 /**
- * Checks the verdict of a grading: that the judge that is known here wrote it, that the service signed that, and that
- * every line follows from the signed record of the test that it names. Uses nothing that only Node has. docs/GRADING.md.
+ * Checks the verdict of a grading: that the judge that is known here wrote it, that the service signed what the judge
+ * wrote, and that every line follows from the signed record of the test that it names. Uses nothing that only Node has.
+ * docs/GRADING.md.
  */
 import {
   EXPORT_FILES,
@@ -146,7 +147,10 @@ function testProblem(test: TestResult, { receipt, stdoutSha256 }: Attested, code
   return endings(receipt).includes(test.verdict) ? null : `it ended otherwise than ${test.verdict} says`;
 }
 
-/** What a test of this end may come to. An expected output is not known here, and so decides between two. */
+/**
+ * The verdicts that a test may have after this end. A test that ended well has two, since the expected output is not
+ * known here.
+ */
 function endings({ terminal_reason, exit_code, truncated }: StoredReceipt): readonly TestVerdict[] {
   switch (terminal_reason) {
     case 'exited':

@@ -1,6 +1,6 @@
 /**
- * `service-verify verify`: whether the holder of a pinned key signed this result, about this job of this tenant, of
- * files. Every other command that trusts a signature uses this one. Spec § Authentication 10.
+ * `service-verify verify`: checks in files whether the holder of a pinned key signed this result, about this job of this
+ * tenant. Every other command that trusts a signature uses this one. Spec § Authentication 10.
  */
 import { envelopeBytesMax, resultArtifactBytesMax } from '@vouchbox/protocol/vocabulary';
 import {

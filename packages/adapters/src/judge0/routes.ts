@@ -129,7 +129,7 @@ interface Problem {
   readonly problem: string;
 }
 
-/** A job of which nothing ran is an internal error there, and no failed request. */
+/** A job of which nothing ran is an internal error there, not a failed request. */
 async function endedOrProblem(client: AdapterParts['client'], detail: JobDetail): Promise<Ended | Problem> {
   try {
     return await endedJob(client, detail);

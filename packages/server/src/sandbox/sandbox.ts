@@ -113,7 +113,7 @@ export interface PreparedCell extends AsyncDisposable {
 
 /** A cell that holds a program and its limits. */
 export interface LoadedCell {
-  /** Of the cell that took the program: one that was parked may have been replaced. */
+  /** The posture of the cell that took the program: a parked cell may have been replaced. */
   readonly posture: Posture;
   readonly held: HeldLimits;
   /** Lets the program run; the wall clock starts here. Output reaches the sink from now until `collect` resolves. */

@@ -128,12 +128,10 @@ test('a store that lost its log is refused, and accepted when its owner says so 
   await (await testStore.reopen()).probe();
 });
 
-/** Says that something hangs, and not that the machine is busy. */
+/** A timeout that means that something hangs, and not that the machine is busy. */
 const patient = { timeout: 300_000 };
 
-/**
- * What may become of the log of a store whose service was killed, of whose frames so many were acknowledged at least.
- */
+/** Damage to the log of a store whose service was killed, with the number of frames that were surely acknowledged. */
 const LOST: readonly [string, (log: Buffer, marked: number) => Buffer][] = [
   ['cut behind its first commits', (log) => log.subarray(0, 32 + 12 * FRAME)],
   ['cut in the middle of a frame', (log) => log.subarray(0, Math.floor(log.length / 2 / FRAME) * FRAME + 100)],
@@ -217,7 +215,7 @@ test('a process that exits without closing its store leaves one that opens', asy
   expect((await (await testStore.reopen()).job(key))?.status).toBe('running');
 });
 
-/** Fills a small file system through the store, then makes room again; tells what happened as JSON. */
+/** Fills a small file system through the store, then makes room again; prints what happened as JSON. */
 const FILLER = `
   import { readdirSync, rmSync, writeFileSync, writeSync } from 'node:fs';
   import { openStore } from '${OPEN_STORE}';

@@ -1,4 +1,4 @@
-/** Random schedules of everything that can happen to a job, against a model of what may come of it. */
+/** Random schedules of everything that can happen to a job, against a model of the possible results. */
 import { eventHash, GENESIS_HASH, type LinkedEvent } from '@vouchbox/evidence';
 import { isTerminal, type JobEvent, type JobStatus, type TerminalStatus } from '@vouchbox/protocol';
 import * as fc from 'fast-check';

@@ -77,7 +77,7 @@ test('a damaged store is refused', async () => {
   await expectRefusal(openStore({ dataDir: testStore.directory }), 'corrupt');
 });
 
-/** What a process of its own is told that opens the store, having done what `first` says. */
+/** The message that another process gets when it opens the store, after it has run `first`. */
 function toldElsewhere(testStore: TestStore, { first = '', command = [] as string[] } = {}): string {
   const module = new URL('./open-store.ts', import.meta.url).href;
   const program = `

@@ -1,4 +1,4 @@
-/** Every query of the store finds its rows by an index: none reads through what grows with the store. */
+/** Every query of the store finds its rows by an index: none reads the whole of a table that grows with the store. */
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import type { StoreDatabase, Tables } from './schema.ts';
 import { sqliteDialect } from './sqlite/sqlite-dialect.ts';
 import { admission, at, attestationOf, EXECUTION, finishOf, newKey, SPEC, startOf, stdout } from './store.fixture.ts';
 
-/** What may be read through, because it is small or asked by operators alone, or because a bound stops it early. */
+/** What may be read as a whole: small tables, queries of operators alone, and scans that a bound stops early. */
 const MAY_BE_READ_THROUGH = [
   /^SCAN tenants USING INDEX tenants_waiting$/,
   // Two rows, whichever they are.

@@ -161,7 +161,7 @@ export function newKey(tenant = 'acme'): JobKey {
   return { tenant, job_id: `job_${randomUUIDv7()}` };
 }
 
-/** What a dispatcher asks for that bounds no tenant. */
+/** The choice of a dispatcher that bounds no tenant. */
 export function choice(asked: Pick<QueueChoice, 'exclude' | 'limit'> & Partial<QueueChoice>): QueueChoice {
   return { held: new Map(), slots: 10_000, tenantSlots: 10_000, ...asked };
 }
@@ -202,7 +202,7 @@ export function finishOf(key: JobKey, changes: Partial<FinishInput> = {}): Finis
   };
 }
 
-/** What could be an attestation of a receipt, as far as the store looks. */
+/** An attestation of a receipt that passes the checks of the store. */
 export function attestationOf(key: JobKey, receipt_sha256: string): AttestationInput {
   const result_artifact = new TextEncoder().encode(`{"job_id":"${key.job_id}"}`);
   const envelope = crypto.getRandomValues(new Uint8Array(300));

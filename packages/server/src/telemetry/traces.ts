@@ -122,7 +122,7 @@ export class Traces implements Observer, AsyncDisposable {
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
-/** The context that a client says it calls in; empty if it names none, or a malformed one. W3C Trace Context § 3.2. */
+/** The trace context that a client sends; empty if it sends none, or a malformed one. W3C Trace Context § 3.2. */
 function contextOf(traceparent: string | undefined): Context {
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return ROOT_CONTEXT;

@@ -79,7 +79,7 @@ export class Connections implements Disposable {
     return true;
   }
 
-  /** A live credential of this tenant was shown on a connection. */
+  /** Records that a live credential of this tenant was shown on a connection. */
   recognize(socket: Socket, tenant: string): void {
     const connection = this.#open.get(socket);
     if (connection !== undefined) connection.tenant = tenant;

@@ -16,7 +16,7 @@ export class Crowd {
     this.#observer = observer;
   }
 
-  /** A connection was refused, or had to give way to another. */
+  /** Reports a connection that was refused, or that had to give way to another. */
   turnedAway(): void {
     this.#observer.connectionRefused();
     this.#untold += 1;

@@ -52,13 +52,13 @@ export class Intake {
     socket.on('data', this.#take);
   }
 
-  /** A request of this connection was begun. */
+  /** Notes that a request of this connection began. */
   requestBegan({ headers }: IncomingMessage): void {
     this.#hasTurn = false;
     this.#bodyLeft = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : 0;
   }
 
-  /** An answer of this connection was sent, or never will be. */
+  /** Notes that an answer of this connection was sent, or never will be. */
   answerEnded(): void {
     if (this.#isHeld) this.#askForTurn();
   }

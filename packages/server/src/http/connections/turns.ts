@@ -17,7 +17,7 @@ export class Turns {
   #isScheduled = false;
   #hasTakenConnection = false;
 
-  /** A connection was accepted in this turn of the event loop. */
+  /** Notes that a connection was accepted in this turn of the event loop. */
   connectionTaken(): void {
     this.#hasTakenConnection = true;
   }

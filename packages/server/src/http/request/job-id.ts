@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 
-/** Every id that was ever issued fits. Text that does not fit is no id, and the store need not be asked. */
+/** Every id that was ever issued fits. Text that does not fit is not an id, and the store need not be asked. */
 const JOB_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What `GET /` answers: what this service is and where its contract is. It is for people who open the address, is no
- * operation of the contract, and says nothing about this service that its public operations do not say.
+ * The answer to `GET /`: what this service is, and where its contract is. It is for people who open the address. It is
+ * not an operation of the contract, and says nothing about this service that the public operations do not say.
  */
 import { ENDPOINTS } from '@vouchbox/protocol';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

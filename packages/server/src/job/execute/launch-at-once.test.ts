@@ -27,7 +27,7 @@ function gate() {
   };
 }
 
-/** One whose store says what became of a submission when the gate is opened. */
+/** A rig whose store answers a submission only when the gate is opened. */
 function rigThatIsSlowToSay(stored: ReturnType<typeof gate>): Promise<JobRig> {
   return idleRig({
     faults: (real) => ({

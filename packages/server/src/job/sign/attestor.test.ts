@@ -32,7 +32,7 @@ afterEach(async () => {
 
 const log = createLog('silent');
 
-/** Signs over a store that tells of each attestation that was stored and each one that was put off. */
+/** Signs over a store that reports each attestation that was stored or postponed. */
 class Watched implements AsyncDisposable {
   readonly #attestor: Attestor;
   readonly #done = new Map<string, PromiseWithResolvers<void>>();
@@ -61,7 +61,7 @@ class Watched implements AsyncDisposable {
     return this.#attestor.problem;
   }
 
-  /** Resolves when the job was attested or put off. */
+  /** Resolves when the job was attested or postponed. */
   settled({ job_id }: JobKey): Promise<void> {
     return this.#of(job_id).promise;
   }

@@ -33,7 +33,7 @@ function storable(made: AttestResult): SigningResult {
   const { result, ...rest } = made.attestation;
   const result_size_bytes = result.length;
   const result_artifact = compressed(result);
-  // Its memory is free now, and not when the garbage is collected.
+  // Frees its memory now, before the next garbage collection.
   if (result_artifact !== result) result.buffer.transfer(0);
   return { kind: 'attested', attestation: { ...rest, result_artifact, result_size_bytes } };
 }

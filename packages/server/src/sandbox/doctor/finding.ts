@@ -3,7 +3,7 @@
 /** `warn`: the service works without it, but less well or less safely. `not_tried`: what it needs did not pass. */
 export type CheckResult = 'pass' | 'warn' | 'fail' | 'not_tried';
 
-/** What came of one trial. */
+/** How one trial ended. */
 export interface Finding {
   readonly result: CheckResult;
   /** What was seen, in one line. */

@@ -101,7 +101,7 @@ async function foundRuntime(find: () => Promise<Runtime>): Promise<RuntimeFindin
     const { path, identity } = await find();
     return { version: identity.version, sha256: digestOf(path) };
   } catch {
-    return null; // Not there, or none that is used: the checks of the doctor say which.
+    return null; // It is missing or not used: the checks of the doctor say which.
   }
 }
 

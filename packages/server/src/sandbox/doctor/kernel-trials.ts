@@ -84,7 +84,7 @@ export function kernelTrials(probes: Probes): Trial[] {
 }
 
 function namespaceTrial(kind: string, probes: Probes): Trial {
-  const wanted = kind === 'pid' ? 'an own namespace, process 1' : 'an own namespace';
+  const wanted = kind === 'pid' ? 'its own namespace, process 1' : 'its own namespace';
   return {
     id: `kernel.namespace.${kind}`,
     title: `${kind} namespace`,

@@ -107,9 +107,9 @@ sub namespace {
     my $link = "/proc/self/ns/" . ($LINK{$kind} // $kind);
     my $before = readlink($link) // fail("readlink $link: $!");
     unshare($FLAG{$kind});
-    return in_child(sub { (readlink($link) eq $before ? 'the same namespace' : 'an own namespace') . ", process $$" })
+    return in_child(sub { (readlink($link) eq $before ? 'the same namespace' : 'its own namespace') . ", process $$" })
         if $kind eq 'pid';    # The caller's children are the ones in it.
-    return readlink($link) eq $before ? 'the same namespace' : 'an own namespace';
+    return readlink($link) eq $before ? 'the same namespace' : 'its own namespace';
 }
 
 # The mapping of a cell: inside root and one user, outside two users that own nothing.

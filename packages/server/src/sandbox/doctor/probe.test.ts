@@ -15,7 +15,7 @@ test('probes that are made together each get their own answer', async () => {
     probes.probed('seccomp'),
   ]);
   expect(said).toEqual([
-    'an own namespace, process 1',
+    'its own namespace, process 1',
     'interfaces lo, a connection fails (Network is unreachable)',
     'mode 2, the refused call gives: Operation not permitted',
   ]);
@@ -33,5 +33,5 @@ test('killing the perl ends every probe, and the next probe starts another perl'
   probes[Symbol.dispose]();
   await spoke;
   expect(await ended).toEqual({ said: '', ok: false, signal: 'SIGKILL' });
-  expect(await probes.probed('namespace', 'uts')).toBe('an own namespace');
+  expect(await probes.probed('namespace', 'uts')).toBe('its own namespace');
 });

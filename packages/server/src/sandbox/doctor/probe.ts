@@ -65,7 +65,7 @@ export class Probes implements Disposable {
 
   #start(): ChildProcessWithoutNullStreams {
     const perl = spawn(PERL, [PROBE], { stdio: 'pipe', env: {}, cwd: '/' });
-    perl.stdin.on('error', () => {}); // Its end says why.
+    perl.stdin.on('error', () => {}); // The end of the process says why.
     perl.stdout.setEncoding('utf8').on('data', (text: string) => this.#read(text));
     perl.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#complaint += text;

@@ -83,7 +83,7 @@ function recalled(file: string, path: string, identity: string): string | null {
 function rememberOf(file: string, path: string, fact: Known[string]): void {
   try {
     remember(file, { ...(recall(file) as Known | null), [path]: fact });
-  } catch {} // A user who may not write there runs and reads it each time.
+  } catch {} // A user who may not write there has the file run and read each time.
 }
 
 function identityOf(path: string): string {

@@ -15,7 +15,10 @@ const PATIENCE_MAX = 12;
 /** How much more time is given to what was late once. */
 export const SECOND_TRY_TIMES = 2;
 
-/** A factor for the deadlines of a start, from 1 to 12, by how long the work took. It is whole, as deadlines must be. */
+/**
+ * A factor for the deadlines of a start, from 1 to 12, by how long the work took. It is a whole number, since deadlines
+ * are.
+ */
 export function patienceFor(milliseconds: number): number {
   return Math.min(PATIENCE_MAX, Math.max(1, Math.ceil(milliseconds / USUAL_MILLISECONDS)));
 }

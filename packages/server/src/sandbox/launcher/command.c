@@ -59,7 +59,7 @@ void await_and_execute(const struct words *command, const struct words *fixed, i
     size_t length, count = 0;
     unsigned arguments;
     char heap[16], *told = read_told(go, &length), *words = memchr(told, '\n', length);
-    /* An end without a word is not a release: the process that held the program is gone. */
+    /* If the input ends without a release, the process that held the program is gone. */
     if (words == NULL || sscanf(told, "%15s %u", heap, &arguments) != 2) syscall(SYS_exit_group, 125);
     words++;
     for (char *at = words; at < told + length; at++) count += *at == '\0';

@@ -51,7 +51,7 @@ int remove_groups(const struct configuration *configuration, const char *id)
     return left;
 }
 
-/* Opens a file of a group, which does not change it. */
+/* Opens a file of a group. Opening it changes nothing. */
 static int open_file(const char *id, unsigned group, const char *name, int flags)
 {
     char path[ID_BYTES_MAX + ACCESS_BYTES_MAX + 2];

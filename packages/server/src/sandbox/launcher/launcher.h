@@ -101,8 +101,8 @@ struct configuration {
     int executes_late;         /* whether a command is executed only when it is released: it cannot wait itself */
     char *zygote;              /* library that the interpreter loads; null if the interpreter is executed in the cell */
     struct sock_fprog filter;
-    void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null if the launcher is told */
-    void (*say_ended)(void);                 /* when the end of the job is reported; null if nobody waits for it */
+    void (*say_ready)(pid_t interpreter);    /* at the workload-ready boundary; null if the launcher reports it instead */
+    void (*say_ended)(void);                 /* when the end of the job is reported; null if nothing waits for it */
 };
 
 /* What the service asks for: an id, which is also the name of the cell's groups, and the host user that is root inside. */
@@ -120,18 +120,18 @@ struct report {
 /* A cell as the launcher knows it, from its `clone3` until it is forgotten and gone. */
 struct cell {
     struct request request;
-    pid_t pid;                          /* of process 1; nobody else's while this is here */
-    int up, down;                       /* `down` until it is made; `up` until process 1 has said its last */
+    pid_t pid;                          /* of process 1; no other process gets it while this is listed */
+    int up, down;                       /* `down` until it is made; `up` until process 1 has sent its last message */
     int is_made, is_over, has_ended, is_forgotten;
     pid_t waiting[WAITING_MAX];         /* at the workload-ready boundary: a compiler, where there is one, and the interpreter */
     int handles[WAITING_MAX];           /* pidfds of them, until a job is handed over */
     int waiting_count;
-    unsigned long held[LIMITS];         /* resource limits of theirs, read back */
+    unsigned long held[LIMITS];         /* their resource limits, read back */
     int is_limited;
-    char said[LINE_BYTES + 1];          /* the last that process 1 said of its program */
+    char said[LINE_BYTES + 1];          /* the last message of process 1 about its program */
 };
 
-/* Every cell of this launcher that is not gone; one whose `pid` is 0 goes with the next burial. */
+/* Every cell of this launcher that is not gone. The next `bury` removes one whose `pid` is 0. */
 extern struct cell cells[];
 extern int cell_count;
 

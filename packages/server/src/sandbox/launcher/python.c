@@ -292,7 +292,7 @@ static void take_apart(void)
     PyGC_Collect();
 }
 
-/* In a zygote: does once everything that an end does before it takes objects apart. */
+/* In a zygote: takes each step of an end once that comes before objects are taken apart. */
 void rehearse_end(void)
 {
     code = 0;

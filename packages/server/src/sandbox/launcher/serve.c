@@ -6,7 +6,7 @@
  *                                        users on the host
  *   in   `hold ID FSIZE CPU NPROC ACCESS...`
  *                                        set a job's limits on what waits in it and on its groups, and read them back
- *   in   `forget ID`                     no job is handed over to it: nobody looks at its process or its groups any more
+ *   in   `forget ID`                     no job will be handed over to it: the service looks no more at its process or its groups
  *   out  `made ID PID LENGTH`            it waits for a job; descriptors 20 to 23 of its process 1 are for the service, until the
  *                                        job is handed over. The report is what the host's kernel says of it
  *   out  `refused ID REASON`             it could not be made, and nothing is left of it

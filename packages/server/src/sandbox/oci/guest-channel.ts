@@ -73,7 +73,7 @@ export class GuestChannel {
 
   /**
    * Lets the program run with its words and its stdin, and gives up the output streams: this channel reads no more. If
-   * process 1 was told no limits, it gets the heap size here.
+   * process 1 was sent no limits, it gets the heap size here.
    */
   release(program: Pick<Program, 'args' | 'env' | 'stdin'>, heapMb?: number): void {
     const { stdout, stderr, stdin: input } = this.#streams;

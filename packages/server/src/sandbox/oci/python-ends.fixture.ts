@@ -2,7 +2,7 @@
 
 const lines = (...each: string[]): string => `${each.join('\n')}\n`;
 
-/** Says when it goes, and whether the module that it uses is still there. */
+/** Prints a line when it is freed, and whether the module that it uses still exists. */
 const TELLING = lines(
   'import os',
   'class Telling:',

@@ -9,7 +9,7 @@
 #   PIPE_BYTES is the size of its standard output and error, each; 0 keeps the kernel's default.
 #   ATTRIBUTES is `hidden` if the runtime must find no extended attributes on the host, or `-`.
 #   HOW is `overlay` or `bind`. Through an overlay mount a file has an inode that only this cell has. A bind mount shows the
-#   host's inodes: a watch (inotify(7)) or a lock on one of them reveals everybody else who opens it. `overlay` is for cells
+#   host's inodes: a watch (inotify(7)) or a lock on one of them reveals who else opens it. `overlay` is for cells
 #   whose programs use the host's kernel.
 #   LOOPBACK is `up` if the cell gets a network namespace in which `lo` is up; `-` leaves the network to the runtime.
 #   HIDE is a mount point to take away (the v2 mount of a hybrid cgroup layout, which crun refuses), or `-`.
@@ -32,7 +32,7 @@ my $MNT_DETACH  = 2;
 my $CLONE_NEWNS = 0x20000;
 my $CLONE_NEWNET = 0x40000000;
 
-die_with_parent();    # The runtime does, runsc ends its sandbox with itself, and process 1 of a crun cell sees to itself.
+die_with_parent();    # So does the runtime that this becomes. runsc ends its sandbox with itself; process 1 of a crun cell does this too.
 offer_pipes($pipe_bytes);
 join_cgroup($_) for @procs;
 raise_score();

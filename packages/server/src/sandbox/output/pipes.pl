@@ -72,7 +72,7 @@ sub widen {
 # Waits until the service has opened its ends, then puts the child's in their places.
 sub take_pipes {
     my $answer = '';
-    sysread(STDIN, $answer, 1) or call('exit_group', 0);    # The service is gone: so is this.
+    sysread(STDIN, $answer, 1) or call('exit_group', 0);    # The service is gone, so this process ends.
     for my $stream (0 .. 2) {
         duplicate($CHILDS[$stream], $stream);
         call('close', $_) for $OURS[$stream], $CHILDS[$stream];

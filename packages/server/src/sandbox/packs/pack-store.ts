@@ -4,7 +4,7 @@
  *
  *   NAME/VERSION/pack.json        what the pack is, `PackFacts`
  *   NAME/VERSION/manifest.jsonl   every entry of the tree; its SHA-256 is the pack's digest
- *   NAME/VERSION/checked.json     up to which change time the tree's content is known to be the manifest's
+ *   NAME/VERSION/checked.json     the change time up to which the tree is known to match the manifest
  *   NAME/VERSION/tree/{usr,etc}   what a cell sees as its /usr and /etc
  */
 import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What a running service made of the packs that were built since it started. */
+/** The result of offering the packs that were built since the service started. */
 import type { RuntimePack } from '@vouchbox/protocol';
 import type { PackLeftOut } from './load-packs.ts';
 

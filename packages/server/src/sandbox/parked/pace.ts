@@ -19,7 +19,7 @@ export class Pace {
     this.#options = options;
   }
 
-  /** A job asked for a cell. */
+  /** Records that a job asked for a cell. */
   noteAsked(now: number): void {
     this.#askedAt = now;
   }

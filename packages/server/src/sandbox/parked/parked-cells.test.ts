@@ -9,7 +9,7 @@ const bash = { language: 'bash', runtime: null } as const;
 const ruby = { language: 'ruby', runtime: null } as const;
 const program = { code: '', limits: {} } as Program;
 
-/** Cells of a test's own size. Each is made when the test says so, where it asked for that. */
+/** Makes cells of the size that a test sets. If the test sets a gate, each is made when the gate opens. */
 class Source extends ScriptedProvider {
   readonly requests: CellRequest[] = [];
   bytes = 9 * MIB;
@@ -61,7 +61,7 @@ afterEach(async () => {
   await parked[Symbol.asyncDispose]();
 });
 
-/** Everything that needs no time has happened. */
+/** Waits until everything has happened that takes no time. */
 async function settled(): Promise<void> {
   for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -71,7 +71,7 @@ async function started(): Promise<void> {
   await settled();
 }
 
-/** The program is released and had its head start. */
+/** Releases the program, and lets its head start pass. */
 async function ran(cell: PreparedCell | null): Promise<void> {
   (await cell?.handOver(program))?.release(() => {});
   vi.advanceTimersByTime(50);

@@ -13,7 +13,7 @@ export interface Parked {
   /** What it was made of, as `CellOrigin` says. */
   readonly madeOf: string;
   readonly bytes: number;
-  /** Aborted when somebody wants it. */
+  /** Aborted when a job wants it. */
   readonly wanted: AbortController;
 }
 

@@ -78,7 +78,7 @@ static void offer_pipes(int bytes)
 static void take_pipes(void)
 {
     char byte;
-    if (read(STDIN_FILENO, &byte, 1) != 1) _exit(0); /* The service is gone: so is this. */
+    if (read(STDIN_FILENO, &byte, 1) != 1) _exit(0); /* The service is gone, so this process ends. */
     for (int stream = 0; stream < 3; stream++) {
         must(dup2(CELLS + stream, stream), "dup2");
         close(OURS + stream), close(CELLS + stream);

@@ -40,7 +40,7 @@ export interface HostCellOptions {
   readonly command: readonly string[];
   /** The cell's own directory, which does not exist yet. */
   readonly directory: string;
-  /** The user to become; null if the service is not root and stays who it is. */
+  /** The user to become; null if the service is not root and keeps its own user. */
   readonly uid: number | null;
   readonly environment: Readonly<Record<string, string>>;
 }

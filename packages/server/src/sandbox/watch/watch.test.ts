@@ -8,7 +8,7 @@ import { instanceName } from '../host/run-directory.ts';
 import { openProvider } from '../preflight.ts';
 import type { Collection } from '../sandbox.ts';
 
-/** So long does a program live at most that no limit ends. */
+/** How long a program lives at most if no limit ends it. */
 const PATIENCE_MILLISECONDS = 20_000;
 const SPINNING = 'echo up; while :; do :; done';
 const SLEEPING = 'echo up; exec sleep 600';
@@ -41,7 +41,7 @@ describe('the thread that watches limits', () => {
     expect(ending).toEqual({ kind: 'exited', exit_code: 0 });
   });
 
-  /** Lets a program go, and then holds this thread until the program is dead, and for so long at least. */
+  /** Releases a program, then blocks this thread until the program is dead, and at least for this long. */
   async function runWhileBlocked(
     choice: Choice,
     code: string,

@@ -60,7 +60,10 @@ export class Watch implements Disposable {
     return Number(ended - this.#startedNanoseconds) / 1_000_000;
   }
 
-  /** No limit ends the program from now on. The thread checks groups soon and notices this; for others it is told. */
+  /**
+   * From now on no limit ends the program. The thread soon notices this by itself for groups; for others it gets a
+   * message.
+   */
   [Symbol.dispose](): void {
     this.#verdict.close();
     this.#thread.forget(this.#id, { isTold: !this.#hasGroup });

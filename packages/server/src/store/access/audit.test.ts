@@ -1,4 +1,4 @@
-/** A start that is asked to look finds what is damaged, says where, and repairs nothing. */
+/** A start with a check finds what is damaged, says where, and repairs nothing. */
 import { copyFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

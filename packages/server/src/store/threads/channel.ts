@@ -45,7 +45,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
       this.#lose('a thread of the store ended');
       this.#ended.resolve();
     });
-    this.#opened.promise.catch(() => {}); // Told to whoever opens; alone it would end the process.
+    this.#opened.promise.catch(() => {}); // `open` passes it on; unhandled, it would end the process.
   }
 
   /** Resolves when the thread is gone. */

@@ -148,8 +148,8 @@ sub read_bytes {
     return $bytes;
 }
 
-# Kills the interpreter first: descriptors close before the kernel kills the other processes, and the interpreter would
-# see the end of its go.
+# Kills the interpreter first. Otherwise this process could close its descriptors before the kernel kills the interpreter,
+# which would then read the end of the pipe that releases it.
 sub leave {
     kill 'KILL', map { $_->{pid} } @waiting;
     syscall($call->{exit_group}, 0);
@@ -192,7 +192,7 @@ sub wait_for {
 
 sub ending {
     my ($status) = @_;
-    kill 'KILL', -1;                   # everything the program left behind, before its end is told
+    kill 'KILL', -1;                   # everything the program left behind, before its end is reported
     1 while waitpid(-1, 0) > 0;
     my $signal = $status & 127;
     return $signal ? "signaled $signal" : 'exited ' . ($status >> 8);

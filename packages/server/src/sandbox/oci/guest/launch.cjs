@@ -29,7 +29,7 @@ function waitForHandOver() {
   closeSync(4);
   const told = readFileSync(3, 'utf8');
   closeSync(3);
-  // An end without a word is not a release: the process that held the program is gone.
+  // If the input ends without a release, the process that held the program is gone.
   if (told === '') process.exit(125);
   const [line] = told.split('\n', 1);
   const [heapMb, count] = line.split(' ').map(Number);

@@ -7,7 +7,9 @@ import time
 
 
 class WholeWrites(io.FileIO):
-    """Goes on with a write that was taken in part, as gVisor does to long ones: unbuffered, Python drops the rest."""
+    """Continues a write that was accepted in part, as gVisor accepts long ones. An unbuffered stream of Python would drop
+    the rest.
+    """
 
     def write(self, data):
         left = memoryview(data).cast("B")
@@ -29,7 +31,8 @@ def with_whole_writes(stream):
 
 
 def read_whole(descriptor):
-    """All that comes of it, which is closed then. A file object would cost more than all the rest of what is done here."""
+    """Reads a descriptor to its end and closes it. A file object would cost more than everything else that is done here.
+    """
     whole = b""
     while part := os.read(descriptor, 8192 + len(whole)):
         whole += part
@@ -72,9 +75,10 @@ def report(error):
 
 
 def keep_what_is_here():
-    """Has the end of the interpreter leave alone what was there before the program, but for open files: to free it is most of
-    what an end costs. A list that only knows itself and is frozen is collected by nobody, nor is what is in it. A zygote does
-    more (launcher/python.c)."""
+    """Makes the end of the interpreter leave alone what existed before the program, except open files: freeing that is
+    most of the cost of an end. A frozen list that refers only to itself is never collected, and neither is what it holds.
+    A zygote does more (launcher/python.c).
+    """
     import gc
 
     sys.modules.pop("gc")
@@ -92,7 +96,7 @@ def await_program(go=3, ready=4):
     os.write(ready, b"r")
     os.close(ready)
     told = read_whole(go)
-    if not told:  # An end without a word is not a release: the process that held the program is gone.
+    if not told:  # The input ended without a release: the process that held the program is gone.
         os._exit(125)
     return os.getcwd() + "/main.py", take_words(told)
 

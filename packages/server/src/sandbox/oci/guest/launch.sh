@@ -1,4 +1,4 @@
-# Waits, then executes the command in its arguments. An end without a word is not a release: the process that held the
+# Waits, then executes the command in its arguments. If the input ends without a release, the process that held the
 # program is gone.
 printf r >&4
 exec 4>&-

@@ -11,14 +11,16 @@ INTERRUPTED = -2
 
 
 class Library:
-    """As the loader of extension modules wants it."""
+    """The specification of the module that the loader of extension modules expects."""
 
     name = "launcher"
     origin = "/proc/self/fd/52"
 
 
 def rehearse():
-    """Goes the way of a cell once. What Python then has in its caches no cell puts there, on pages that it must copy first."""
+    """Takes the steps of a cell once. This fills Python's caches here, so that no cell fills them on pages that it must
+    copy first.
+    """
     main, words = sys.modules["__main__"], sys.argv[:]
     (go, told), (heard, ready) = os.pipe(), os.pipe()
     os.write(told, b"1 0\n")
@@ -31,7 +33,7 @@ def rehearse():
 
 
 def exit_code(ended):
-    """The code of a SystemExit, as Python tells it to the system."""
+    """The exit code that Python gives the system for a SystemExit."""
     code = ended.code
     if code is None or isinstance(code, int):
         return (code or 0) & 0xFF if -(2**63) <= (code or 0) < 2**63 else 0xFF

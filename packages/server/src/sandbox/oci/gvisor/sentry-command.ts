@@ -75,7 +75,7 @@ export function compiledRootFiles(loopback: boolean): RootFiles {
   return hasFilter() ? { ...init, [GUEST.filter]: compileFilter(runscSeccompProfile({ loopback })) } : init;
 }
 
-/** It takes the headers of libseccomp to build. */
+/** It can be built only with the headers of libseccomp. */
 function hasFilter(): boolean {
   return existsSync(SVC_FILTER);
 }

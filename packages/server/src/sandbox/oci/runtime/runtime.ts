@@ -37,8 +37,8 @@ export interface Runtime extends AsyncDisposable {
   /** The size of each pipe of standard output and error, in bytes; 0 keeps the kernel's default. */
   readonly outputPipeBytes: number;
   /**
-   * Whether extended attributes of the host's files are hidden from the runtime: for those of a link, gVisor answers as
-   * no kernel does.
+   * Whether extended attributes of the host's files are hidden from the runtime: gVisor answers for those of a link as no
+   * other kernel does.
    */
   readonly hidesAttributes: boolean;
   /**

@@ -38,7 +38,7 @@ export async function buildPack(options: BuildOptions): Promise<Built> {
   mkdirSync(join(packs, recipe.name), { recursive: true, mode: 0o755 });
   removeAbandoned(packs);
   const work = join(packs, `.build-${process.pid}-${recipe.name}-${recipe.version}`);
-  mkdirSync(work, { mode: 0o711 }); // apt fetches as a user of its own, where the way to here lets it.
+  mkdirSync(work, { mode: 0o711 }); // apt fetches as its own user if that user can reach this directory.
   try {
     const facts = await buildIn(work, options);
     return putInPlace(join(work, 'pack'), options, facts);
@@ -79,7 +79,7 @@ function alreadyBuilt(recipe: Recipe, packs: string): Built {
   });
 }
 
-/** Removes what builds and removals left whose process has ended. */
+/** Removes what builds and removals left behind, if their processes have ended. */
 function removeAbandoned(packs: string): void {
   for (const name of readdirSync(packs)) {
     const [, pid] = /^\.(?:build|removed)-(\d+)-/.exec(name) ?? [];

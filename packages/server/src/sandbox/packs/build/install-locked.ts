@@ -31,7 +31,7 @@ export interface InstallOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** @throws PackError if a package cannot be had as it is locked */
+/** @throws PackError if a package cannot be fetched as it is locked */
 export async function installLocked(options: InstallOptions): Promise<void> {
   const { requirements, npm_lockfile } = options.recipe.locked ?? {};
   if (requirements !== undefined) await installWheels(requirements, options);
@@ -57,7 +57,7 @@ async function installWheels(requirements: string, options: InstallOptions): Pro
   moveInto(tree, `usr/local/lib/python${version}/dist-packages`, target);
 }
 
-/** The platforms whose wheels fit, the best first: it is the one that pip takes. */
+/** The platforms whose wheels fit, best first, which is the order in which pip prefers them. */
 function platformsOf(machine: string): string[] {
   const names = ['linux'];
   for (let minor = GLIBC_MINOR_MAX; minor >= GLIBC_MINOR_MIN; minor--) {
@@ -97,7 +97,10 @@ async function installNodeModules(text: string, options: InstallOptions): Promis
   moveInto(tree, NODE_MODULES, join(directory, 'node_modules'));
 }
 
-/** Moves a directory to a path of the tree that is not there, or is empty. Each parent must be a real directory. */
+/**
+ * Moves a directory to a path of the tree that does not exist or is an empty directory. Each parent must be a real
+ * directory.
+ */
 function moveInto(tree: string, path: string, from: string): void {
   const names = path.split('/');
   for (let depth = 1; depth < names.length; depth++) {

@@ -58,7 +58,7 @@ export const RecipeSchema = Type.Object(
   { additionalProperties: false },
 );
 export type Recipe = Static<typeof RecipeSchema> & {
-  /** The text of the files that the recipe names. They are part of what is asked for, and so of its digest. */
+  /** The text of the files that the recipe names. They belong to the recipe, and so to its digest. */
   readonly locked?: { readonly requirements?: string; readonly npm_lockfile?: string };
 };
 

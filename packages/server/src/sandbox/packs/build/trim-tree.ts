@@ -1,7 +1,7 @@
 /**
- * Makes a pack's tree from the result of `mmdebstrap`: only `/usr` and a small `/etc`, owned by root, writable for
- * nobody, with no set-user-id file and no device. Unexpected entries are refused, because a pack's tree becomes the
- * system of every program that runs in it.
+ * Makes a pack's tree from the result of `mmdebstrap`: only `/usr` and a small `/etc`, owned by root, not writable, with
+ * no set-user-id file and no device. Unexpected entries are refused, because a pack's tree becomes the system of every
+ * program that runs in it.
  */
 import {
   chmodSync,
@@ -94,6 +94,6 @@ function settle(absolute: string): void {
   } else if (stats.isSymbolicLink()) {
     lchownSync(absolute, 0, 0);
   } else {
-    unlinkSync(absolute); // Devices, pipes and sockets have no business in a tree that is only read.
+    unlinkSync(absolute); // A tree that is only read needs no devices, pipes or sockets.
   }
 }
