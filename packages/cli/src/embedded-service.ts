@@ -18,7 +18,7 @@ export interface EmbeddedService extends ServiceAccess {
 }
 
 export interface EmbeddedServiceOptions {
-  /** Whether results are signed. The signing key is removed with the store, so somebody must keep its public half. */
+  /** Whether results are signed. The signing key is removed with the store, so its public half must be kept elsewhere. */
   readonly signing: 'on' | 'off';
 }
 

@@ -1,4 +1,4 @@
-/** Has the services that run here offer a pack that was just built, and says what came of it. */
+/** Has the services that run here offer a pack that was just built, and reports the result. */
 import { realpathSync } from 'node:fs';
 import { OperatorError, offerNewPacks, packsDirectoryOf, runningServices } from '@vouchbox/server/administration';
 import { note } from './print.ts';

@@ -1,4 +1,4 @@
-/** What `vouchbox run` says beside a program's own output: how it ended, and what it could not have. */
+/** What `vouchbox run` says beside a program's own output: how it ended, and what it did not get. */
 import type { ServiceClient } from '@vouchbox/client';
 import type { EventData, JobEvent } from '@vouchbox/protocol';
 import type { LimitName } from '@vouchbox/protocol/vocabulary';

@@ -22,7 +22,7 @@ export interface RunOptions extends SubmissionOptions, AccessOptions, JsonOption
   /** Starts a service for this run, even where another is named. */
   readonly local?: true;
   readonly allowMissing?: true;
-  /** Says what happens, also where stderr is no terminal. */
+  /** Says what happens, also where stderr is not a terminal. */
   readonly verbose?: true;
 }
 

@@ -1,4 +1,4 @@
-/** What is undefined is left out. */
+/** Leaves out what is undefined. */
 
 /** The members of an object that are not undefined. */
 export function definedEntries(members: object): [name: string, value: unknown][] {

@@ -24,7 +24,7 @@ export type CallOf<R extends Route> = {
   readonly query?: { readonly [Name in keyof QueryOf<IdOf<R>>]: Readonly<QueryOf<IdOf<R>>[Name]> | undefined };
   readonly body?: BodyOf<IdOf<R>>;
   readonly idempotencyKey?: string | null;
-  /** Left out, JSON. */
+  /** Default: JSON. */
   readonly accept?: MediaTypeOf<IdOf<R>> | '*/*';
   /** A status beside the successful ones whose body is an answer. */
   readonly answerStatus?: number;

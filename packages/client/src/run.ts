@@ -30,7 +30,7 @@ export interface RunOptions extends CallOptions, ProgramOptions, Pick<FollowOpti
   readonly onStderr?: OnText | undefined;
 }
 
-/** What came of a program. Members that the contract has are spelled as there. */
+/** The result of a program. Members that the contract has are spelled as there. */
 export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDetail, 'terminal_reason' | 'signal'> {
   /** The files it left, by their path such as `output/plot.png`. Each has the digest that the service recorded. */
   readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
@@ -41,7 +41,7 @@ export interface RunResult extends Omit<FoldedResult, 'artifacts'>, Pick<JobDeta
   readonly receipt: Receipt;
 }
 
-/** Runs a program and returns what came of it. */
+/** Runs a program and returns its result. */
 export async function runProgram(
   session: Session,
   program: string | JobSubmission,
@@ -67,7 +67,7 @@ export async function runProgram(
     return await runResultOf(session, ended);
   } catch (error) {
     const wasRefused = error instanceof ServiceFailure || error instanceof TransportFailure;
-    // The first error says more than that the job could not be ended, too. Its limits end it.
+    // This error says more than a failure to end the job would. The job's limits end it.
     if (job_id !== null || !wasRefused) await abandon(session, submission, idempotencyKey, job_id).catch(() => {});
     throw error;
   }

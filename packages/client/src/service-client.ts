@@ -47,8 +47,8 @@ export interface MetricsText {
 
 export interface ServiceClient {
   /**
-   * Runs a program and gives what came of it. A program that fails is a result, and no error. Ending the call by its
-   * signal, or an error in a callback, cancels the job.
+   * Runs a program and returns its result. A program that fails is a result, not an error. Ending the call by its signal,
+   * or an error in a callback, cancels the job.
    * @param program code, in `language` (default `python`), or a whole submission of the contract
    */
   run(program: string | JobSubmission, options?: RunOptions): Promise<RunResult>;
@@ -89,7 +89,7 @@ export interface ServiceClient {
   attestation(job_id: string, options?: CallOptions): Promise<ExactBytes>;
   /** The canonical result artifact, compared with its digest header. */
   resultArtifact(job_id: string, options?: CallOptions): Promise<ExactBytes>;
-  /** The signer's current key. No trust anchor: pin a key that came another way. Spec § Authentication 10. */
+  /** The signer's current key. It is not a trust anchor: pin a key that came another way. Spec § Authentication 10. */
   publicKey(options?: CallOptions): Promise<PublicKey>;
   capabilities(options?: CallOptions): Promise<Capabilities>;
   whoami(options?: CallOptions): Promise<Whoami>;

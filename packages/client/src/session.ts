@@ -12,8 +12,8 @@ export interface ClientOptions extends Endpoint {
   /** Replaces the clock between tries. */
   readonly sleep?: Sleep;
   /**
-   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets
-   * that answers that it has no ticket route. Events and results of such a server cannot be had in another way. Off by
+   * `key-in-stream-url` allows a stream with the key in its address, for a trusted server from before stream tickets that
+   * answers that it has no ticket route. Events and results of such a server cannot be read in another way. Off by
    * default: addresses end up in logs. Spec § Authentication 6.
    */
   readonly legacy?: 'none' | 'key-in-stream-url';

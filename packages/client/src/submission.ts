@@ -1,11 +1,14 @@
-/** What a caller says of a program, as the body that the contract wants. Spec § Job submission. */
+/** Turns what a caller says of a program into the body that the contract takes. Spec § Job submission. */
 import type { InputFile, IsolationClass, JobSubmission, LimitsInput } from './contract-types.ts';
 import { definedEntries } from './defined-entries.ts';
 
 /** The content of a file. Text is sent as UTF-8. */
 export type FileContent = string | Uint8Array<ArrayBuffer> | Blob;
 
-/** What is said of a program beside its code. What is left out of a whole submission's options stays as it is there. */
+/**
+ * Options of a program beside its code. Beside a whole submission, an option that is left out keeps the submission's
+ * value.
+ */
 export interface ProgramOptions {
   /** `python` (the default), `node`, `typescript`, `bash`, or the language of a runtime pack. */
   readonly language?: string | undefined;

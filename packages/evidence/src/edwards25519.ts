@@ -16,7 +16,7 @@ interface Point {
 }
 
 /**
- * Why 32 bytes are no usable Ed25519 public key; null if they are one. A point of small order is refused, because for
+ * Why 32 bytes are not a usable Ed25519 public key; null if they are. A point of small order is refused, because for
  * almost any message a signature that verifies under it can be made without a private key.
  */
 export function publicPointProblem(bytes: Uint8Array): string | null {

@@ -31,7 +31,9 @@ export const EXPORT_FILES = {
   receipt: 'receipt.json',
   /** Every event, one JSON object a line, in order of `seq`. */
   events: 'events.ndjson',
-  /** The key that signed the envelope, for comparison only: a key that comes with what it signed is no trust anchor. */
+  /**
+   * The key that signed the envelope, for comparison only: a key that comes with what it signed is not a trust anchor.
+   */
   publicKey: 'public-key.pem',
 } as const;
 

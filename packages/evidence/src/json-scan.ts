@@ -28,8 +28,8 @@ export interface JsonRules {
   /** Whether an integer may be one that a double holds only roughly. One that is out of a double's range never may. */
   readonly numbers: 'exact' | 'rounded';
   /**
-   * The top-level member whose own members may be numbers that a double cannot hold, for numbers that are brought down to a
-   * bound anyway. `isFinite` then tells of those out of its range.
+   * The top-level member whose own members may be numbers that a double cannot hold, for numbers that are brought down to
+   * a bound anyway. `isFinite` then says whether all were within its range.
    */
   readonly approximateIn?: string;
 }
@@ -294,7 +294,7 @@ export class JsonScan {
   }
 }
 
-/** Whether an integer's text is its double exactly, or what that double is itself written as. */
+/** Whether an integer's text states its double exactly, or is the text that JavaScript writes for that double. */
 function isWrittenFor(value: number, text: string): boolean {
   return Number.isSafeInteger(value) || String(value) === text || BigInt(value) === BigInt(text);
 }

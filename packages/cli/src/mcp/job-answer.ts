@@ -48,7 +48,7 @@ export const JobAnswer = Type.Object({
 export type JobAnswer = Static<typeof JobAnswer>;
 
 /**
- * Reads a job and says how it is. A job whose program never ran is an error; a program that failed is a result.
+ * Reads a job and describes it. A job whose program never ran is an error; a program that failed is a result.
  * @param read its result, if the caller has it already
  */
 export async function jobAnswer(

@@ -2,7 +2,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { ServiceFailure, TransportFailure } from '@vouchbox/client';
 
-/** Answers a refusal of the service, or its silence, as a tool's error, which the model may read and mend. */
+/** Answers a refusal of the service, or its silence, as a tool's error, which the model can read and act on. */
 export async function refusing(work: Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await work;

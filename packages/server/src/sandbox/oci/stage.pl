@@ -32,7 +32,7 @@ my $MNT_DETACH  = 2;
 my $CLONE_NEWNS = 0x20000;
 my $CLONE_NEWNET = 0x40000000;
 
-die_with_parent();    # So does the runtime that this becomes. runsc ends its sandbox with itself; process 1 of a crun cell does this too.
+die_with_parent();    # So do the runtime that this becomes, runsc's sandbox, and process 1 of a crun cell.
 offer_pipes($pipe_bytes);
 join_cgroup($_) for @procs;
 raise_score();
