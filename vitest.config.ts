@@ -39,8 +39,8 @@ export default defineConfig({
     retry: process.env['CI'] === 'true' ? 1 : 0,
     expect: { poll: { timeout: 30_000 } },
     sequence: { sequencer: TestOrder },
-    // `--tags-filter Receipt-14` runs what shows that statement, `--list-tags` lists them all. A mark that is none is told by
-    // the summary, in one line.
+    // `--tags-filter Receipt-14` runs what shows that statement, `--list-tags` lists them all. The
+    // summary names a mark that is not an id, in one line.
     tags: allStatements(import.meta.dirname).map(({ id, text }) => ({ name: id, description: text })),
     strictTags: false,
     reporters: ['default', './tools/test-summary.ts'],

@@ -1,7 +1,7 @@
 /** Which files of tests run on PostgreSQL: what every store must do, what only that one does, and the contract over it. */
 const STORE = 'packages/server/src/store';
 
-/** What `npm test` runs on PostgreSQL: all of the store, and of the contract what leans on it most. */
+/** What `npm test` runs on PostgreSQL: all of the store, and of the contract what depends most on it. */
 export const ON_POSTGRES = [
   `${STORE}/{access,evidence,history,jobs,reading,postgres}/**/*.test.ts`,
   `${STORE}/{injection,lifecycle}.test.ts`,
@@ -11,20 +11,20 @@ export const ON_POSTGRES = [
 /** What runs on nothing else. */
 export const ONLY_POSTGRES = [`${STORE}/postgres/**/*.test.ts`, 'test/contract/database-gone.test.ts'];
 
-/** They are about files, or about no store. */
+/** These are about files, or not about a store. */
 export const NOT_ON_POSTGRES = [
   `${STORE}/access/audit.test.ts`,
   `${STORE}/history/{compressed,output-run,packed-history}.test.ts`,
   `${STORE}/jobs/whole-spec.test.ts`,
 ];
 
-/** Files of the contract that are about the file of a store, or about no store. */
+/** Files of the contract that are about the file of a store, or not about a store. */
 export const CONTRACT_NOT_ON_POSTGRES = [
   'test/contract/{administration,backup,restore,serve,upgrade}.test.ts',
   'test/contract/{hostile-service,locked-packs,new-pack,pack-languages,program-surroundings,program-words}.test.ts',
 ];
 
-/** What they need. */
+/** What these tests need. */
 export const POSTGRES_SETUP = {
   globalSetup: ['test/rig/postgres-of-the-run.ts'],
   setupFiles: ['packages/server/test/on-postgres.ts', 'test/rig/on-postgres.ts'],

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { installSystemPackages } from '../packages/server/setup/host.mjs';
 import { attempt, mayInstall } from '../packages/server/setup/system-packages.mjs';
 
-/** Those that Debian and Ubuntu have had since the oldest that a store can be on. */
+/** The versions that Debian and Ubuntu have had, from the oldest that a store can use. */
 const POSTGRES_VERSIONS = Array.from({ length: 12 }, (_, later) => 13 + later);
 const POSTGRES_FILES = POSTGRES_VERSIONS.map((version) => `/usr/lib/postgresql/${version}/bin/postgres`);
 
-/** Each with a file that shows it is installed. */
+/** Each with a file that shows that it is installed. */
 const TEST_PACKAGES = [
   { name: 'strace', files: ['/usr/bin/strace'] },
   { name: 'openssl', files: ['/usr/bin/openssl'] },

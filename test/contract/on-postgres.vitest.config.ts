@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CONTRACT_NOT_ON_POSTGRES, POSTGRES_SETUP } from '../../tools/postgres-tests.ts';
 
-/** They open the file of a store, or give a command only the directory that has it. */
+/** These open the file of a store, or give a command only the directory that has it. */
 const OF_A_FILE = [
   'a key that is issued while no service runs works in the next one',
   'stored bytes are the same after a restart',

@@ -9,7 +9,7 @@ export type { Browser, Locator, Page } from 'playwright-core';
 
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
-/** Root has no sandbox of Chromium's; the other flags keep it from looking for updates and the like. */
+/** Chromium's own sandbox does not run as root; the other flags keep it from looking for updates and the like. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -47,7 +47,7 @@ export interface FaultProxy extends AsyncDisposable {
   readonly seen: readonly Seen[];
   /** Called when a request arrived. */
   onRequest: (operation: string) => void;
-  /** Called when an answer is kept back. It is until the proxy is closed. */
+  /** Called when an answer is kept back, which lasts until the proxy is closed. */
   onHeld: (operation: string) => void;
 }
 

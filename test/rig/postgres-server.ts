@@ -25,7 +25,7 @@ const VERSIONS = '/usr/lib/postgresql';
 const DIRECTORY = 'svc-postgres-';
 const USER = 'vouchbox';
 
-/** What no test needs is off. What a commit costs is as a server has it by default. */
+/** What no test needs is off. A commit costs what it costs by default. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',

@@ -1,5 +1,5 @@
 /**
- * `vouchbox grade`: a program against tests that it does not see. Prints what each came to, and can write the verdict
+ * `vouchbox grade`: a program against tests that it does not see. Prints the verdict of each test, and can write them
  * with the evidence of every job, for `service-verify verdict`.
  */
 import type { GradeResult, ServiceClient } from '@vouchbox/client';

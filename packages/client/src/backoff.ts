@@ -25,8 +25,8 @@ export const DEFAULT_RETRY: RetryPolicy = {
 export type Sleep = (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * Milliseconds to wait before the next try. Callers that were refused together must not come back together: where the
- * service named a time, they spread over as much.
+ * Milliseconds to wait before the next try. Callers that were refused together must not return together: if the service
+ * named a time, they spread over another.
  * @param tries how many tries have failed, from 1
  * @param random a number from 0 to below 1
  */

@@ -23,7 +23,7 @@ const pageTitle = document.title;
 const keyCharactersMax = 64 * 1024;
 
 let files: Files | null = null;
-/** Of the latest examination. An earlier one that ends later is not shown. */
+/** The number of the latest examination. An earlier one that ends later is not shown. */
 let turn = 0;
 
 /** Reads what was given and shows it; a problem is said beside where it was given. */

@@ -75,7 +75,8 @@ class _Driver(Generic[C]):
             stream.close()
 
     async def _attempt(self, effect: Effect) -> tuple[object, BaseException | None]:
-        """The reply to an effect, or what went wrong. Cancellation is such a thing, too: the flow may have a job to cancel."""
+        """The reply to an effect, or the error. A cancellation is an error too: the flow may have a job to cancel.
+        """
         try:
             return await self._carry_out(effect), None
         except BaseException as failure:

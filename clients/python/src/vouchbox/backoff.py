@@ -29,7 +29,7 @@ def _asked_seconds(failure: VouchboxError | None) -> int:
 def delay_seconds(retry: Retry, tries: int, failure: VouchboxError | None = None) -> float:
     """Seconds until the next try, after `tries` tries have failed.
 
-    Callers that were refused together must not come back together: where the service named a time, they spread over as much.
+    Callers that were refused together must not return together: if the service named a time, they spread over another.
     """
     asked = _asked_seconds(failure)
     ceiling = min(retry.cap_seconds, retry.base_seconds * 2 ** min(tries - 1, 32))

@@ -63,7 +63,8 @@ class _Driver(Generic[C]):
             stream.close()
 
     def _attempt(self, effect: Effect) -> tuple[object, BaseException | None]:
-        """The reply to an effect, or what went wrong. Ctrl-C is such a thing, too: the flow may have a job to cancel."""
+        """The reply to an effect, or the error. Ctrl-C is an error too: the flow may have a job to cancel.
+        """
         try:
             return self._carry_out(effect), None
         except BaseException as failure:

@@ -245,7 +245,8 @@ class Capabilities(TypedDict):
 
 
 class PublicKey(TypedDict):
-    """The key that the service signs with at present. It is no trust anchor: pin one that came another way."""
+    """The key that the service signs with at present. It is not a trust anchor: pin one that came another way.
+    """
 
     public_key_pem: str
     key_id: str

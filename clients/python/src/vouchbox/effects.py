@@ -2,7 +2,7 @@
 
 Everything that the client does is written once, as generators that do no input or output. They yield effects: a request to
 send, a pause, a callback to call, a value to hand out. `client.py` and `async_client.py` carry effects out, the one by waiting
-and the other by awaiting, and send back what came of them.
+and the other by awaiting, and send back the results.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Emit(Generic[T]):
-    """Hand a value to whoever iterates."""
+    """Hand a value to the code that iterates."""
 
     value: T
 
@@ -79,7 +79,7 @@ def send(request: Request) -> Flow[Answer]:
 
 
 def advance(flow: Generator[T, object, object], reply: object, failure: BaseException | None) -> T:
-    """The next effect of a flow, which gets the reply to its last one or what went wrong with it.
+    """The next effect of a flow, which gets the reply to its last one or its error.
 
     Raises StopIteration with what the flow returns, and whatever the flow raises.
     """

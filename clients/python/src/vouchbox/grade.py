@@ -56,7 +56,7 @@ class Checker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeResult:
-    """What came of a grading."""
+    """The result of a grading."""
 
     verdict: Mapping[str, Any]
     """The verdict: `accepted`, `points`, `points_max`, and `tests` with the verdict of each."""
@@ -84,7 +84,7 @@ def grade(
     limits: LimitsInput | None = None,
     on_test: Callable[[str, RunResult], object] | None = None,
 ) -> Flow[GradeResult]:
-    """Grades a program and returns the verdict. A program that fails its tests is a verdict, and no error.
+    """Grades a program and returns the verdict. A program that fails its tests is a verdict, not an error.
 
     The tests run one after the other. `on_test` is called with the name of each as it has run. Raises ValueError if there are
     no tests, if two have the same name, or if all outputs and what is expected of them are more than 2 MiB together.

@@ -174,7 +174,8 @@ def whoami(session: Session) -> Flow[Whoami]:
 
 
 def public_key(session: Session) -> Flow[PublicKey]:
-    """The key that the service signs with at present. It is no trust anchor: pin a key that came another way."""
+    """The key that the service signs with at present. It is not a trust anchor: pin a key that came another way.
+    """
     return cast(PublicKey, (yield from read(session, "/v1/attestation/public-key")))
 
 

@@ -1,4 +1,4 @@
-"""What came of a job, parsed once from the bodies of the contract."""
+"""The outcome of a job, parsed once from the bodies of the contract."""
 
 from __future__ import annotations
 

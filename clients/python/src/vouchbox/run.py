@@ -35,7 +35,7 @@ def run(
     on_stdout: OnText | None = None,
     on_stderr: OnText | None = None,
 ) -> Flow[RunResult]:
-    """Runs a program and returns what came of it. A program that fails is a result, and no error.
+    """Runs a program and returns its result. A program that fails is a result, not an error.
 
     `program` is code, in `language` (default `python`), or a whole submission of the contract. `files` has the content of
     each input file; `data.csv` is `input/data.csv` in the cell. The files that the program leaves below `output/` come
@@ -123,5 +123,5 @@ class _Run:
                 self.submitted = submitted_of(again, self.idempotency_key)
             yield from exchange(cancel_request(self.submitted.job_id))
         except VouchboxError:
-            # The first error says more than that the job could not be ended, too. Its limits end it.
+            # This error says more than a failure to end the job would. The job's limits end it.
             return

@@ -42,7 +42,7 @@ def _checked_base_url(base_url: str) -> str:
         raise ValueError(f"base_url must begin with http:// or https:// and a host, and is {base_url!r}")
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError("base_url must have no user, no query and no fragment")
-    _ = parts.port  # Raises ValueError for a port that is none.
+    _ = parts.port  # Raises ValueError for a malformed port.
     return base_url.rstrip("/")
 
 

@@ -1,4 +1,4 @@
-"""What a caller says of a program, as the body that the contract wants."""
+"""Turns what a caller says of a program into the body that the contract takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What httpx is asked, and what its answers and errors are here. Both drivers share it."""
+"""Turns requests into calls of httpx, and its answers and errors into ours. Both drivers share it."""
 
 from __future__ import annotations
 

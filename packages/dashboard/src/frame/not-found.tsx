@@ -1,4 +1,4 @@
-/** An address that is no view. */
+/** What is shown at an address without a view. */
 import { Link } from 'wouter';
 import { Page } from '../parts/page.tsx';
 

@@ -1,4 +1,4 @@
-/** A fault of a view. The navigation goes on working: another view is tried anew. */
+/** What is shown in place of a view that failed. The navigation still works, and another view is tried again. */
 import { Component, type ReactNode } from 'react';
 import { Failure } from '../parts/failure.tsx';
 import { Page } from '../parts/page.tsx';
@@ -15,7 +15,7 @@ interface UnexpectedState {
   readonly failed: string | null;
 }
 
-/** React catches faults in classes only. */
+/** React catches errors in classes only. */
 export class Unexpected extends Component<UnexpectedProps, UnexpectedState> {
   override readonly state: UnexpectedState = { error: null, failed: null };
 

@@ -61,7 +61,7 @@ function ArtifactItem({ artifact: { path, size_bytes, content_base64 } }: { read
   );
 }
 
-/** The picture that these bytes are; nothing if they are none. */
+/** These bytes as a picture; nothing if they are not one. */
 function Picture({ bytes, name }: { readonly bytes: Uint8Array<ArrayBuffer>; readonly name: string }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {

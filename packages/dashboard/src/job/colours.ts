@@ -27,7 +27,7 @@ export function colourAfter(before: string, text: string): string {
   return held;
 }
 
-/** A line in pieces. Sequences that are no colours are left out; nothing is ever markup. */
+/** A line in pieces. Sequences other than colours are left out; nothing is ever markup. */
 export function piecesOf(text: string, before: string): readonly Piece[] {
   if (before === '' && !text.includes(ESCAPE)) return [{ text, classes: '', colour: null, ground: null }];
   return Anser.ansiToJson(before + text, { use_classes: true, remove_empty: true, json: true }).map(

@@ -1,6 +1,6 @@
 /**
- * The history of one job, as far as it has come. Events come in thousands: they are collected, and whoever shows them is
- * told at most once a frame.
+ * The history of one job so far. Thousands of events may come together: they are collected, and the views are told at
+ * most once a frame.
  */
 import {
   type FollowState,
@@ -13,7 +13,7 @@ import {
 } from '@vouchbox/client';
 import { colourAfter } from './colours.ts';
 
-/** An event that is no output. One of a kind that a newer service added may be among them. */
+/** An event other than output. It may be of a kind that a newer service added. */
 export type StepEvent = Exclude<KnownEvent, { readonly kind: StreamName }>;
 
 export interface OutputLine {
@@ -44,7 +44,7 @@ export interface LogSnapshot {
 const lineCharactersMax = 16_384;
 /** Milliseconds between two tries once the client has given up. */
 const tryAgainMilliseconds = 2000;
-/** Milliseconds between two tellings where there are no frames, as in a page that is hidden. */
+/** Milliseconds between two updates of the views where there are no frames, as in a hidden page. */
 const hiddenMilliseconds = 250;
 
 export class JobLog {

@@ -16,7 +16,7 @@ type Shown = (typeof STREAMS)[number];
 /** Pixels of a line, as in `output.css`, and lines beyond those in sight. */
 const linePixels = 20;
 const linesAround = 20;
-/** So near to the end, in pixels, the pane goes on with the output. */
+/** Within this many pixels of the end, the pane follows the output. */
 const nearEndPixels = 30;
 
 export function Output({ log }: { readonly log: LogSnapshot }) {

@@ -1,4 +1,4 @@
-/** Which kind of raster picture some bytes are, by how they begin. SVG and everything else can hold scripts and is none. */
+/** Which kind of raster picture some bytes are, by how they begin. SVG is not among them, because it can hold scripts. */
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const JPEG = [0xff, 0xd8, 0xff];
@@ -8,7 +8,7 @@ const WEBP = [0x57, 0x45, 0x42, 0x50];
 /** Where the kind of a RIFF file is named. */
 const riffKindBytes = 8;
 
-/** The media type; null if it is no picture that is shown. */
+/** The media type; null if the bytes are not a picture that is shown. */
 export function pictureTypeOf(bytes: Uint8Array): string | null {
   if (hasAt(bytes, 0, PNG)) return 'image/png';
   if (hasAt(bytes, 0, JPEG)) return 'image/jpeg';

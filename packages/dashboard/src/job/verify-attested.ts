@@ -11,13 +11,13 @@ import type { PinnedKey } from '../session/pinned-keys.ts';
 interface Attested {
   readonly client: ServiceClient;
   readonly job_id: string;
-  /** The tenant that the caller is of. */
+  /** The caller's tenant. */
   readonly tenant: string;
   readonly pinned: readonly PinnedKey[];
   readonly signal: AbortSignal;
 }
 
-/** The events of a page at most. */
+/** The most events of a page. */
 const pageEvents = 1000;
 
 export interface AttestedReport extends Report {

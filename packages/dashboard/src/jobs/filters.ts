@@ -7,7 +7,7 @@ export interface Filters {
   readonly language?: Language | undefined;
 }
 
-/** The filters in an address. What is no status and no language is left out. */
+/** The filters in an address. Anything that is not a status or a language is left out. */
 export function readFilters(search: URLSearchParams): Filters {
   const given = (search.get('status') ?? '').split(',');
   const status = JOB_STATUSES.filter((known) => given.includes(known));

@@ -1,4 +1,4 @@
-/** A short text that stands out: what is good, wrong, or to be known. Wrong ones are told to screen readers at once. */
+/** A short text that stands out: good news, a problem or a remark. Screen readers announce problems at once. */
 import type { ReactNode } from 'react';
 import './notice.css';
 

@@ -76,7 +76,7 @@ export function forgetDraft(): void {
   change(EMPTY);
 }
 
-/** Another language brings its sample, unless something else than a sample was typed. */
+/** Another language brings its sample, unless something other than a sample was typed. */
 export function chooseLanguage(language: string): void {
   const isSample = draft.code === '' || draft.code === sampleOf(draft.language);
   editDraft({ language, ...(isSample && { code: sampleOf(language) }), runtime: null });
@@ -124,7 +124,7 @@ export function useRan(): readonly [job_id: string | null, remember: (job_id: st
   ];
 }
 
-/** The body that the contract wants. What was not filled in is left out. */
+/** The body that the contract takes. What was not filled in is left out. */
 export function submissionOf({
   language,
   code,

@@ -15,7 +15,7 @@ function change(next: readonly PinnedKey[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Pins a key. The reason if the text is none; null if it is pinned now. */
+/** Pins a key. Returns why the text is not a key, or null if it is now pinned. */
 export function pinKey(pem: string): string | null {
   const parsed = parsePublicKey(pem);
   if (parsed.kind === 'refused') return parsed.reason;

@@ -1,4 +1,4 @@
-/** What somebody sees who has not signed in. */
+/** What a person sees who has not signed in. */
 import { SignInForm } from './sign-in-form.tsx';
 import './sign-in.css';
 

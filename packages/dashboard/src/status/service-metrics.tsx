@@ -1,4 +1,4 @@
-/** Metrics of the whole service, for who has its metrics token. The token is kept in memory, as the key is. */
+/** Metrics of the whole service, for a person who has its metrics token. The token is kept in memory, as the key is. */
 import { useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { Facts } from '../parts/facts.tsx';
@@ -16,7 +16,7 @@ export function ServiceMetrics() {
   const { client } = useCaller();
   const [{ token, count }, give] = useState<{ token: string | null; count: number }>({ token: null, count: 0 });
   const { data, error } = useQuery({
-    // The token itself is no part of the key, so that it is in no list of what was read.
+    // The token itself is not part of the key, so that it is in no list of what was read.
     queryKey: ['service-metrics', count],
     queryFn: async ({ signal }) => {
       const metrics = await client.serviceMetrics(token ?? '', { format: 'prometheus', signal });

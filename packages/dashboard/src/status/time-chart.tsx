@@ -1,4 +1,4 @@
-/** Numbers over time, drawn by uPlot. What a chart shows last is also said in words, for who cannot see it. */
+/** Numbers over time, drawn by uPlot. What a chart shows last is also said in words, for people who cannot see it. */
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';

@@ -4,7 +4,7 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
 const COUNT = new Intl.NumberFormat();
 const KIB = 1024;
 
-/** Date and time of day in the person's own time zone. The given text if it is no time. */
+/** Date and time of day in the person's own time zone. The given text if it is not a time. */
 export function clockOf(at: string): string {
   const time = Date.parse(at);
   return Number.isNaN(time) ? at : CLOCK.format(time);

@@ -51,7 +51,7 @@ async function bytesOf(file: File): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-/** Null if the file is no archive. */
+/** Null if the file is not an archive. */
 async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Map<string, Uint8Array<ArrayBuffer>> | null> {
   const isGzip = bytes[0] === 0x1f && bytes[1] === 0x8b;
   const plain = isGzip ? await inflate(bytes, 'gzip', totalBytesMax) : bytes;
@@ -80,7 +80,7 @@ function bounded(files: Files): Files {
   return files;
 }
 
-/** An envelope and a result are told by what is in them, since people save them under any name. */
+/** An envelope and a result are recognised by their content, since people save them under any name. */
 function namedByContent(files: Files): Files {
   const known = new Map<string, Uint8Array<ArrayBuffer>>();
   for (const bytes of files.values()) {

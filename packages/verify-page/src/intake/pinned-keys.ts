@@ -4,7 +4,7 @@ import { isJsonObject, parsePublicKey, parseStrictJson } from '@vouchbox/evidenc
 export interface PinnedKeys {
   /** PEM texts. */
   readonly pems: readonly string[];
-  /** Why a part of the text is no key; null if all of it is. */
+  /** Why a part of the text is not a key; null if all of it is. */
   readonly problem: string | null;
 }
 

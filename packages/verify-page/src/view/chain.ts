@@ -1,4 +1,4 @@
-/** The history drawn as what it is: a chain, in which each ring hangs on the one before. A broken one is shown apart. */
+/** Draws the history as a chain, in which each ring hangs on the one before. A broken ring is shown apart. */
 import type { JobEvent } from '@vouchbox/protocol';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Examination } from '@vouchbox/verifier';

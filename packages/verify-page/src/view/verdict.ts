@@ -1,4 +1,4 @@
-/** The verdict, before everything else: what is shown, what is wrong, and what that says about whom. */
+/** The verdict, before everything else: what is proved, what is wrong, and who signed it. */
 
 import { printable } from '@vouchbox/protocol/vocabulary';
 import type { Examination, ExaminationVerdict, ExaminedCheck } from '@vouchbox/verifier';

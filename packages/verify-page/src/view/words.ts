@@ -1,7 +1,7 @@
 /** What each check means, in a person's words. The names are those of the verifier. */
 
 interface CheckWords {
-  /** What is so if the check passed. */
+  /** What holds if the check passed. */
   readonly title: string;
   /** Why that matters. */
   readonly meaning: string;
