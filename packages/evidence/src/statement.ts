@@ -9,7 +9,7 @@ export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
 export const STATEMENT_MEDIA_TYPE = 'application/vnd.in-toto+json';
 
 /** One artifact that a statement is about. `digest` maps algorithms to lower-case hex. */
-export interface StatementSubject {
+interface StatementSubject {
   readonly name?: string;
   readonly mediaType?: string;
   readonly digest: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { decodeEnvelope, type Envelope, type EnvelopeSignature, preAuthEncoding 
 import { type ExecutionPredicate, PREDICATE_TYPE, readPredicate } from './predicate.ts';
 import { type PinnedKey, parsePublicKey, verifySignature } from './public-key.ts';
 import { decodeResultArtifact, resultSubjectName } from './result-artifact.ts';
-import { decodeStatement, STATEMENT_MEDIA_TYPE, type Statement, type StatementSubject } from './statement.ts';
+import { decodeStatement, STATEMENT_MEDIA_TYPE, type Statement } from './statement.ts';
 
 /** The kind of failure, from which a verifier's exit code follows. */
 export type VerificationFailure = 'signature' | 'subject' | 'profile';
@@ -64,38 +64,25 @@ export type EnvelopeVerification =
 /** Makes every check in order and stops at the first that fails. */
 export async function verifyEnvelope(input: EnvelopeVerificationInput): Promise<EnvelopeVerification> {
   const passed: PassedStep[] = [];
+  const pass: Pass = (step, detail) => passed.push({ step, detail });
   try {
-    const pass = (step: VerificationStep, detail: string) => passed.push({ step, detail });
-    const keys = pinnedKeys(input.publicKeys);
-    pass('key', `${keys.length} pinned`);
-    const envelope = readEnvelope(input.envelope);
-    pass('envelope', `${input.envelope.length} bytes`);
-    const signer = await signerOf(envelope, keys);
-    pass('signature', `by ${signer.key_id}`);
-    const statement = readSignedStatement(envelope);
-    pass('payload_type', envelope.payloadType);
-    pass('statement', statement.predicateType);
-    const subject = matchSubject(statement, input);
-    pass('subject_digest', `sha256:${subject.digest['sha256']}`);
-    pass('subject_name', input.expected.subjectName);
-    pass('media_type', input.expected.mediaType);
-    const predicate = readSignedPredicate(statement, input);
-    pass('predicate', `receipt sha256:${predicate.receiptSha256}`);
-    pass('tenant', predicate.tenant);
-    checkResult(input.subject, predicate);
-    pass('result', `job ${predicate.jobId}, ${input.subject.length} bytes`);
-    return { kind: 'verified', key_id: signer.key_id, predicate, passed };
+    const keys = pinnedKeys(input.publicKeys, pass);
+    const envelope = readEnvelope(input.envelope, pass);
+    const { key_id } = await signerOf(envelope, keys, pass);
+    const statement = readSignedStatement(envelope, pass);
+    matchSubject(statement, input, pass);
+    const predicate = readSignedPredicate(statement, input, pass);
+    checkResult(input.subject, predicate, pass);
+    return { kind: 'verified', key_id, predicate, passed };
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    return {
-      kind: 'refused',
-      failure: VERIFICATION_STEPS[error.step],
-      step: error.step,
-      reason: error.message,
-      passed,
-    };
+    const { step, message } = error;
+    return { kind: 'refused', failure: VERIFICATION_STEPS[step], step, reason: message, passed };
   }
 }
+
+/** Notes that a check passed. */
+type Pass = (step: VerificationStep, detail: string) => void;
 
 /**
  * The first signature that holds under any of the keys, and that key; null if none does. `keyid` is a hint that anyone
@@ -121,70 +108,81 @@ class Refusal extends Error {
   }
 }
 
-function pinnedKeys(pems: readonly string[]): PinnedKey[] {
+function pinnedKeys(pems: readonly string[], pass: Pass): PinnedKey[] {
   if (pems.length === 0) throw new Refusal('key', 'no public key is pinned');
-  return pems.map((pem) => {
+  const keys = pems.map((pem) => {
     const result = parsePublicKey(pem);
     if (result.kind === 'refused') throw new Refusal('key', `a public key is refused: ${result.reason}`);
     return result.key;
   });
+  pass('key', `${keys.length} pinned`);
+  return keys;
 }
 
-function readEnvelope(bytes: Uint8Array): Envelope {
+function readEnvelope(bytes: Uint8Array, pass: Pass): Envelope {
   const result = decodeEnvelope(bytes);
   if (result.kind === 'refused') throw new Refusal('envelope', `the envelope is refused: ${result.reason}`);
+  pass('envelope', `${bytes.length} bytes`);
   return result.envelope;
 }
 
-async function signerOf(envelope: Envelope, keys: readonly PinnedKey[]): Promise<PinnedKey> {
+async function signerOf(envelope: Envelope, keys: readonly PinnedKey[], pass: Pass): Promise<PinnedKey> {
   const found = await findSignature(envelope, keys);
   if (found === null) throw new Refusal('signature', 'no signature is right under a pinned key');
+  pass('signature', `by ${found.key.key_id}`);
   return found.key;
 }
 
-function readSignedStatement(envelope: Envelope): Statement {
-  if (envelope.payloadType !== STATEMENT_MEDIA_TYPE) {
+function readSignedStatement({ payload, payloadType }: Envelope, pass: Pass): Statement {
+  if (payloadType !== STATEMENT_MEDIA_TYPE) {
     throw new Refusal('payload_type', `the payload type is not ${STATEMENT_MEDIA_TYPE}`);
   }
-  const result = decodeStatement(envelope.payload);
+  pass('payload_type', payloadType);
+  const result = decodeStatement(payload);
   if (result.kind === 'refused') throw new Refusal('statement', `the statement is refused: ${result.reason}`);
-  if (result.statement.predicateType !== PREDICATE_TYPE) {
-    throw new Refusal('statement', `the predicate type is not ${PREDICATE_TYPE}`);
-  }
+  const { predicateType } = result.statement;
+  if (predicateType !== PREDICATE_TYPE) throw new Refusal('statement', `the predicate type is not ${PREDICATE_TYPE}`);
+  pass('statement', predicateType);
   return result.statement;
 }
 
 /** Digest, name and media type must belong to the same subject. */
-function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput): StatementSubject {
+function matchSubject(statement: Statement, { subject, expected }: EnvelopeVerificationInput, pass: Pass): void {
+  const { subjectName, mediaType } = expected;
   const sha256 = sha256Hex(subject);
   const sameBytes = statement.subject.filter(({ digest }) => digest['sha256'] === sha256);
   if (sameBytes.length === 0) throw new Refusal('subject_digest', `no subject has the digest of the file, ${sha256}`);
-  const sameName = sameBytes.filter(({ name }) => name === expected.subjectName);
-  if (sameName.length === 0) throw new Refusal('subject_name', `the subject is not named ${expected.subjectName}`);
-  const matching = sameName.find(({ mediaType }) => mediaType === expected.mediaType);
-  if (matching === undefined) throw new Refusal('media_type', `the media type is not ${expected.mediaType}`);
-  return matching;
+  pass('subject_digest', `sha256:${sha256}`);
+  const sameName = sameBytes.filter(({ name }) => name === subjectName);
+  if (sameName.length === 0) throw new Refusal('subject_name', `the subject is not named ${subjectName}`);
+  pass('subject_name', subjectName);
+  const isTyped = sameName.some((candidate) => candidate.mediaType === mediaType);
+  if (!isTyped) throw new Refusal('media_type', `the media type is not ${mediaType}`);
+  pass('media_type', mediaType);
 }
 
 function readSignedPredicate(
   statement: Statement,
   { subject, expected }: EnvelopeVerificationInput,
+  pass: Pass,
 ): ExecutionPredicate {
   const result = readPredicate(statement.predicate);
   if (result.kind === 'refused') throw new Refusal('predicate', `the predicate is refused: ${result.reason}`);
   const { predicate } = result;
-  if (predicate.tenant !== expected.tenant) throw new Refusal('tenant', `the tenant is not ${expected.tenant}`);
   const mismatch = [
     resultSubjectName(predicate.jobId) !== expected.subjectName && 'jobId',
     predicate.resultMediaType !== expected.mediaType && 'resultMediaType',
     predicate.resultSizeBytes !== subject.length && 'resultSizeBytes',
   ].find((name) => name !== false);
   if (mismatch !== undefined) throw new Refusal('predicate', `the predicate's ${mismatch} is not that of the subject`);
+  pass('predicate', `receipt sha256:${predicate.receiptSha256}`);
+  if (predicate.tenant !== expected.tenant) throw new Refusal('tenant', `the tenant is not ${expected.tenant}`);
+  pass('tenant', predicate.tenant);
   return predicate;
 }
 
 /** The result's members must equal those of the predicate. */
-function checkResult(bytes: Uint8Array, predicate: ExecutionPredicate): void {
+function checkResult(bytes: Uint8Array, predicate: ExecutionPredicate, pass: Pass): void {
   const result = decodeResultArtifact(bytes);
   if (result.kind === 'refused') throw new Refusal('result', `the result artifact is refused: ${result.reason}`);
   const expected = {
@@ -198,4 +196,5 @@ function checkResult(bytes: Uint8Array, predicate: ExecutionPredicate): void {
   for (const [name, value] of Object.entries(expected)) {
     if (result.artifact[name] !== value) throw new Refusal('result', `the result artifact has another ${name}`);
   }
+  pass('result', `job ${predicate.jobId}, ${bytes.length} bytes`);
 }

@@ -151,7 +151,7 @@ function take(stream: Stream, records: readonly OutputRecord[]): readonly Output
     stream.records += 1;
     taken += 1;
   }
-  return taken === records.length ? records : records.slice(0, taken);
+  return records.slice(0, taken);
 }
 
 /** How much of a stream was seen when it exceeded a cap, and how much is kept. Without a count, both are the same. */
