@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- [NAME…] [--seconds N] [--only TEXT] [--long] [--json FILE] [--write]`: measurements, each beside
  * its baseline in the same run, so that a figure means something on any machine. Without a name all of them run, one
- * after the other. They are no tests: nothing fails for being slow. `--json` writes a report, `--write` its tables into
+ * after the other. They are not tests: nothing fails for being slow. `--json` writes a report, `--write` its tables into
  * `docs/BENCHMARKS.md`; `--long` runs the long form.
  */
 import { writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * An agent loop without a framework: the model writes code, the code runs isolated, and the model reads what came of it.
+ * An agent loop without a framework: the model writes code, the code runs isolated, and the model reads the result.
  * A workspace keeps its files from step to step, and the record of all steps is checked at the end.
  */
 import { client } from './service.ts';

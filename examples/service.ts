@@ -7,7 +7,7 @@ const { SERVICE_URL: baseUrl = 'http://127.0.0.1:8080', SERVICE_KEY: apiKey = 'c
 export const client = createServiceClient({ baseUrl, apiKey });
 
 /**
- * Aborts once a job runs, and says what became of it. `work` is what starts it: a call of a framework, which fails when it
+ * Aborts once a job runs, and says how it ended. `work` is what starts it: a call of a framework, which fails when it
  * is aborted.
  */
 export async function abortedWhileRunning(work: (signal: AbortSignal) => Promise<unknown>): Promise<string> {

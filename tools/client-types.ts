@@ -68,8 +68,8 @@ export interface CancellationAnswer extends JobDetail {
 }
 `;
 
-/** TypeScript tells the known kinds apart from others only if the kind of the others is no plain string. */
-const EVENTS = `/** An event's kind that is none of the known ones. It is text: compare it as \`String(event.kind)\`. */
+/** TypeScript tells the known kinds apart from others only if the kind of the others is not a plain string. */
+const EVENTS = `/** An event's kind that is not a known one. It is text: compare it as \`String(event.kind)\`. */
 export declare enum UnknownKind {
   any = 'a kind that this version of the client does not know',
 }

@@ -30,7 +30,7 @@ function runs(command, words) {
   return spawnSync(command, words, { cwd: project, stdio: 'inherit' }).status === 0;
 }
 
-/** Pyright is fetched when it is wanted, and is no dependency of the service. */
+/** Pyright is fetched when it is wanted, and is not a dependency of the service. */
 function checkTypes() {
   const words = ['exec', '--yes', `--package=${PYRIGHT}`, '--', 'pyright'];
   try {

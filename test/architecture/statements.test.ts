@@ -14,7 +14,7 @@ const EXAMPLE = `# A page
 
 ## One thing
 
-Words that are no statement.
+Words that are not a statement.
 
 - **One-1** It holds.
 - **One-2** It holds

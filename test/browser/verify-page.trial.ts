@@ -104,7 +104,7 @@ describe('a byte that was changed', () => {
     const receipt = bytes(JSON.stringify({ ...job.receipt, networking: 'host' }));
     await giveExport(page, forged({ [EXPORT_FILES.receipt]: receipt }));
     expect(await verdictOf(page, 'refused')).toContain('receipt.json: it is not the receipt that was signed');
-    expect(await textOf(page.locator('#posture'))).toContain('the program could reach nobody');
+    expect(await textOf(page.locator('#posture'))).toContain('the program could reach no other host');
   });
 });
 
@@ -132,7 +132,7 @@ describe('the key', () => {
       '-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n-----END PUBLIC KEY-----',
       'small order',
     ],
-    ['markup', '<img src=x onerror=alert(1)>', 'This is no key'],
+    ['markup', '<img src=x onerror=alert(1)>', 'This is not a key'],
   ])('is refused if it is %s, and nothing is then said to be good', async (_form, text, words) => {
     await using opened = await openVerify(text);
     await giveExport(opened.page, exportOf(job));

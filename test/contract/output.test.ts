@@ -22,7 +22,7 @@ describe('the folded text is what was written:', { tags: ['Result-5'] }, () => {
     ['empty lines', "b'\\n\\na\\n\\n'", '\n\na\n\n'],
     ['carriage returns', "b'a\\r\\nb\\rc\\n'", 'a\r\nb\rc\n'],
     ['NUL and other controls', "b'a\\x00b\\x1b[31m\\x07\\n'", 'a\0b\x1b[31m\x07\n'],
-    ['separators that are no newline', "'a\\u2028b\\u2029c\\u0085\\n'.encode()", 'a\u2028b\u2029c\u0085\n'],
+    ['separators other than newlines', "'a\\u2028b\\u2029c\\u0085\\n'.encode()", 'a\u2028b\u2029c\u0085\n'],
     ['a byte order mark', "b'\\xef\\xbb\\xbfa\\n'", '\ufeffa\n'],
     ['every plane of Unicode', "'é€😀\\U0010ffff\\n'.encode()", 'é€😀\u{10ffff}\n'],
     ['what looks like an event', 'b\'{"kind":"finished"}\\n\'', '{"kind":"finished"}\n'],

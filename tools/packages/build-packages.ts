@@ -24,7 +24,7 @@ export interface BuiltPackage {
 const FROM_ROOT: Readonly<Record<string, readonly string[]>> = { cli: ['packs', 'deploy'] };
 
 /**
- * Builds every package into a directory of its own below this one, which is emptied. Pages are no packages of their own: the
+ * Builds every package into a directory of its own below this one, which is emptied. Pages are not packages of their own: the
  * set-up built them into the server.
  */
 export async function buildPackages(directory: string): Promise<readonly BuiltPackage[]> {

@@ -19,7 +19,7 @@ export interface AdapterCommandOptions extends AccessOptions, JsonOption {
 /** Serves until an interrupt ends it. */
 export async function adapter(name: string, options: AdapterCommandOptions): Promise<number> {
   if (!Object.hasOwn(ADAPTERS, name)) {
-    throw new UsageError(`${name} is no adapter; give ${Object.keys(ADAPTERS).join(', ')}`);
+    throw new UsageError(`${name} is not an adapter; give ${Object.keys(ADAPTERS).join(', ')}`);
   }
   const port = portOf('--port', options.port);
   const key = options.callerKey ?? ownVariable('ADAPTER_KEY') ?? null;

@@ -20,7 +20,7 @@ export interface AttestationKeysOptions extends DataOptions, JsonOption {
 export async function rotateAttestationKey(options: AttestationKeysOptions): Promise<number> {
   const { retired, current } = rotateSigningKey(await dataDirOf(options));
   if (retired !== null) note(`${retired} signs nothing any more; its public key is kept, for what it signed`);
-  note('who checks results pins the new key too; `vouchbox attestation-keys export` prints it');
+  note('auditors must pin the new key too; `vouchbox attestation-keys export` prints it');
   if (!options.json) note('results are signed from now on with:');
   printResult(options, `${current}\n`, { retired, current });
   return EXIT.ok;
@@ -51,7 +51,7 @@ export async function exportAttestationKey(
     throw new UsageError(
       key_id === undefined
         ? 'there is no signing key yet: a service that signs makes one'
-        : `${key_id} is none of the keys; \`vouchbox attestation-keys list\` lists them`,
+        : `${key_id} is not one of the keys; \`vouchbox attestation-keys list\` lists them`,
     );
   }
   if (options.output !== undefined) await writeNew(options.output, found.public_key_pem);

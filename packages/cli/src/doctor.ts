@@ -39,7 +39,7 @@ function summaryOf({ usable, providers, checks, host_posture }: DoctorReport): s
     `${count('pass')} passed, ${count('warn')} warnings, ${count('fail')} failed, ${count('not_tried')} not tried`,
     classes.join('; '),
     usable === null
-      ? 'no program can be isolated on this host: mend what failed, first things first'
+      ? 'no program can be isolated on this host: fix what failed, from the top'
       : `programs are isolated by ${usable}, the strongest that works here`,
     `host posture sha256 ${host_posture.sha256}`,
     '',

@@ -52,7 +52,7 @@ function flagsFor({ dataDir, key, signing }: EmbeddedServiceOptions & { dataDir:
     'rate-per-second': '1000',
     'rate-burst': '1000',
     'tenant-queue-max': '256',
-    // Its key is removed with it. So it signs only if asked to: otherwise nobody could check the signatures.
+    // Its key is removed with it. So it signs only if asked to: otherwise the signatures could not be checked.
     'attestation-mode': signing,
     'log-level': serverEnvironment()['SERVICE_LOG_LEVEL'] || 'error',
   };

@@ -25,7 +25,7 @@ export async function readTests(directory: string, compare: Comparison): Promise
   return Array.from(tests, ([name, test]) => ({ name, compare, ...test }));
 }
 
-/** @throws UsageError if it is none of them */
+/** @throws UsageError if it is not one of them */
 export function comparisonOf(text: string): Comparison {
   const comparison = COMPARISONS.find((one) => one === text);
   if (comparison === undefined) throw new UsageError(`--compare ${text}: give ${COMPARISONS.join(', ')}`);

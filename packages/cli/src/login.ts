@@ -32,7 +32,7 @@ export async function login(options: LoginOptions): Promise<number> {
   const url = options.url ?? environment.url;
   if (url === null) throw new UsageError('say which service with --url http://HOST:PORT');
   checkAddress(url);
-  if (isReadableOnTheWay(url)) note(`${url} is not encrypted: whoever is on the way can read the key`);
+  if (isReadableOnTheWay(url)) note(`${url} is not encrypted: anyone on the network path can read the key`);
   const key = options.key ?? environment.key ?? (await askSecretly(`key for ${printable(url)}: `));
   if (key === '') throw new UsageError('the key is empty; give --key or SERVICE_KEY, or write it to stdin');
   const { tenant, principal, scopes } = await createServiceClient({ baseUrl: url, apiKey: key }).whoami();

@@ -17,7 +17,7 @@ interface Offer {
   readonly problem: string | null;
 }
 
-/** Asks every service that has its packs in this directory. A service that cannot be asked is no failure. */
+/** Asks every service that has its packs in this directory. A service that cannot be asked is not a failure. */
 export async function offerPack(packs: string, pack: BuiltPack): Promise<readonly Offer[]> {
   const services = (await runningServices()).filter(
     (service) => realPath(packsDirectoryOf(service)) === realPath(packs),

@@ -42,7 +42,7 @@ export function profilesFile(): string {
   return join(configDirectory(), 'profiles.json');
 }
 
-/** Every profile by its name. None if nobody logged in. @throws CommandFailure if the file cannot be trusted or read */
+/** Every profile by its name. None if there was no login. @throws CommandFailure if the file cannot be trusted or read */
 export function readProfiles(): ReadonlyMap<string, Profile> {
   const file = profilesFile();
   const text = readPrivate(file);

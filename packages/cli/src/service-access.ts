@@ -48,7 +48,7 @@ export function requireService(options: AccessOptions): ServiceAccess {
   return service;
 }
 
-/** @throws UsageError if the text is no address of a service */
+/** @throws UsageError if the text is not the address of a service */
 export function checkAddress(url: string): void {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) {
     throw new UsageError(`${url} is not an address; give --url http://HOST:PORT`);

@@ -30,7 +30,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** A reader that stops reading, as `head` does, is no failure. */
+/** A reader that stops reading, as `head` does, is not a failure. */
 function quietOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(EXIT.ok);

@@ -113,7 +113,7 @@ export interface JobSubmission {
   env?: Record<string, string>;
   /** Files to bring back; at most 32 regular files of at most 2 MiB each, 4 MiB in total. */
   outputs?: Array<string>;
-  /** Name of a runtime pack, from capabilities; null is as if it were left out. */
+  /** Name of a runtime pack, from capabilities; null counts as left out. */
   runtime?: string | null;
   requirements?: {
     /** The weakest isolation that will do; refused where the service has less. */
@@ -594,7 +594,7 @@ export interface EventData {
 
 export type EventKind = keyof EventData;
 
-/** An event's kind that is none of the known ones. It is text: compare it as `String(event.kind)`. */
+/** An event's kind that is not a known one. It is text: compare it as `String(event.kind)`. */
 export declare enum UnknownKind {
   any = 'a kind that this version of the client does not know',
 }

@@ -95,7 +95,7 @@ export interface ServiceClient {
   whoami(options?: CallOptions): Promise<Whoami>;
   status(options?: CallOptions): Promise<ServiceStatus>;
   health(options?: CallOptions): Promise<Health>;
-  /** Whether the service is ready. A service that is not ready answers too; that is no failure. */
+  /** Whether the service is ready. A service that is not ready answers too; that is not a failure. */
   readiness(options?: CallOptions): Promise<Readiness>;
   /** Gauges over the tenant's current jobs. Not a billing ledger. */
   metrics(options?: MetricsOptions): Promise<MetricsText>;

@@ -114,7 +114,7 @@ describe('the export of a job', () => {
 
   test.each([
     ['the job has no receipt', sourceOf({ receipt_json: 'null' })],
-    ['an input file input/a that is no base64', withSpec({ files: [{ path: 'input/a', content_base64: '%' }] })],
+    ['an input file input/a that is not base64', withSpec({ files: [{ path: 'input/a', content_base64: '%' }] })],
     ['an input file output/b', withSpec({ files: [{ path: 'output/b', content_base64: '' }] })],
     ['an output file input/a', sourceOf({ artifacts: [{ path: 'input/a', content: bytes('') }] })],
     ['an output file output/../x', sourceOf({ artifacts: [{ path: 'output/../x', content: bytes('') }] })],

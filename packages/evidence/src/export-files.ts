@@ -76,7 +76,7 @@ function programFiles({ receipt_json, requested_spec, artifacts }: ExportSource)
 
 function contentOf(path: string, base64: string): Uint8Array {
   const content = decodeBase64(base64);
-  if (content === null) throw new ExportFailure(`the service gives an input file ${path} that is no base64`);
+  if (content === null) throw new ExportFailure(`the service gives an input file ${path} that is not base64`);
   return content;
 }
 

@@ -120,7 +120,7 @@ export const JobSubmission = Type.Object(
         Type.String({
           minLength: 1,
           maxLength: runtimeNameCharsMax,
-          description: 'Name of a runtime pack, from capabilities; null is as if it were left out.',
+          description: 'Name of a runtime pack, from capabilities; null counts as left out.',
         }),
       ),
     ),

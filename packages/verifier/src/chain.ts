@@ -73,8 +73,9 @@ function factsOf({ events }: History, chain: RecordVerdict['chain']): Facts {
 
 /** A history alone does not show what followed it. A receipt does, because it counts the events. */
 function noticeOf({ events, end }: History, hasReceipt: boolean): string {
-  if (hasReceipt) return 'The history is whole and the receipt is its own. Who made them, only an attestation shows.';
+  if (hasReceipt)
+    return 'The history is whole, and the receipt belongs to it. Only an attestation shows who made them.';
   const isOver = events.at(-1)?.kind === 'finished';
   const cut = isOver && end !== 'more' ? '' : ' It does not reach the end of the job.';
-  return `Every event follows from the one before.${cut} Whether events after the last were cut off, only a receipt shows.`;
+  return `Every event follows from the one before.${cut} Only a receipt shows whether events after the last were cut off.`;
 }

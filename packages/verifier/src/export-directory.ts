@@ -64,12 +64,12 @@ interface Place {
 
 /** Adds a file's bytes, or says what is wrong with it. */
 function readEntry({ directory, path, entry, files }: Place): string | null {
-  if (!entry.isFile()) return 'is no plain file';
+  if (!entry.isFile()) return 'is not a plain file';
   const bytesMax = exportedFileBytesMax(path);
-  if (bytesMax === null) return 'is nothing that an export has';
+  if (bytesMax === null) return 'is not a file of an export';
   if (files.size >= exportFilesMax) return `is one file more than the ${exportFilesMax} an export may have`;
   const bytes = readPlainFile(join(directory, path), bytesMax);
-  if (bytes === null) return `is no plain file of at most ${bytesMax} bytes`;
+  if (bytes === null) return `is not a plain file of at most ${bytesMax} bytes`;
   files.set(path, bytes);
   return null;
 }

@@ -40,7 +40,7 @@ export function parseLines(bytes: Uint8Array): History | HistoryProblem {
     const end = lineEnd(bytes, start);
     const json = parseStrictJson(bytes.subarray(start, end));
     const problem = json.kind === 'refused' ? json.reason : eventProblem(json.value);
-    if (problem !== null) return { problem: `line ${line} is no event: ${problem}` };
+    if (problem !== null) return { problem: `line ${line} is not an event: ${problem}` };
     if (json.kind === 'value') events.push(json.value as JobEvent);
     start = end + 1;
   }
@@ -52,10 +52,10 @@ function parsePage(bytes: Uint8Array): History | HistoryProblem {
   if (json.kind === 'refused') return { problem: `it is neither a replay page nor an event a line: ${json.reason}` };
   if (!isJsonObject(json.value)) return { problem: 'it is neither a replay page nor an event a line' };
   const { events, next_cursor } = json.value;
-  if (!Array.isArray(events)) return { problem: 'its events are no array' };
+  if (!Array.isArray(events)) return { problem: 'its events are not an array' };
   for (const [index, event] of events.entries()) {
     const problem = eventProblem(event);
-    if (problem !== null) return { problem: `number ${index + 1} of its events is none: ${problem}` };
+    if (problem !== null) return { problem: `item ${index + 1} of its events is not an event: ${problem}` };
   }
   const page = events as JobEvent[];
   if (next_cursor === null) return { events: page, end: 'terminal' };

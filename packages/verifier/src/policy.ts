@@ -57,7 +57,7 @@ function ageCheck(finishedAt: string, { ageMax, now }: { readonly ageMax: number
 }
 
 function ageProblem(age: number, ageMax: number): string | null {
-  if (Number.isNaN(age)) return 'when it finished is not a time';
+  if (Number.isNaN(age)) return 'its time of finish is malformed';
   if (age < -CLOCK_SKEW_MILLISECONDS) return `it finished ${secondsOf(-age)} s in the future`;
   return age > ageMax ? `it finished ${secondsOf(age)} s ago` : null;
 }

@@ -124,7 +124,7 @@ export function programFileCheck({ path, bytes, receipt }: ProgramFile): Check[]
   const stated = statedDigest(path, receipt);
   if (stated === null) return [];
   const sha256 = sha256Hex(bytes);
-  const problem = stated.sha256 === sha256 ? null : 'the receipt does not vouch for it';
+  const problem = stated.sha256 === sha256 ? null : 'the receipt does not cover it';
   return [checked(path, problem, `${bytes.length} bytes, sha256:${sha256}`)];
 }
 

@@ -56,7 +56,7 @@ export async function verifyVerdict(given: VerdictFiles, expected: VerdictExpect
   const checks = [passed('judge', judge.detail), judgeCheck(judge), verdictFileCheck(judge, given.verdict)];
   const verdict = parseVerdict(given.verdict);
   if (verdict === null || checks.some(({ isGood }) => !isGood)) {
-    return refusal([...checks, ...(verdict === null ? [failed('verdict', 'it is no verdict of this form')] : [])]);
+    return refusal([...checks, ...(verdict === null ? [failed('verdict', 'it is not a verdict of this form')] : [])]);
   }
   for (const test of verdict.tests) checks.push(await testCheck(test, { verdict, given, expected }));
   checks.push(totalsCheck(verdict));

@@ -48,7 +48,7 @@ function refuse(error: unknown): void {
   report.replaceChildren();
   report.removeAttribute('aria-busy');
   document.title = pageTitle;
-  const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is no export.';
+  const text = error instanceof IntakeProblem ? error.message : 'This cannot be read: it is not an export.';
   say(filesNote, text, 'problem');
 }
 

@@ -1,4 +1,4 @@
-# Tries to look less worth ending to a kernel that runs out of memory, then says what came of it and waits.
+# Tries to look less worth ending to a kernel that runs out of memory, then says whether it worked and waits.
 import errno
 import json
 import time

@@ -1,4 +1,4 @@
-# Leaves in output/ below its working directory what is no plain file, and one that is.
+# Leaves in output/ below its working directory what is not a plain file, and one that is.
 import os
 import socket
 

@@ -1,4 +1,4 @@
-# Leaves in output/ everything that is no plain file, and some that are. Says what came of links to what is not its own.
+# Leaves in output/ everything that is not a plain file, and some that are. Says what came of links to what is not its own.
 import errno
 import json
 import os

@@ -69,7 +69,7 @@ function fileOf(value: unknown, index: number): NamedFile {
   return { path: optionalText(file, 'name') ?? `file${index}.code`, content_base64: bytes.toString('base64') };
 }
 
-/** Piston counts milliseconds and bytes; -1 is no limit of its own, and the service's default then holds. */
+/** Piston counts milliseconds and bytes; -1 sets no limit, so that the service's default holds. */
 function limitsOf(body: Body, ceilings: Ceilings): Program['limits'] {
   const [wall, memory] = [optionalNumber(body, 'run_timeout'), optionalNumber(body, 'run_memory_limit')];
   const cpu = optionalNumber(body, 'run_cpu_time');

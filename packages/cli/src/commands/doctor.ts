@@ -8,7 +8,7 @@ import { ending, withDataDirectory } from './options.ts';
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('try every control of this host, and say how to mend those that do not hold')
+    .description('try every control of this host, and say how to fix those that fail')
     .option('--json', 'everything that was found, as JSON')
     .option('--runtime-packs-dir <directory>', 'where packs are (or SERVICE_RUNTIME_PACKS_DIR)')
     .addHelpText('after', `\nExit codes: ${EXIT.ok} programs can be isolated here, ${EXIT.failed} they cannot.`)

@@ -9,7 +9,7 @@ export function addExport(program: Command): void {
     .command('export')
     .description('write everything an auditor needs of one job into a directory for service-verify')
     .argument('<job>')
-    .option('--output <directory>', 'where; without it a directory named as the job')
+    .option('--output <directory>', 'where to write it; default: a directory named after the job')
     .option('--public-key <file>', 'the key that signed, if the service has replaced it since')
     .option('--evidence-only', 'leave out the program, its input and its output files')
     .option('--data-dir <directory>', 'read the data of a stopped service instead of asking a running one')

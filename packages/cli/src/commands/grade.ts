@@ -21,7 +21,7 @@ export function addGrade(program: Command): void {
     .option('--compare <how>', 'lines, words or exact', 'lines')
     .option('--output <directory>', 'write the verdict with the evidence of every job here')
     .option('--jobs <number>', 'how many tests run at the same time', '4')
-    .option('--language <language>', 'as the capabilities list them; without it the name of the file says')
+    .option('--language <language>', 'the language of the program; default: by the name of its file')
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .option('--minimum-isolation <class>', 'refuse to run in anything weaker')

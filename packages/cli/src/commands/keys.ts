@@ -11,7 +11,7 @@ export function addKeys(program: Command): void {
     .description('issue a key: it is printed once, and only its digest is stored')
     .requiredOption('--tenant <tenant>', 'the tenant that the key belongs to')
     .option('--principal <name>', 'who uses the key, as the history of a job names them')
-    .option('--scopes <scopes>', 'what the key may do, separated by commas; without it everything')
+    .option('--scopes <scopes>', 'the scopes of the key, separated by commas; default: all')
     .action(async (options: KeysOptions) => ending((await import('../keys.ts')).createKey(options)));
   const list = keys
     .command('list')

@@ -12,7 +12,7 @@ export function addRun(program: Command): void {
     .description('run a program isolated; its output and its exit code become this command’s own')
     .argument('<file>', 'the program; - reads it from stdin')
     .argument('[args...]', 'arguments of the program; put -- before them')
-    .option('--language <language>', `${LANGUAGES.join(', ')}; without it the name of the file says`)
+    .option('--language <language>', `${LANGUAGES.join(', ')}; default: by the name of the file`)
     .option('--stdin <text>', 'what the program reads on stdin: the text, @FILE, or - for this command’s own stdin')
     .option('--env <NAME=VALUE>', 'a variable of the program; NAME alone takes the value that it has here', collect, [])
     .option('--file <input/name=path>', 'an input file; a path alone goes to input/ under its own name', collect, [])
@@ -22,13 +22,13 @@ export function addRun(program: Command): void {
       collect,
       [],
     )
-    .option('--allow-missing', 'a requested output that the program did not write is no failure')
+    .option('--allow-missing', 'a requested output that the program did not write is not a failure')
     .option('--limit <name=value>', 'wall_seconds, cpu_seconds, mem_mb, max_pids or max_file_mb', collect, [])
     .option('--runtime <pack>', 'the runtime pack to run in')
     .option('--minimum-isolation <class>', `refuse to run in anything weaker: ${ISOLATION_CLASSES.join(', ')}`)
     .option('--raw', "pass the program's output to a terminal unescaped, control characters included")
     .option('--local', 'start a service for this run, even where another is named')
-    .option('--verbose', 'say on stderr what happens, also where stderr is no terminal')
+    .option('--verbose', 'say on stderr what happens, also where stderr is not a terminal')
     .addHelpText('after', RUN_HELP)
     .action(async (file: string, args: readonly string[], options: RunOptions) => {
       const { run } = await import('../run.ts');
@@ -48,7 +48,7 @@ Exit codes:
   ${EXIT.failed}         the program succeeded, but did not write an output that --output names
   ${EXIT.usage}         wrong usage of this command
   ${EXIT.timedOut}       a time limit ended the program
-  ${EXIT.notRun}       the program did not run, or how it ended could not be learned
+  ${EXIT.notRun}       the program did not run, or its end is unknown
   ${EXIT.cancelled}       the job was cancelled
   ${EXIT.outOfMemory}       the memory limit ended the program
   128 + N   signal N ended the program

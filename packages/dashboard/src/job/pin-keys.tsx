@@ -64,7 +64,7 @@ function PinForm() {
       </p>
       {problem !== null && (
         <p className="field-error" role="alert">
-          This is no such key: {problem}
+          This is not such a key: {problem}
         </p>
       )}
       <div className="row">

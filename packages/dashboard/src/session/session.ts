@@ -71,6 +71,6 @@ export function useSession(): Session {
 /** The session of a view. Views are shown once somebody signed in. `isLive` is false after the session has ended. */
 export function useCaller(): { readonly client: ServiceClient; readonly whoami: Whoami; readonly isLive: boolean } {
   const present = useSession();
-  if (present.kind === 'signed-out') throw new Error('a view is shown to nobody');
+  if (present.kind === 'signed-out') throw new Error('a view is shown without a session');
   return { client: present.client, whoami: present.whoami, isLive: present.kind === 'signed-in' };
 }

@@ -21,7 +21,7 @@ export function NowPanel({ status }: { readonly status: ServiceStatus }) {
           ['Parked', `${parked.cells} cells, ${parked.mem_mb} of ${parked.mem_mb_max} MiB`],
           ['Signing', signer.enabled ? `${signer.outbox_depth} results wait for it` : 'off'],
           [
-            'Last fault of signing',
+            'Last error of signing',
             signer.last_error === null ? (
               'none'
             ) : (

@@ -107,7 +107,8 @@ async function checkHeader(token: string): Promise<void> {
   }
   const header = (await parseStrictJson(partOf(token, 0))) as Record<string, unknown> | null;
   if (typeof header?.['alg'] !== 'string') throw new Disbelieved('it names no algorithm');
-  if (header['kid'] !== undefined && typeof header['kid'] !== 'string') throw new Disbelieved('its key id is no text');
+  if (header['kid'] !== undefined && typeof header['kid'] !== 'string')
+    throw new Disbelieved('its key id is not a text');
   for (const extension of ['crit', 'zip', 'b64']) {
     if (header[extension] !== undefined) throw new Disbelieved(`it has the extension ${extension}`);
   }
@@ -168,7 +169,7 @@ function textClaim(claims: Record<string, unknown>, name: string): string {
 
 /** Words separated by single spaces. Unknown words are scopes of other services. RFC 8693 § 4.2. */
 function scopesOf(claim: unknown): Caller['scopes'] {
-  if (claim !== undefined && typeof claim !== 'string') throw new Disbelieved('its scope is no text');
+  if (claim !== undefined && typeof claim !== 'string') throw new Disbelieved('its scope is not a text');
   const words = new Set((claim ?? '').split(' '));
   return SCOPES.filter((scope) => words.has(scope));
 }

@@ -93,7 +93,7 @@ test('a ticket is valid to its last millisecond, and no longer', { tags: ['Ticke
 });
 
 test.each(['', 'x', '../../etc', 'a'.repeat(10_000), 'a'.repeat(43), "' OR 1=1 --"])(
-  '%j is no ticket',
+  '%j is not a ticket',
   async (ticket) => {
     expect(await withKey('sesame').tickets.redeem(ticket, job)).toMatchObject(REFUSED);
   },

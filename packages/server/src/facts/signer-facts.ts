@@ -13,7 +13,7 @@ export interface Signing {
 const ALGORITHM = 'Ed25519';
 
 const TRUST_NOTICE =
-  'This key came from the signer itself, so it is no independent trust anchor: pin it, or get it out of band, before ' +
+  'This key came from the signer itself, so it is not an independent trust anchor: pin it, or get it out of band, before ' +
   'relying on what it signed.';
 
 /** The key that signs now, for capabilities. A rotation shows at once. */

@@ -332,7 +332,7 @@ test('HEAD answers the headers of GET without a body', async () => {
 });
 
 test.each(['/v2/jobs', '/v1', '/v1/jobs/', '//v1/jobs', '/V1/jobs', '/v1/jobs/a/b/c'])(
-  '%s is no route',
+  '%s is not a route',
   async (path) => {
     expect((await refusalIn(await request(path, { headers: bearer() }))).code).toBe('route_not_found');
   },

@@ -135,7 +135,7 @@ function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** An empty chunked body is no body. RFC 9112 § 7.1. */
+/** An empty chunked body counts as no body. RFC 9112 § 7.1. */
 async function refuseBody(raw: IncomingMessage, millisecondsMax: number): Promise<void> {
   if (!hasBody(raw)) return;
   if (raw.headers['transfer-encoding'] === undefined) throw bodyNotTaken();

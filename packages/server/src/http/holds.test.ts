@@ -168,7 +168,7 @@ describe('an answer that is read while it is sent', () => {
       await expect.poll(() => server.permits.held('response')).toBe(0);
       const err = { message: expect.stringMatching(/^a body is (longer|shorter) than was declared$/) as string };
       expect(server.log).toContainEqual(
-        expect.objectContaining({ msg: 'answer broken off', err: expect.objectContaining(err) as object }),
+        expect.objectContaining({ msg: 'an answer was broken off', err: expect.objectContaining(err) as object }),
       );
     },
   );

@@ -68,9 +68,9 @@ function refuseUnlessEmpty(dataDir: string): void {
 function refuseUnlessBackup(backup: string): void {
   const facts = statSync(backup, { throwIfNoEntry: false });
   if (facts === undefined) throw new OperatorError(`there is no file ${backup}`);
-  if (!facts.isFile()) throw new OperatorError(`${backup} is no file`);
+  if (!facts.isFile()) throw new OperatorError(`${backup} is not a file`);
   if (existsSync(`${backup}-wal`)) {
-    throw new OperatorError(`${backup} is a store with a log beside it, and no backup`, {
+    throw new OperatorError(`${backup} is a store with a log beside it, not a backup`, {
       hint: 'make one of it with `vouchbox backup`',
     });
   }

@@ -84,7 +84,7 @@ const SHAPES = {
   SERVICE_LEGACY_KEYS: { type: 'string', description: 'Keys with every scope, as `tenant=key`, separated by commas.' },
   SERVICE_JWT_ISSUER: {
     type: 'string',
-    description: 'The `iss` of RFC 9068 access tokens to accept; none are without.',
+    description: 'The `iss` of RFC 9068 access tokens to accept. Without it, none are accepted.',
   },
   SERVICE_JWT_AUDIENCE: {
     type: 'string',

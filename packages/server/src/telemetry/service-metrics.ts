@@ -23,7 +23,7 @@ export interface PermitSource {
   readonly held: () => number;
 }
 
-/** Parked cells, and what became of earlier ones. */
+/** Parked cells, and how earlier ones were used or lost. */
 export interface ParkingCounts {
   readonly bytes: number;
   readonly bytesMax: number;

@@ -24,7 +24,7 @@ export function pinnedKeysIn(text: string, enclosed: string | null): PinnedKeys 
   if (blocks !== null) return fromPems(blocks);
   const ids = Array.from(given.matchAll(KEY_ID), ([, hex = '']) => hex.toLowerCase());
   if (ids.length > 0) return fromIds(ids, enclosed);
-  return refused('This is no key. Paste a PEM block, a JWK, or a key id that starts with sha256:.');
+  return refused('This is not a key. Paste a PEM block, a JWK, or a key id that starts with sha256:.');
 }
 
 function fromPems(blocks: readonly string[]): PinnedKeys {
@@ -38,12 +38,13 @@ function fromPems(blocks: readonly string[]): PinnedKeys {
 
 function fromJwk(text: string): PinnedKeys {
   const json = parseStrictJson(new TextEncoder().encode(text));
-  if (json.kind === 'refused' || !isJsonObject(json.value)) return refused('This is no JWK: it is not a JSON object.');
+  if (json.kind === 'refused' || !isJsonObject(json.value))
+    return refused('This is not a JWK: it is not a JSON object.');
   const { kty, crv, x } = json.value;
   if (Object.hasOwn(json.value, 'd'))
     return refused('This is a private key. Keep it secret, and paste the public one.');
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string' || !/^[\w-]{43}$/.test(x)) {
-    return refused('This JWK is no Ed25519 public key.');
+    return refused('This JWK is not an Ed25519 public key.');
   }
   // The prefix of SubjectPublicKeyInfo has 12 bytes, so that the base64 of the key can follow that of the prefix.
   const base64 = `MCowBQYDK2VwAyEA${x.replaceAll('-', '+').replaceAll('_', '/')}=`;

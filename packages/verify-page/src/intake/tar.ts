@@ -37,7 +37,7 @@ function addEntry(
   { type, path, content }: { type: string; path: string; content: Uint8Array<ArrayBuffer> },
 ): void {
   if (type === '5') return;
-  if (type !== '0' && type !== '\0') throw new IntakeProblem(`${path} in the archive is no plain file.`);
+  if (type !== '0' && type !== '\0') throw new IntakeProblem(`${path} in the archive is not a plain file.`);
   if (files.has(path)) throw new IntakeProblem(`The archive has ${path} twice.`);
   files.set(path, content);
 }

@@ -74,7 +74,7 @@ function named(value: unknown): string {
 
 function network({ networking }: StoredReceipt): Line {
   if (networking === 'disabled')
-    return { title: 'Network', text: 'None: the program could reach nobody.', state: 'passed' };
+    return { title: 'Network', text: 'None: the program could reach no other host.', state: 'passed' };
   if (networking === 'host') return { title: 'Network', text: 'The network of the host.', state: 'failed' };
   return { title: 'Network', text: 'It was not observed.', state: 'not_tried' };
 }

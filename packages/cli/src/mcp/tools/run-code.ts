@@ -21,7 +21,7 @@ const InputFile = Type.Object(
   {
     path: Type.String({ description: 'Below input/, such as input/data.csv; the program opens it by that name.' }),
     text: Type.Optional(Type.String()),
-    base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is no text.' })),
+    base64: Type.Optional(Type.String({ description: 'In place of text, for a file that is not text.' })),
   },
   strict,
 );

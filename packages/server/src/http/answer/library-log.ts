@@ -15,15 +15,15 @@ export class LibraryLog extends LogController {
 
   /** A body could not be read to its end. If the client left, the line of its request says so. */
   override streamError(error: NodeJS.ErrnoException, request: FastifyRequest): void {
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#tell(error, request, 'answer broken off');
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') this.#tell(error, request, 'an answer was broken off');
   }
 
   override writeHeadError(error: Error, request: FastifyRequest): void {
-    this.#tell(error, request, 'answer without a head');
+    this.#tell(error, request, 'an answer has no head');
   }
 
   override serializerError(error: Error, request: FastifyRequest): void {
-    this.#tell(error, request, 'answer not spelled');
+    this.#tell(error, request, 'an answer could not be serialized');
   }
 
   #tell(error: Error, request: FastifyRequest, message: string): void {

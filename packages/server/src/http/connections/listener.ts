@@ -104,7 +104,7 @@ function receiveUpgrade(
   else endWith(connections, socket, loggedRefusal(error, listener));
 }
 
-/** A client that leaves while it is refused is no error of the service. */
+/** A client that leaves while it is refused is not an error of the service. */
 function ignoreClientGone(): void {}
 
 /** If the first line of a head that is too large is longer than this, the first line is the cause. */
@@ -118,7 +118,7 @@ interface ParserError extends Error {
 /** CONNECT asks for a tunnel. There is none, so the method is refused like any other. RFC 9110 § 9.3.6. */
 function answerConnect(listener: Listener, socket: Socket): void {
   listener.connections.upgrade(socket);
-  const refusal = loggedRefusal(new ServiceError('method_not_allowed', 'This service is no proxy.'), listener);
+  const refusal = loggedRefusal(new ServiceError('method_not_allowed', 'This service is not a proxy.'), listener);
   const headers = { ...refusal.headers, allow: 'GET, HEAD, POST, DELETE, OPTIONS' };
   endWith(listener.connections, socket, { ...refusal, headers });
 }

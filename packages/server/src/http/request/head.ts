@@ -81,7 +81,7 @@ function framingRefusal({ httpVersion, headers }: IncomingMessage): ServiceError
   return null;
 }
 
-/** Puts the target into the one form that is handled. This service is no proxy, and clients never send a fragment. */
+/** Puts the target into the one form that is handled. This service is not a proxy, and clients never send a fragment. */
 function targetRefusal(request: IncomingMessage): ServiceError | null {
   const target = readTarget(request.method, request.url ?? '');
   if (target === null) return refused('The request target must be a path.');

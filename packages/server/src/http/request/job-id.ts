@@ -1,4 +1,4 @@
-/** The `{id}` of a path. A job id is no authorization: the store knows whose job it is. */
+/** The `{id}` of a path. A job id is not an authorization: the store knows whose job it is. */
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../ground/service-error.ts';
 

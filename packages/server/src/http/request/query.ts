@@ -66,7 +66,7 @@ interface GivenNumber {
 function numberOf(form: RegExp, { text, name, schema, described }: GivenNumber): number {
   const { minimum = 0, maximum = 0 } = schema;
   const value = form.test(text) ? Number(text) : Number.NaN;
-  // Negative zero becomes zero: it is no number of seconds.
+  // Negative zero becomes zero: a number of seconds has no sign.
   if (value >= minimum && value <= maximum) return value === 0 ? 0 : value;
   throw refused(`The query parameter "${name}" must be ${described} from ${minimum} to ${maximum}.`);
 }

@@ -45,7 +45,7 @@ function discardRest(request: IncomingMessage): Promise<void> {
       discarded += chunk.length;
       if (discarded > bodyBytesMax) finish();
     }
-    // A client that leaves meanwhile is no error: it was already refused.
+    // A client that leaves meanwhile is not an error: it was already refused.
     request.on('error', finish);
     request.on('data', count).on('end', finish).on('close', finish);
     if (request.readableEnded || request.destroyed) finish();

@@ -107,7 +107,7 @@ describe('no path of a request reaches the file system', () => {
     '/dashboard/assets/%2e%2e/secret.txt',
     '/dashboard/assets/..%2fsecret.txt',
     '/verify/../dashboard/secret.txt',
-  ])('%s is no file', async (path) => {
+  ])('%s is not a file', async (path) => {
     const head = `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
     const [answer] = rawAnswers(await rawExchange(server.port, head));
     expect([answer?.status, answer?.body]).toEqual([404, expect.stringContaining('route_not_found')]);

@@ -73,7 +73,7 @@ export class WebSockets {
   accept(request: FastifyRequest, reply: FastifyReply, serve: (socket: WebSocket) => Promise<void>): void {
     const { raw } = request;
     const handshake = this.#handshakes.get(raw);
-    if (handshake === undefined) throw new Error('the request is no handshake');
+    if (handshake === undefined) throw new Error('the request is not a handshake');
     const { socket, head } = handshake;
     this.#headers.set(
       raw,

@@ -1,6 +1,6 @@
 /**
  * Cancels a job: a queued job ends at once, a running one is stopped by force. The store decides between the two in one
- * transaction, and the dispatcher is told. Spec § DELETE /v1/jobs/{id}.
+ * transaction, and the dispatcher stops the program. Spec § DELETE /v1/jobs/{id}.
  */
 import type { JobKey } from '../../store/records/rows.ts';
 import type { History } from '../history.ts';

@@ -44,7 +44,8 @@ export function launchedJob(job: QueuedJob, log: Log, run: (control: Control) =>
       freed.resolve();
     },
   };
-  const failed = (error: unknown) => log.error({ err: error, job_id: job.job_id }, 'a job was left as its row stands');
+  const failed = (error: unknown) =>
+    log.error({ err: error, job_id: job.job_id }, 'a job was left unchanged in the store');
   return {
     job,
     hasStarted: () => control.started,

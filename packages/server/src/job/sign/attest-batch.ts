@@ -124,7 +124,7 @@ async function postpone(
 ): Promise<void> {
   const now = Date.now();
   const due_at = new Date(now + retryDelay(entry.attempts + 1)).toISOString();
-  options.log.error({ job_id: entry.job_id, due_at, err: cause }, `an attestation is put off: ${error}`);
+  options.log.error({ job_id: entry.job_id, due_at, err: cause }, `an attestation is postponed: ${error}`);
   await options.store.postponeAttestation({ ...keyOf(entry), due_at, error, at: new Date(now).toISOString() });
 }
 

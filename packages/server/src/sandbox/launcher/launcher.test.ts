@@ -130,7 +130,7 @@ describe('a launcher', () => {
 
   it.each([
     ['the kernel refuses', (plan: GroupPlan) => `${readingWord(plan.readings.processesLimit)}=-7`, 'EINVAL'],
-    ['is no name of a file', () => '0/../tasks', 'EINVAL'],
+    ['is not a file name', () => '0/../tasks', 'EINVAL'],
     ['the group does not have', () => '0/no-such-file', 'ENOENT'],
   ])('names its error at a file that %s', async (_title, access, code) => {
     const options = await cellOptions();

@@ -38,7 +38,7 @@ export class PipeInput {
     if (count === bytes.byteLength) return;
     this.#descriptor = null;
     this.#rest = new Socket({ fd: descriptor, readable: false, writable: true });
-    this.#rest.on('error', () => {}); // A program need not read its input: a broken pipe is no failure of ours.
+    this.#rest.on('error', () => {}); // A program need not read its input: a broken pipe is not a failure of ours.
     this.#rest.write(bytes.subarray(count));
   }
 }

@@ -35,7 +35,7 @@ export class Channel<Known extends Commands> implements AsyncDisposable {
   /** Why calls are rejected; null while they are accepted. */
   #refusal: StoreError | null = null;
 
-  /** The thread loads, and opens the store only when it is told to. */
+  /** The thread loads, and opens the store only on request. */
   constructor({ thread, onProblem }: ChannelOptions) {
     this.#onProblem = onProblem;
     this.#thread = thread;
