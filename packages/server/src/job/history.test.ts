@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { acme, JobRig } from '../../test/job-rig.ts';
+import { finishOf } from '../store/store.fixture.ts';
+import type { Store } from '../store/store.ts';
+import { createHistory } from './history.ts';
+import { createNudges } from './nudges.ts';
 
 const never = new AbortController().signal;
 
@@ -94,6 +98,19 @@ test('a request to cancel a running job reaches its followers at once, and ends 
   await following.return(undefined);
   cell.end({ kind: 'exited', exit_code: 0 });
   expect((await afterTheWait).finished_at).not.toBeNull();
+});
+
+test('an end that the store does not take is announced to nobody', async () => {
+  const nudges = createNudges();
+  const { finish } = createHistory({ finish: async () => false } as unknown as Store, nudges);
+  using end = nudges.next('end job_a');
+  let isTold = false;
+  void end.arrived.then(() => {
+    isTold = true;
+  });
+  expect(await finish(finishOf({ tenant: 'acme', job_id: 'job_a' }))).toBe(false);
+  await new Promise(setImmediate);
+  expect(isTold).toBe(false);
 });
 
 describe('replay', () => {

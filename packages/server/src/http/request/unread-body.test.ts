@@ -57,4 +57,15 @@ describe('the answer to a request whose body is not read', () => {
     await setImmediate();
     expect(isOver()).toBe(true);
   });
+
+  test.each([
+    ['has arrived whole', (request: PassThrough) => request.end()],
+    ['will never arrive', (request: PassThrough) => request.destroy()],
+  ])('ends at once if the body %s', async (_when, end) => {
+    const request = new PassThrough();
+    end(request.resume());
+    await setImmediate();
+    const pieces = beforeDiscarding(Buffer.from('refused'), request as unknown as IncomingMessage);
+    expect((await Array.fromAsync(pieces)).map(String)).toEqual(['refused']);
+  });
 });

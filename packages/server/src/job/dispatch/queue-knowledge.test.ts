@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { QueueKnowledge } from './queue-knowledge.ts';
+
+const shares = { slots: 4, tenantSlots: null };
+const empty = { isEmpty: true, tenants: [] };
+
+test('the queue is surely empty after an empty look, until a job enters it', async () => {
+  const queue = new QueueKnowledge();
+  expect(queue.isSurelyEmpty).toBe(false);
+  queue.look()(empty);
+  expect(queue.isSurelyEmpty).toBe(true);
+  await queue.enter(async () => expect(queue.isSurelyEmpty).toBe(false));
+  expect(queue.isSurelyEmpty).toBe(false);
+});
+
+test('a look at an empty queue shows nothing if a job entered or a doubt came meanwhile', async () => {
+  const queue = new QueueKnowledge();
+  const entered = queue.look();
+  await queue.enter(async () => {});
+  entered(empty);
+  expect(queue.isSurelyEmpty).toBe(false);
+  const doubted = queue.look();
+  queue.doubt();
+  doubted(empty);
+  expect(queue.isSurelyEmpty).toBe(false);
+});
+
+test('a tenant has all slots only if a look found no other', () => {
+  const queue = new QueueKnowledge();
+  expect(queue.shareOf('acme', shares)).toBe(3);
+  queue.look()({ isEmpty: false, tenants: ['acme'] });
+  expect(queue.shareOf('acme', shares)).toBe(4);
+});
+
+test('a tenant that only ever started at once counts as another one', () => {
+  const queue = new QueueKnowledge();
+  queue.look()({ isEmpty: true, tenants: ['acme'] });
+  expect(queue.shareOf('umbrella', shares)).toBe(3);
+  expect(queue.shareOf('acme', shares)).toBe(3);
+});
