@@ -10,15 +10,25 @@ import extractOptions from 'dependency-cruiser/config-utl/extract-depcruise-opti
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
-const packages = ['protocol', 'evidence', 'server', 'client', 'cli', 'verifier'];
+const packages = [
+  'protocol',
+  'evidence',
+  'server',
+  'client',
+  'cli',
+  'verifier',
+  'adapters',
+  'verify-page',
+  'dashboard',
+];
 let rules: ICruiseOptions;
 
 beforeAll(async () => {
   rules = await extractOptions(join(root, '.dependency-cruiser.cjs'));
 });
 
-async function read(baseDir: string): Promise<ICruiseResult> {
-  const { output } = await cruise(['packages'], { ...rules, baseDir });
+async function read(baseDir: string, folders = ['packages']): Promise<ICruiseResult> {
+  const { output } = await cruise(folders, { ...rules, baseDir });
   if (typeof output === 'string') throw new Error('the cruise gave a report where its result was wanted');
   return output;
 }
@@ -46,38 +56,47 @@ describe('the sources', () => {
 
 describe('a planted violation of a rule is noticed', () => {
   const planted: readonly [rule: string, file: string, source: string][] = [
-    ['floor-of-protocol', 'protocol/src/a.ts', "import '@vouchbox/evidence';"],
-    ['floor-of-evidence', 'evidence/src/a.ts', "import '@vouchbox/server';"],
-    ['floor-of-server', 'server/src/a.ts', "import '@vouchbox/client';"],
-    ['floor-of-client', 'client/src/a.ts', "import '@vouchbox/server';"],
-    ['floor-of-verifier', 'verifier/src/a.ts', "import '@vouchbox/server';"],
-    ['packages-meet-at-their-index', 'client/src/b.ts', "import '../../protocol/src/inner.ts';"],
-    ['floor-of-server-http', 'server/src/http/a.ts', "import '../store/inner.ts';"],
-    ['floor-of-server-job', 'server/src/job/a.ts', "import '../http/inner.ts';"],
-    ['floor-of-server-operator', 'server/src/operator/a.ts', "import '../http/inner.ts';"],
-    ['floor-of-server-access', 'server/src/access/a.ts', "import '../job/inner.ts';"],
-    ['floor-of-server-capacity', 'server/src/capacity/a.ts', "import '../store/inner.ts';"],
-    ['floor-of-server-sandbox', 'server/src/sandbox/a.ts', "import '../store/inner.ts';"],
-    ['floor-of-server-store', 'server/src/store/a.ts', "import '../job/inner.ts';"],
-    ['floor-of-server-telemetry', 'server/src/telemetry/a.ts', "import '../store/inner.ts';"],
-    ['floor-of-server-facts', 'server/src/facts/a.ts', "import '../operator/inner.ts';"],
-    ['floor-of-server-start', 'server/src/start/a.ts', "import '../facts/inner.ts';"],
-    ['floor-of-server-settings', 'server/src/settings/a.ts', "import '../store/inner.ts';"],
-    ['floor-of-server-ground', 'server/src/ground/a.ts', "import '../store/inner.ts';"],
-    ['floor-of-stage-admit', 'server/src/job/admit/a.ts', "import '../finish/inner.ts';"],
-    ['floor-of-stage-dispatch', 'server/src/job/dispatch/a.ts', "import '../sign/inner.ts';"],
-    ['floor-of-stage-execute', 'server/src/job/execute/a.ts', "import '../sign/inner.ts';"],
-    ['floor-of-stage-finish', 'server/src/job/finish/a.ts', "import '../sign/inner.ts';"],
-    ['floor-of-stage-sign', 'server/src/job/sign/a.ts', "import '../finish/inner.ts';"],
-    ['floor-of-stage-view', 'server/src/job/view/a.ts', "import '../create-jobs.ts';"],
-    ['floor-of-stage-remove', 'server/src/job/remove/a.ts', "import '../finish/inner.ts';"],
-    ['only-http-knows-http', 'server/src/job/b.ts', "import 'node:http';"],
-    ['only-store-knows-sql', 'server/src/job/c.ts', "import 'node:sqlite';"],
-    ['only-sandbox-knows-processes', 'server/src/job/d.ts', "import 'node:child_process';"],
-    ['runs-in-a-browser', 'evidence/src/b.ts', "import 'node:fs';"],
-    ['no-tests-in-the-house', 'protocol/src/b.ts', "import './inner.test.ts';"],
-    ['no-circular', 'protocol/src/c.ts', "import type { D } from './d.ts';\nexport type C = D;"],
-    ['resolvable', 'protocol/src/e.ts', "import './nowhere.ts';"],
+    ['floor-of-protocol', 'packages/protocol/src/a.ts', "import '@vouchbox/evidence';"],
+    ['floor-of-evidence', 'packages/evidence/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-server', 'packages/server/src/a.ts', "import '@vouchbox/client';"],
+    ['floor-of-client', 'packages/client/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-verifier', 'packages/verifier/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-adapters', 'packages/adapters/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-verify-page', 'packages/verify-page/src/a.ts', "import '@vouchbox/client';"],
+    ['floor-of-dashboard', 'packages/dashboard/src/a.ts', "import '@vouchbox/server';"],
+    ['floor-of-cli', 'packages/cli/src/a.ts', "import '@vouchbox/dashboard';"],
+    ['packages-meet-at-their-index', 'packages/client/src/b.ts', "import '../../protocol/src/inner.ts';"],
+    ['floor-of-server-http', 'packages/server/src/http/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-job', 'packages/server/src/job/a.ts', "import '../http/inner.ts';"],
+    ['floor-of-server-operator', 'packages/server/src/operator/a.ts', "import '../http/inner.ts';"],
+    ['floor-of-server-access', 'packages/server/src/access/a.ts', "import '../job/inner.ts';"],
+    ['floor-of-server-capacity', 'packages/server/src/capacity/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-sandbox', 'packages/server/src/sandbox/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-store', 'packages/server/src/store/a.ts', "import '../job/inner.ts';"],
+    ['floor-of-server-telemetry', 'packages/server/src/telemetry/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-facts', 'packages/server/src/facts/a.ts', "import '../operator/inner.ts';"],
+    ['floor-of-server-start', 'packages/server/src/start/a.ts', "import '../facts/inner.ts';"],
+    ['floor-of-server-settings', 'packages/server/src/settings/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-server-ground', 'packages/server/src/ground/a.ts', "import '../store/inner.ts';"],
+    ['floor-of-stage-admit', 'packages/server/src/job/admit/a.ts', "import '../finish/inner.ts';"],
+    ['floor-of-stage-dispatch', 'packages/server/src/job/dispatch/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-execute', 'packages/server/src/job/execute/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-finish', 'packages/server/src/job/finish/a.ts', "import '../sign/inner.ts';"],
+    ['floor-of-stage-sign', 'packages/server/src/job/sign/a.ts', "import '../finish/inner.ts';"],
+    ['floor-of-stage-view', 'packages/server/src/job/view/a.ts', "import '../create-jobs.ts';"],
+    ['floor-of-stage-remove', 'packages/server/src/job/remove/a.ts', "import '../finish/inner.ts';"],
+    ['only-http-knows-http', 'packages/server/src/job/b.ts', "import 'node:http';"],
+    ['only-store-knows-sql', 'packages/server/src/job/c.ts', "import 'node:sqlite';"],
+    ['only-sandbox-knows-processes', 'packages/server/src/job/d.ts', "import 'node:child_process';"],
+    ['runs-in-a-browser', 'packages/evidence/src/b.ts', "import 'node:fs';"],
+    ['verifier-runs-in-a-browser', 'packages/verifier/src/index.ts', "import './b.ts';"],
+    ['only-mcp-knows-its-protocol', 'packages/cli/src/b.ts', "import '@modelcontextprotocol/server';"],
+    ['only-the-rig-knows-the-browser', 'test/contract/a.ts', "import 'playwright';"],
+    ['no-development-dependency', 'packages/protocol/src/f.ts', "import 'playwright';"],
+    ['no-circular-tests', 'test/rig/a.ts', "import './b.ts';"],
+    ['no-tests-in-the-house', 'packages/protocol/src/b.ts', "import './inner.test.ts';"],
+    ['no-circular', 'packages/protocol/src/c.ts', "import type { D } from './d.ts';\nexport type C = D;"],
+    ['resolvable', 'packages/protocol/src/e.ts', "import './nowhere.ts';"],
   ];
   let base: string;
   let broken: Set<string>;
@@ -102,13 +121,24 @@ describe('a planted violation of a rule is noticed', () => {
     write('packages/protocol/src/inner.ts', 'export {};');
     write('packages/protocol/src/inner.test.ts', 'export {};');
     write('packages/protocol/src/d.ts', "import type { C } from './c.ts';\nexport type D = C;");
-    for (const [, file, source] of planted) write(`packages/${file}`, source);
-    const { summary } = await read(base);
+    write('packages/verifier/src/b.ts', "import 'node:fs';");
+    write('test/rig/b.ts', "import './a.ts';");
+    for (const name of ['@modelcontextprotocol/server', 'playwright']) {
+      write(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'index.js' }));
+      write(`node_modules/${name}/index.js`, '');
+    }
+    for (const [, file, source] of planted) write(file, source);
+    const { summary } = await read(base, ['packages', 'test']);
     broken = new Set(summary.violations.map(({ rule, from }) => `${rule.name} ${from}`));
   });
   afterAll(() => rmSync(base, { recursive: true, force: true }));
 
   test.each(planted)('%s', (rule, file) => {
-    expect(broken).toContain(`${rule} packages/${file}`);
+    expect(broken).toContain(`${rule} ${file}`);
+  });
+
+  test('for every rule there is', () => {
+    const names = rules.ruleSet?.forbidden?.map(({ name }) => name);
+    expect(new Set(planted.map(([rule]) => rule))).toEqual(new Set(names));
   });
 });
