@@ -2,8 +2,8 @@
 import { styleText } from 'node:util';
 import { printable } from '@vouchbox/protocol/vocabulary';
 import { type Check, type CheckResult, type DoctorReport, doctor } from '@vouchbox/server';
-import { administeredServiceIfAny } from './administered-service.ts';
 import { EXIT } from './exit-code.ts';
+import { administeredServiceIfAny } from './operator/administered-service.ts';
 
 export interface DoctorCommandOptions {
   readonly json?: true;

@@ -1,7 +1,7 @@
 /** `vouchbox backup` and `vouchbox restore` in the table of commands. */
 import type { Command } from 'commander';
-import type { BackupOptions } from '../backup.ts';
-import type { RestoreCommandOptions } from '../restore.ts';
+import type { BackupOptions } from '../operator/backup.ts';
+import type { RestoreCommandOptions } from '../operator/restore.ts';
 import { ending, withJson, withStore } from './options.ts';
 
 /** `vouchbox backup`. */
@@ -11,7 +11,7 @@ export function addBackup(program: Command): void {
     .description('copy the store to a file, also while the service runs; the signing keys are not in it')
     .argument('<file>', 'the file to make')
     .action(async (file: string, options: BackupOptions) =>
-      ending((await import('../backup.ts')).backupTo(file, options)),
+      ending((await import('../operator/backup.ts')).backupTo(file, options)),
     );
   withJson(withStore(command));
 }
@@ -25,7 +25,7 @@ export function addRestore(program: Command): void {
     .option('--attestation-keys <directory>', 'a copy of the signing keys; without it the first start makes a new key')
     .option('--data-dir <directory>', 'the directory to make (or SERVICE_DATA_DIR)')
     .action(async (file: string, options: RestoreCommandOptions) =>
-      ending((await import('../restore.ts')).restoreFrom(file, options)),
+      ending((await import('../operator/restore.ts')).restoreFrom(file, options)),
     );
   withJson(command);
 }

@@ -8,6 +8,6 @@ export function addSetUp(program: Command): void {
   const command = program
     .command('setup')
     .description('install and compile what this host lacks for isolating programs; as root on Debian and Ubuntu')
-    .action(async (options: JsonOption) => ending((await import('../setup.ts')).setUp(options)));
+    .action(async (options: JsonOption) => ending((await import('../operator/setup.ts')).setUp(options)));
   withJson(command);
 }

@@ -1,9 +1,9 @@
 /** `vouchbox backup`: copies the store, whether a service runs or not. */
 import { resolve } from 'node:path';
 import { backUp, StartError, StoreError } from '@vouchbox/server/administration';
+import { EXIT } from '../exit-code.ts';
+import { type JsonOption, note, printResult } from '../print.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
 
 export interface BackupOptions extends DataOptions, JsonOption {}
 

@@ -4,12 +4,12 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { type KnownKey, knownKeys, requireData, rotateSigningKey } from '@vouchbox/server/administration';
+import { EXIT } from '../exit-code.ts';
+import { type JsonOption, note, printResult } from '../print.ts';
+import { shellWord } from '../shell-word.ts';
+import { tableOf } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { shellWord } from './shell-word.ts';
-import { tableOf } from './table.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Options of the `vouchbox attestation-keys` commands; no command has all of them. */
 export interface AttestationKeysOptions extends DataOptions, JsonOption {

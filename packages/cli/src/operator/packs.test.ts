@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 
-const SVC = fileURLToPath(new URL('../bin/vouchbox', import.meta.url));
+const SVC = fileURLToPath(new URL('../../bin/vouchbox', import.meta.url));
 const packs = mkdtempSync(join(tmpdir(), 'svc-cli-packs-'));
 afterAll(() => rmSync(packs, { recursive: true }));
 

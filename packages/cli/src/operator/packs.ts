@@ -13,16 +13,16 @@ import {
   requirePack,
   verifyPack,
 } from '@vouchbox/server';
+import { proxyEnvironment, serverEnvironment } from '../environment.ts';
+import { EXIT } from '../exit-code.ts';
+import { type JsonOption, printResult } from '../print.ts';
+import { tableOf } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
-import { proxyEnvironment, serverEnvironment } from './environment.ts';
-import { EXIT } from './exit-code.ts';
 import { offerPack } from './offer-pack.ts';
-import { type JsonOption, printResult } from './print.ts';
-import { tableOf } from './table.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Recipes that come with the service: within an installed package, at the root of a checkout. */
-const RECIPES = ['../packs/', '../../../packs/']
+const RECIPES = ['../packs/', '../../../../packs/']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find(existsSync) as string;
 

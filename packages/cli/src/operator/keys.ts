@@ -9,11 +9,11 @@ import {
   type OpenCredentials,
   openCredentials,
 } from '@vouchbox/server/administration';
+import { EXIT } from '../exit-code.ts';
+import { type JsonOption, note, printResult } from '../print.ts';
+import { tableOf } from '../table.ts';
+import { UsageError } from '../usage-error.ts';
 import { administeredService, type DataOptions } from './administered-service.ts';
-import { EXIT } from './exit-code.ts';
-import { type JsonOption, note, printResult } from './print.ts';
-import { tableOf } from './table.ts';
-import { UsageError } from './usage-error.ts';
 
 /** Options of the `vouchbox keys` commands; no command has all of them. */
 export interface KeysOptions extends DataOptions, JsonOption {
