@@ -1,4 +1,4 @@
-/** The dashboard against much: views on a phone, a service that goes away, keys that end, floods and hostile programs. */
+/** The dashboard under stress: views on a phone, a service that goes away, keys that end, floods and hostile programs. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

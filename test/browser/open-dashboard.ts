@@ -1,7 +1,9 @@
 /** The dashboard of a running service, in Chromium, with somebody signed in. */
 import { type Browser, openPage, type WatchedPage } from '../rig/browser.ts';
 
-/** How the browser is, such as its width, and who signs in: null for nobody, by default the tenant `alpha`. */
+/**
+ * How the browser is set up, such as its width, and the key to sign in with: null for none, by default that of `alpha`.
+ */
 type DashboardOptions = NonNullable<Parameters<typeof openPage>[2]> & { readonly key?: string | null };
 
 /** Opens a view of the dashboard, such as `/jobs`. */

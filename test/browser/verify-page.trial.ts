@@ -1,4 +1,4 @@
-/** `verify.html` against everything that somebody could give it, and the pictures of it in the documents. */
+/** `verify.html` against everything that a person could give it, and the pictures of it in the documents. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,13 +49,13 @@ async function openVerify(key = job.key.publicKeyPem, options = {}): Promise<Wat
   return opened;
 }
 
-/** Listed as it is: the manifest is not signed. */
+/** The files with these changes, and a manifest that lists them: the manifest is not signed. */
 function forged(changes: Readonly<Record<string, Uint8Array>>, of: AttestedJob = job): Map<string, Uint8Array> {
   const files = new Map([...of.files, ...Object.entries(changes)]);
   return new Map([...files, [EXPORT_MANIFEST, exportManifest(of, files)]]);
 }
 
-/** A letter or digit in the middle is another. */
+/** The content with one letter or digit in the middle changed. */
 function tampered(content: Uint8Array | undefined): Uint8Array {
   const copy = Uint8Array.from(content ?? []);
   const at = Math.floor(copy.length / 2);
@@ -377,7 +377,7 @@ async function takePicture(page: Page, from: string, name: string): Promise<void
   if (process.env['PICTURES'] === '1') writeFileSync(join(pictures, `verify-${name}.png`), picture);
 }
 
-/** A byte of the first file's packed content is another. */
+/** The archive with one byte of the first file's packed content changed. */
 function damaged(archive: Buffer): Buffer {
   const copy = Buffer.from(archive);
   copy.fill(0xff, 60, 90);

@@ -1,4 +1,4 @@
-/** `vouchbox grade` and `service-verify verdict`: hidden tests, one signed verdict, and what forgeries of it come to. */
+/** `vouchbox grade` and `service-verify verdict`: hidden tests, one signed verdict, and the refusal of forgeries. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -15,7 +15,7 @@ import {
 import { CRASH_TENANT } from './service-process.ts';
 import { crashClient, type Promised } from './workload.ts';
 
-/** Shows that signing hangs, and not that the machine is busy. */
+/** Long enough that a timeout means that signing hangs, and not that the machine is busy. */
 const ATTESTED_MILLISECONDS_MAX = 240_000;
 /** Jobs that are audited together. */
 const auditsAtOnce = 6;

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { type Ran, Rig } from '../rig/rig.ts';
 
 const day = 86_400_000;
-/** Shows that something hangs, and not that the machine is busy. */
+/** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 240_000 };
 const settings = { 'attestation-mode': 'on', concurrency: '1', 'drain-seconds': '0' };
 const endless = { language: 'bash', code: 'echo on; sleep 600' } as const;

@@ -3,7 +3,7 @@ import type { FaultPoint } from './fault-points.ts';
 import { breakAt } from './fault-sweep.ts';
 import { randomKills } from './random-kills.ts';
 
-/** Shows that something hangs, and not that the machine is busy. */
+/** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 600_000 };
 
 // One of three lives here; `npm run crash` runs every step and every fault.

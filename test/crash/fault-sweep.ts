@@ -16,9 +16,9 @@ import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
 const PRELOAD = new URL('./fault-preload.ts', import.meta.url).href;
-/** Shows that a service that must die does not, and not that the machine is busy. */
+/** Long enough that a timeout means that a service that must die does not, and not that the machine is busy. */
 const DEATH_MILLISECONDS_MAX = 120_000;
-/** Shows that a step does not occur, likewise. */
+/** Long enough that a timeout means that a step does not occur. */
 const REACHED_MILLISECONDS_MAX = 120_000;
 /** Languages that have a parked cell from the start of a service. */
 const usualLanguages = 3;

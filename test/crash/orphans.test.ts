@@ -7,7 +7,7 @@ import { leftoversOf } from '../rig/leftovers.ts';
 import { ServiceProcess } from './service-process.ts';
 import { crashClient } from './workload.ts';
 
-/** Shows that something hangs, and not that the machine is busy. */
+/** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 600_000 };
 
 const processesOf = (dataDir: string) => leftoversOf(dataDir).filter((leftover) => leftover.startsWith('process'));

@@ -11,7 +11,7 @@ const SVC = fileURLToPath(new URL('../../packages/cli/bin/vouchbox.mjs', import.
 /** The sources as Node compiled them, kept by a service that stops: the next one starts faster. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/crash', import.meta.url));
 
-/** Shows that a start hangs, and not that the machine is busy. */
+/** Long enough that a timeout means that a start hangs, and not that the machine is busy. */
 const READY_MILLISECONDS_MAX = 240_000;
 
 export interface ServiceProcessOptions {

@@ -11,7 +11,7 @@ import { SmallDisk } from './small-disk.ts';
 import { Witness } from './witness.ts';
 import { crashClient, Workload } from './workload.ts';
 
-/** Shows that something hangs, and not that the machine is busy. */
+/** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 600_000 };
 const FIXTURE = join(import.meta.dirname, '../../packages/server/src/store/migrations/fixtures/v4.db');
 

@@ -1,4 +1,4 @@
-/** A program of somebody else compiles against the declarations, strictly and without leaving out those of libraries. */
+/** A program of another project compiles against the declarations, strictly, and those of libraries are checked too. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { PINNED_PATH, Project } from './project.ts';

@@ -1,4 +1,4 @@
-/** What is said of an export to a person who looks for what is wrong. */
+/** What an examination says of an export to a person who looks for a fault. */
 import { EXPORT_FILES, EXPORT_MANIFEST, exportManifest } from '@vouchbox/evidence';
 import { describe, expect, test } from 'vitest';
 import { attestedJob, eventLines, exportOf, signingKey } from '../test/attested-job.ts';
@@ -24,7 +24,7 @@ function failures({ files, attestation, record, program }: Examination): string[
   return all.filter(({ state }) => state === 'failed').map(({ name }) => name);
 }
 
-/** One byte in the middle is another. */
+/** The content with one byte in the middle changed. */
 function tampered(content: Uint8Array | undefined): Uint8Array<ArrayBuffer> {
   const copy = Uint8Array.from(content ?? []);
   const at = Math.floor(copy.length / 2);

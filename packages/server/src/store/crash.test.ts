@@ -128,7 +128,7 @@ test('a store that lost its log is refused, and accepted when its owner says so 
   await (await testStore.reopen()).probe();
 });
 
-/** A timeout that means that something hangs, and not that the machine is busy. */
+/** Long enough that a timeout means a hang, and not a busy machine. */
 const patient = { timeout: 300_000 };
 
 /** Damage to the log of a store whose service was killed, with the number of frames that were surely acknowledged. */
