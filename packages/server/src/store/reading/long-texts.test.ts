@@ -2,9 +2,15 @@
 import { foldOutput } from '@vouchbox/evidence';
 import type { EventBody, JobEvent, OutputRecord } from '@vouchbox/protocol';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { append } from '../history/events.ts';
+import { partsOf } from '../history/output-run.ts';
+import { admit } from '../jobs/admission.ts';
+import { start } from '../jobs/jobs.ts';
 import type { LongTextKind, TextExtent } from '../records/answers.ts';
 import type { JobKey } from '../records/rows.ts';
-import { at, finishOf, newKey, runJob, stdout, TestStore } from '../store.fixture.ts';
+import type { StoreDatabase } from '../schema.ts';
+import { admission, at, emptyStore, finishOf, newKey, runJob, startOf, stdout, TestStore } from '../store.fixture.ts';
+import { textExtent, textPiece } from './long-texts.ts';
 
 let testStore: TestStore;
 beforeAll(async () => {
@@ -112,6 +118,32 @@ test('a text that is too long to be joined is read piece by piece', async () => 
   const events = (await piecesOf(key, 'events', await extentOf(key, 'events'))).join('');
   const expected = await testStore.store.events({ key, after: 0, limit: 1000 });
   expect(JSON.parse(`[${events}]`)).toEqual(expected?.events);
+});
+
+/** The first piece of what a program wrote, read on this thread. */
+async function firstPieceOf(db: StoreDatabase, key: JobKey): Promise<Uint8Array | undefined> {
+  const extent = await textExtent(db, { key, kind: 'stdout', after: 0, limit: 1000 });
+  const piece = await textPiece(db, { key, kind: 'stdout', from: 0, after: 0, until: extent?.until ?? 0 });
+  return piece?.content;
+}
+
+test.each([
+  ['up to 2 MiB of JSON is kept, and its pieces are given again', 2, true],
+  ['of more than 2 MiB of JSON is not kept, and its pieces are made again for each reader', 2.1, false],
+])('a text %s', async (_what, mebibytes, isKept) => {
+  await using connection = await emptyStore();
+  const { db } = connection;
+  const key = newKey();
+  await admit(db, admission(key));
+  await start(db, startOf(key));
+  // Zero bytes take six characters each.
+  const zeros = Math.floor((mebibytes * 2 ** 20) / 6 / 16) - 1;
+  const events = Array.from({ length: 16 }, () => stdout('\0'.repeat(zeros)));
+  await append(db, { key, events: partsOf(events) });
+  const first = await firstPieceOf(db, key);
+  const second = await firstPieceOf(db, key);
+  expect(second).toEqual(first);
+  expect(second === first).toBe(isKept);
 });
 
 test('text that is added after the extent was read is left out', async () => {
