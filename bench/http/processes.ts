@@ -29,7 +29,8 @@ export async function serveService(
   const given = { host: '127.0.0.1', port: '0', 'data-dir': directory, ...flags };
   const words = Object.entries(given).flatMap(([name, value]) => [`--${name}`, value]);
   const log = openSync(join(directory, 'log'), 'a');
-  const command = join(tree, 'packages/cli/bin/vouchbox.mjs');
+  // The command itself, with the options that it gives to Node.
+  const command = join(tree, 'packages/cli/bin/vouchbox');
   return {
     ...(await served([command, 'serve', ...words], { stdio: ['ignore', 'pipe', log] })),
     dataDirectory: directory,
@@ -38,14 +39,14 @@ export async function serveService(
 
 /** Fastify alone. */
 export function serveBare(): Promise<Served> {
-  return served([bareServer], { stdio: ['ignore', 'pipe', 'inherit'] });
+  return served([process.execPath, bareServer], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
-async function served(words: readonly string[], options: SpawnOptions): Promise<Served> {
-  const child = spawn(process.execPath, words, options);
+async function served([file = '', ...words]: readonly string[], options: SpawnOptions): Promise<Served> {
+  const child = spawn(file, words, options);
   const ended = once(child, 'exit');
   const port = await Promise.race([portOf(child), ended.then(() => null)]);
-  if (port === null) throw new Error(`${words[0]} ended before it listened`);
+  if (port === null) throw new Error(`${file} ended before it listened`);
   return {
     port,
     pid: child.pid ?? 0,

@@ -6,6 +6,7 @@ import assert from 'node:assert';
 import { sign } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import type { AttestResult, EnvelopeSigner } from '@vouchbox/evidence';
+import { giveBack } from '../../ground/give-back.ts';
 import { IdleMemory } from '../../ground/idle-memory.ts';
 import { compressed } from '../../store/history/compressed.ts';
 import type { TerminalRecord } from '../../store/records/answers.ts';
@@ -33,8 +34,7 @@ function storable(made: AttestResult): SigningResult {
   const { result, ...rest } = made.attestation;
   const result_size_bytes = result.length;
   const result_artifact = compressed(result);
-  // Frees its memory now, before the next garbage collection.
-  if (result_artifact !== result) result.buffer.transfer(0);
+  if (result_artifact !== result) giveBack(result);
   return { kind: 'attested', attestation: { ...rest, result_artifact, result_size_bytes } };
 }
 

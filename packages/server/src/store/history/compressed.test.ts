@@ -11,6 +11,13 @@ test('repetitive bytes are stored compressed, and read unchanged', () => {
   expect(Buffer.from(expanded(stored, bytes.length)).equals(bytes)).toBe(true);
 });
 
+test('bytes are expanded into memory of their size', () => {
+  const bytes = bytesOf('x'.repeat(100_000));
+  expect(expanded(compressed(bytes), bytes.length).buffer.byteLength).toBe(bytes.length + 1);
+  const long = bytesOf('x'.repeat(3 * 2 ** 20));
+  expect(Buffer.from(expanded(compressed(long), long.length)).equals(long)).toBe(true);
+});
+
 test('few bytes, and bytes that do not shrink, are stored uncompressed', () => {
   const few = bytesOf('{"a":1}');
   const random = crypto.getRandomValues(new Uint8Array(10_000));

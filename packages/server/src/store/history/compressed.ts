@@ -9,6 +9,11 @@ const compressedBytesMin = 1024;
 /** How a compressed frame begins, RFC 8878 § 3.1.1. No JSON text begins so. */
 const MAGIC = [0x28, 0xb5, 0x2f, 0xfd] as const;
 
+/** More is expanded in several pieces: the stated size may be wrong. */
+const pieceBytesMax = 2 ** 20;
+/** Node accepts no smaller one. */
+const pieceBytesMin = 64;
+
 const params = { [constants.ZSTD_c_compressionLevel]: 1 };
 
 /** The bytes to store for a JSON text, or for a text that begins like JSON. */
@@ -20,7 +25,10 @@ export function compressed(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuff
 
 /** The original of stored bytes. @throws Error if they are not a whole frame, or if it has more than `bytesMax` bytes. */
 export function expanded(bytes: Uint8Array, bytesMax: number): Uint8Array {
-  return isCompressed(bytes) ? zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax) }) : bytes;
+  if (!isCompressed(bytes)) return bytes;
+  // In one piece, which is not full at the end: else Node would allocate another one.
+  const chunkSize = Math.min(Math.max(bytesMax, pieceBytesMin) + 1, pieceBytesMax);
+  return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, bytesMax), chunkSize });
 }
 
 /** Whether stored bytes are a compressed frame. */

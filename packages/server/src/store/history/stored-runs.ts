@@ -4,6 +4,7 @@
  */
 import { HASH_VERSION, linkEvents } from '@vouchbox/evidence';
 import type { JobEvent } from '@vouchbox/protocol';
+import { giveBack } from '../../ground/give-back.ts';
 import type { JobKey, StoredEvent } from '../records/rows.ts';
 import type { OutputRunTable } from '../schema.ts';
 import { compressed, expanded } from './compressed.ts';
@@ -45,6 +46,7 @@ export function linkedRun({ tenant, job_id, seq, head }: Tail, run: OutputRun): 
     event_hashes: Buffer.from(digests, 'hex'),
     content: compressed(bytes),
   };
+  if (row.content !== bytes) giveBack(bytes);
   return { row, tail: { tenant, job_id, ...last } };
 }
 
@@ -52,6 +54,7 @@ export function linkedRun({ tenant, job_id, seq, head }: Tail, run: OutputRun): 
 export function readRun({ content, size_bytes }: StoredRun): OutputRun {
   const bytes = expanded(content, size_bytes);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
+  if (bytes !== content) giveBack(bytes);
   // The JSON has no white space, and so no line feed.
   const start = text.indexOf('\n') + 1;
   const groups = JSON.parse(text.slice(0, start)) as OutputGroup[];
